@@ -33,7 +33,7 @@ export async function useAsCommandsDo(run: Run): Promise<number> {
   const command = async (name: string, at: string, database: string, signal: AbortSignal) => {
     const path = join(folder, "config.yaml");
     writeFileSync(path, stringify(configFor(at, database)), { mode: 0o600 });
-    await run(["--config", path, "--log-level", "silent", name], silent(signal), host(signal));
+    await run(["--config", path, "--log-level", "silent", name], processOf(signal));
   };
   try {
     for (const scheme of ["postgres", "mysql"])
@@ -59,19 +59,15 @@ const configFor = (service: string, database: string) => ({
 
 const never = new AbortController().signal;
 
-const silent = (signal: AbortSignal): Parameters<Run>[1] => ({
+const processOf = (stop: AbortSignal): Parameters<Run>[1] => ({
   stdout: () => {},
   stderr: () => {},
   isTerminal: false,
-  signal,
   onReload: () => {},
   endOnHangUp: () => {},
   onWarning: () => {},
   quit: () => {},
   finish: () => {},
-});
-
-const host = (stop: AbortSignal): Parameters<Run>[2] => ({
   env: {},
   pid: process.pid,
   uid: process.getuid?.() ?? 0,

@@ -37,48 +37,42 @@ async function main(): Promise<void> {
   const { env, pid, stdout, stderr } = process;
   const { cli } = await import("./cli.ts");
 
-  await cli(
-    process.argv.slice(2),
-    {
-      stdout: (text) => stdout.write(text),
-      stderr: (text) => stderr.write(text),
-      isTerminal: stdout.isTTY === true && !env.NO_COLOR,
-      signal: stopping.signal,
-      onReload: (listener) => {
-        process.on("SIGHUP", listener).off("SIGHUP", keepHangUp);
-        if (hungUp) listener();
-      },
-      endOnHangUp: () => {
-        // A listener and not its absence: a signal that Node.js has yet to pass on would be lost without one.
-        const end = (): void => {
-          process.removeAllListeners("SIGHUP");
-          process.kill(pid, "SIGHUP");
-        };
-        process.on("SIGHUP", end).off("SIGHUP", keepHangUp);
-        if (hungUp) end();
-      },
-      onWarning: (listener) => {
-        // Without a listener Node.js was started with --no-warnings. Then stay silent too.
-        if (process.listenerCount("warning") === 0) return;
-        process.removeAllListeners("warning");
-        process.on("warning", listener);
-      },
-      quit: (code) => process.exit(code),
-      finish: (code) => {
-        process.exitCode = code;
-      },
+  await cli(process.argv.slice(2), {
+    env,
+    pid,
+    uid: process.geteuid?.() ?? 0,
+    isRunning,
+    terminal: stderr.isTTY ? stderr : undefined,
+    person: () =>
+      process.stdin.isTTY && stdout.isTTY ? { input: process.stdin, output: stdout } : undefined,
+    stop: stopping.signal,
+    stdout: (text) => stdout.write(text),
+    stderr: (text) => stderr.write(text),
+    isTerminal: stdout.isTTY === true && !env.NO_COLOR,
+    onReload: (listener) => {
+      process.on("SIGHUP", listener).off("SIGHUP", keepHangUp);
+      if (hungUp) listener();
     },
-    {
-      env,
-      pid,
-      uid: process.geteuid?.() ?? 0,
-      isRunning,
-      terminal: stderr.isTTY ? stderr : undefined,
-      person: () =>
-        process.stdin.isTTY && stdout.isTTY ? { input: process.stdin, output: stdout } : undefined,
-      stop: stopping.signal,
+    endOnHangUp: () => {
+      // A listener and not its absence: a signal that Node.js has yet to pass on would be lost without one.
+      const end = (): void => {
+        process.removeAllListeners("SIGHUP");
+        process.kill(pid, "SIGHUP");
+      };
+      process.on("SIGHUP", end).off("SIGHUP", keepHangUp);
+      if (hungUp) end();
     },
-  );
+    onWarning: (listener) => {
+      // Without a listener Node.js was started with --no-warnings. Then stay silent too.
+      if (process.listenerCount("warning") === 0) return;
+      process.removeAllListeners("warning");
+      process.on("warning", listener);
+    },
+    quit: (code) => process.exit(code),
+    finish: (code) => {
+      process.exitCode = code;
+    },
+  });
 
   // Exit after a second even if a store's client has left a connection open. All output is written by now.
   await Promise.all([stdout, stderr].map((stream) => new Promise((written) => stream.write("", written))));

@@ -1,12 +1,10 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { cli } from "../src/cli.ts";
-import { aHost } from "./commands/a-host.ts";
 import { anIo } from "./commands/an-io.ts";
 import { rounds } from "./support/long.ts";
 
 const UNSEEN = /[\p{Cf}\u2028\u2029\u007f-\u009f]/u;
-const host = aHost();
 
 it("shows whatever it was given without a character that nobody sees", async () => {
   const evil = fc.string({
@@ -17,7 +15,7 @@ it("shows whatever it was given without a character that nobody sees", async () 
     fc.asyncProperty(evil, async (text) => {
       for (const args of [[`x${text}`], ["sync", `--${text}`], ["--config", `/no/${text}`, "plan"]]) {
         const { io, printed } = anIo();
-        await cli(args, io, host);
+        await cli(args, io);
         expect(printed.code).not.toBe(0);
         expect(printed.stderr).not.toBe("");
         expect(printed.stdout + printed.stderr).not.toMatch(UNSEEN);

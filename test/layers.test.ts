@@ -46,7 +46,7 @@ const RULES: Rules = {
         scope: ["durability"],
         service: ["lease", "report", "scope", "tokens"],
         apply: ["durability", "lease", "plan", "report", "service", "tokens"],
-        check: ["plan", "service", "tokens"],
+        check: ["plan", "refresh", "rotation", "service", "tokens", "verify"],
         verify: ["apply", "lease", "plan", "report", "tokens"],
         rotation: ["apply", "lease", "plan", "report", "service", "tokens"],
         refresh: ["apply", "plan", "report", "service"],
@@ -88,14 +88,8 @@ const RULES: Rules = {
     config: { layers: ["core"], packages: ["leven", "croner", "yaml", "zod"], node: "all" },
     daemon: { layers: ["core", "engine", "ports"], packages: ["croner", "prom-client"], node: "all" },
     sandbox: { layers: ["core", "ports"], packages: ["selfsigned", "zod"], node: "all" },
-    commands: { layers: ["core", "engine", "ports"], packages: ["commander"], node: "all" },
-    "commands/run.ts": {
-      layers: ["commands", "core", "daemon", "engine", "ports"],
-      packages: ["commander"],
-      node: "all",
-    },
-    "commands/sandbox.ts": {
-      layers: ["commands", "core", "engine", "ports", "sandbox"],
+    commands: {
+      layers: ["compose", "config", "core", "daemon", "engine", "ports", "sandbox"],
       packages: ["commander", "yaml"],
       node: "all",
     },
@@ -161,18 +155,8 @@ describe("a breach is found and named:", () => {
     ["sandbox/faults.ts", "../engine/sync.ts", "sandbox may import sandbox, core, ports, not engine"],
     [
       "commands/sync.ts",
-      "../config/load.ts",
-      "commands may import commands, core, engine, ports, not config",
-    ],
-    [
-      "commands/sync.ts",
-      "../sandbox/server.ts",
-      "commands may import commands, core, engine, ports, not sandbox",
-    ],
-    [
-      "commands/sync.ts",
-      "../compose/sync.ts",
-      "commands may import commands, core, engine, ports, not compose",
+      "../adapters/postgres/pool.ts",
+      "commands may import commands, compose, config, core, daemon, engine, ports, sandbox, not adapters/postgres",
     ],
   ])("%s imports %s", (path, specifier, rule) => {
     const target = new URL(specifier, `file:///${path}`).pathname.slice(1);

@@ -1,6 +1,5 @@
 import { cli } from "../../src/cli.ts";
-import type { CommandIo } from "../../src/commands/command-io.ts";
-import type { Host } from "../../src/compose/host.ts";
+import type { CommandIo } from "../../src/commands/context.ts";
 
 /** In the help of a command, the options that all commands have. */
 const GLOBAL_OPTIONS = /\nGlobal Options:\n(?: .*\n)+/;
@@ -18,6 +17,7 @@ export async function commandHelp(...command: readonly string[]): Promise<string
 async function helpOf(command: readonly string[]): Promise<string> {
   let printed = "";
   const io: CommandIo = {
+    ...NOBODY,
     stdout: (text) => {
       printed += text;
     },
@@ -29,17 +29,16 @@ async function helpOf(command: readonly string[]): Promise<string> {
     endOnHangUp: () => {},
     onWarning: () => {},
     quit: () => {},
-    signal: new AbortController().signal,
     finish: (code) => {
       throw new Error(`groupsync ${command.join(" ")} --help ends with exit code ${code}: ${printed}`);
     },
   };
-  await withoutTerminal(() => cli([...command, "--help"], io, HOST));
+  await withoutTerminal(() => cli([...command, "--help"], io));
   return printed;
 }
 
 /** A process without variables and without anybody at a terminal. */
-const HOST: Host = {
+const NOBODY = {
   env: {},
   pid: 1,
   uid: 0,
@@ -47,7 +46,7 @@ const HOST: Host = {
   terminal: undefined,
   person: () => undefined,
   stop: new AbortController().signal,
-};
+} as const;
 
 /** Commander breaks the lines of a help text for the width of the terminal. */
 async function withoutTerminal(print: () => Promise<void>): Promise<void> {

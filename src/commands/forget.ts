@@ -1,13 +1,14 @@
 import { Command } from "commander";
+import { dialogOf } from "../compose/host.ts";
+import { using } from "../compose/opened.ts";
 import { SyncError } from "../core/failure/sync-error.ts";
 import { exitCodeOfRun } from "../core/report/exit-code.ts";
 import { deleteAndForget, type Forgotten, forgetScope } from "../engine/forget.ts";
 import type { RunPorts, RunSettings } from "../engine/leased-run.ts";
 import { scopeOverview } from "../engine/scope/scope.ts";
 import type { Dialog } from "../ports/setup/dialog.ts";
-import { type CommandIo, type Opened, using } from "./command-io.ts";
-import { forgetJson } from "./forget/forget-json.ts";
-import { type Forgetting, forgottenText, howToForget, overviewText } from "./forget/forget-text.ts";
+import type { CommandContext, CommandIo } from "./context.ts";
+import { type Forgetting, forgetJson, forgottenText, howToForget, overviewText } from "./output/forget.ts";
 
 export interface ForgetSetup {
   /** The ledger is that of the named scope. */
@@ -17,55 +18,64 @@ export interface ForgetSetup {
   readonly configName: string;
 }
 
-export type OpenDialog = () => Promise<Pick<Dialog, "ask">>;
-
-interface Flags {
+export interface ForgetFlags {
   readonly deleteGroups?: boolean;
   readonly yes?: boolean;
   readonly json?: boolean;
 }
 
-/** `groupsync forget`: retires a scope of the ledger. `person` returns undefined if nobody is there to ask. */
-export function forgetCommand(
-  io: CommandIo,
-  open: (command: Command, name: string) => Promise<Opened<ForgetSetup>>,
-  person: () => OpenDialog | undefined,
-): Command {
-  const isConfirmed = async (name: string, { yes = false, json = false }: Flags): Promise<boolean> => {
-    const openDialog = yes || json ? undefined : person();
-    if (openDialog === undefined) return yes;
-    const isOther = (typed: string) => (typed === name ? undefined : `type ${name}, or press Ctrl-C`);
-    await (await openDialog()).ask(`To forget it, type its name: ${name}`, "", isOther);
-    return true;
-  };
-  return new Command("forget")
+/** `groupsync forget`: retires a scope of the ledger. */
+export const forgetCommand = ({ io, readConfig, observe }: CommandContext): Command =>
+  new Command("forget")
     .description("retire a scope: show what the ledger keeps of it, and forget it once you confirm that")
     .argument("<NAME>", "the scope: the `name` in its config")
     .option("--delete-groups", "delete its groups at the service first, with their tokens")
     .option("--yes", "don't ask: forget it")
     .option("--json", "print one JSON object; asks nothing")
-    .action(async (name: string, flags: Flags, command: Command) => {
-      await using(await open(command, name), async ({ ports, settings, configName }) => {
-        const isOwn = configName === name;
-        const kept = await scopeOverview(name, ports.ledger);
-        const isPlaceKnown = kept.destinations.length > 0 || !isOwn;
-        const overview = isPlaceKnown ? kept : { ...kept, destinations: settings.tokenDestinations };
-        const deletesGroups = flags.deleteGroups === true;
-        if (deletesGroups && !isOwn) throw otherConfig(name, configName);
-        const plan: Forgetting = { overview, isOwn, deletesGroups };
-        if (!flags.json) io.stdout(overviewText(plan));
-        if (!(await isConfirmed(name, flags))) {
-          io.stdout(flags.json ? forgetJson(plan, undefined) : howToForget(plan));
-          return;
-        }
-        const forgotten: Forgotten = deletesGroups
-          ? await deleteAndForget(ports, settings, io.signal)
-          : await forgetScope({ ...ports, tokens: isOwn ? ports.tokens : undefined }, settings, io.signal);
-        io.stdout(flags.json ? forgetJson(plan, forgotten) : forgottenText(plan, forgotten, io.isTerminal));
-        const { outcome, error } = forgotten.report;
-        io.finish(exitCodeOfRun(outcome, error));
-      });
+    .action(async (name: string, flags: ForgetFlags, command: Command) => {
+      const { composeSync } = await import("../compose/sync.ts");
+      const config = await readConfig(command);
+      await using(await composeSync({ ...config, name }, io, observe), (setup) =>
+        forget(name, { ...setup, configName: config.name }, flags, () => dialogOf(io), io),
+      );
     });
+
+/**
+ * Shows what the ledger keeps of the scope, and forgets it if that is confirmed. `openDialog` resolves to undefined if nobody
+ * is there to ask.
+ */
+export async function forget(
+  name: string,
+  { ports, settings, configName }: ForgetSetup,
+  flags: ForgetFlags,
+  openDialog: () => Promise<Pick<Dialog, "ask"> | undefined>,
+  io: CommandIo,
+): Promise<void> {
+  const isOwn = configName === name;
+  const kept = await scopeOverview(name, ports.ledger);
+  const isPlaceKnown = kept.destinations.length > 0 || !isOwn;
+  const overview = isPlaceKnown ? kept : { ...kept, destinations: settings.tokenDestinations };
+  const deletesGroups = flags.deleteGroups === true;
+  if (deletesGroups && !isOwn) throw otherConfig(name, configName);
+  const plan: Forgetting = { overview, isOwn, deletesGroups };
+  if (!flags.json) io.stdout(overviewText(plan));
+  if (!flags.yes && (flags.json || !(await isTyped(name, await openDialog())))) {
+    io.stdout(flags.json ? forgetJson(plan, undefined) : howToForget(plan));
+    return;
+  }
+  const forgotten: Forgotten = deletesGroups
+    ? await deleteAndForget(ports, settings, io.stop)
+    : await forgetScope({ ...ports, tokens: isOwn ? ports.tokens : undefined }, settings, io.stop);
+  io.stdout(flags.json ? forgetJson(plan, forgotten) : forgottenText(plan, forgotten, io.isTerminal));
+  const { outcome, error } = forgotten.report;
+  io.finish(exitCodeOfRun(outcome, error));
+}
+
+/** Whether a person has typed the name. False if there is nobody. */
+async function isTyped(name: string, dialog: Pick<Dialog, "ask"> | undefined): Promise<boolean> {
+  const isOther = (typed: string) => (typed === name ? undefined : `type ${name}, or press Ctrl-C`);
+  await dialog?.ask(`To forget it, type its name: ${name}`, "", isOther);
+  return dialog !== undefined;
 }
 
 const otherConfig = (name: string, configName: string): SyncError =>

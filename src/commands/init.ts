@@ -1,7 +1,8 @@
 import { dirname, join, normalize } from "node:path";
 import { Command, InvalidArgumentError } from "commander";
+import type { InitDatabase, InitSetup } from "../compose/init.ts";
+import { using } from "../compose/opened.ts";
 import { SyncError } from "../core/failure/sync-error.ts";
-import type { GroupRules } from "../core/group/group-rules.ts";
 import { type CatalogTable, tablesNamed, titleOf } from "../core/proposal/catalog.ts";
 import { isVisible } from "../core/proposal/columns.ts";
 import type { Proposal, WishedMapping, Wishes } from "../core/proposal/proposal.ts";
@@ -12,42 +13,14 @@ import { postgresStatements } from "../core/setup/postgres-statements.ts";
 import { fewRows, type Setup } from "../core/setup/setup.ts";
 import { printable, shellWord } from "../core/text/printable.ts";
 import { quantity } from "../core/text/quantity.ts";
-import type { CatalogReader } from "../ports/setup/catalog.ts";
-import type { AnswerProblem, Dialog } from "../ports/setup/dialog.ts";
+import type { Dialog } from "../ports/setup/dialog.ts";
 import type { NewFiles } from "../ports/setup/new-files.ts";
-import type { TenantSource } from "../ports/tenant-source.ts";
-import { type CommandIo, type Opened, using } from "./command-io.ts";
+import type { CommandContext, CommandIo } from "./context.ts";
 import { examplesAmong, exampleTenants, exampleText } from "./init/example-groups.ts";
 import { nextSteps } from "./init/next-steps.ts";
 import { ambiguous, noProposal, notOurs, unseenDatabase } from "./init/no-proposal.ts";
 import { otherTablesText, proposalText, whoseIs } from "./init/proposal-text.ts";
 import { askBaseUrl, askProposal, askUrl } from "./init/questions.ts";
-
-export interface InitSetup {
-  /** The url in the environment, if there is one. */
-  readonly url: string | undefined;
-  /** Undefined if there is nobody to ask. */
-  readonly dialog: { open(): Promise<Dialog> } | undefined;
-  readonly files: NewFiles;
-  readonly urlProblem: AnswerProblem;
-  readonly baseUrlProblem: AnswerProblem;
-  open(url: string): Promise<Opened<InitDatabase>>;
-}
-
-export interface InitDatabase {
-  /** Host, port and database. */
-  readonly title: string;
-  readonly catalog: CatalogReader;
-  /**
-   * The source and the rules of a config whose tenants are in this database, with this condition in place of
-   * `source.where`. Throws CONFIG_INVALID if the text is no valid config.
-   */
-  examples(
-    config: string,
-    database: string,
-    where: string,
-  ): Promise<{ readonly source: TenantSource; readonly rules: GroupRules }>;
-}
 
 interface Flags {
   readonly url?: string;
@@ -70,8 +43,8 @@ const ROWS_READ = 100;
  * `groupsync init`: from a database to a config, with the statements for its roles. Reads the catalog and a hundred rows. Writes
  * two new files, and nothing into the database.
  */
-export function initCommand(io: CommandIo, open: () => Promise<InitSetup>): Command {
-  return new Command("init")
+export const initCommand = ({ io }: CommandContext): Command =>
+  new Command("init")
     .description("write a config and the statements for its roles, from the database's catalog")
     .argument(
       "[URL]",
@@ -96,11 +69,11 @@ export function initCommand(io: CommandIo, open: () => Promise<InitSetup>): Comm
     .option("--yes", "ask nothing, and take the best proposal")
     .action(async (argument: string | undefined, _: unknown, command: Command) => {
       const flags = command.optsWithGlobals<Flags>();
-      await init(io, await open(), { ...flags, ...(argument !== undefined && { argument }) }, command);
+      const { composeInit } = await import("../compose/init.ts");
+      await init(io, composeInit(io), { ...flags, ...(argument !== undefined && { argument }) }, command);
     });
-}
 
-async function init(
+export async function init(
   io: CommandIo,
   setup: InitSetup,
   flags: Flags & { readonly argument?: string },
@@ -140,7 +113,7 @@ async function init(
     io.stdout(`\n${proposalText(decided)}${dialog ? "" : otherTablesText(found, proposal)}\n`);
     io.stdout(
       isOursOrNamed(proposal.table, wishes)
-        ? await exampleGroups(database, decided, config, io.signal)
+        ? await exampleGroups(database, decided, config, io.stop)
         : withoutExamples(proposal.table),
     );
     if (dialog && !(await dialog.confirm(`Write ${places.config} and ${places.statements}?`))) {

@@ -1,32 +1,26 @@
 import { Command, Option } from "commander";
-import { adviceFor, type ProbedConfig } from "../core/probe/advice.ts";
+import { type Ask, lineOf } from "../compose/host.ts";
+import { using } from "../compose/opened.ts";
+import type { ProbeSetup } from "../compose/probe.ts";
+import { adviceFor } from "../core/probe/advice.ts";
 import { EXIT, exitCodeOfRun } from "../core/report/exit-code.ts";
-import { forgetCanary, type ProbePorts, type ProbeSettings, probe } from "../engine/probe.ts";
-import { type CommandIo, type Opened, using } from "./command-io.ts";
-import { probeJson, probeText } from "./output/probe-report.ts";
+import {
+  forgetCanary as forgetCanaryOf,
+  type ProbeSettings,
+  probe as probeService,
+} from "../engine/probe.ts";
+import type { CommandContext, CommandIo } from "./context.ts";
+import { probeJson, probeText } from "./output/probe.ts";
 
-export interface ProbeSetup {
-  readonly ports: ProbePorts;
-  readonly settings: ProbeSettings;
-  readonly config: ProbedConfig;
-}
-
-/** Asks a person, and resolves to the line that was typed. */
-export type Ask = (question: string) => Promise<string>;
-
-interface Flags {
+export interface ProbeFlags {
   readonly yes?: boolean;
   readonly forget?: string;
   readonly json?: boolean;
 }
 
-/** `groupsync probe`: finds out how the service behaves. `person` returns undefined if nobody is there to ask. */
-export function probeCommand(
-  io: CommandIo,
-  open: (command: Command) => Promise<Opened<ProbeSetup>>,
-  person: () => Ask | undefined,
-): Command {
-  return new Command("probe")
+/** `groupsync probe`: finds out how the service behaves. */
+export const probeCommand = ({ io, readConfig, observe }: CommandContext): Command =>
+  new Command("probe")
     .description("find out how the service behaves, with one group that is deleted again")
     .option("--yes", "begin without asking")
     .addOption(
@@ -35,33 +29,46 @@ export function probeCommand(
       ),
     )
     .option("--json", "print the findings as one JSON object")
-    .action(async ({ yes = false, forget, json = false }: Flags, command: Command) => {
-      const ask = yes || forget !== undefined ? undefined : person();
+    .action(async ({ yes = false, forget, json = false }: ProbeFlags, command: Command) => {
+      const ask = yes || forget !== undefined ? undefined : lineOf(io);
       if (!yes && forget === undefined && ask === undefined) {
         command.error(
           "error: this makes a group at the service and deletes it again: say --yes, because there is no terminal to ask on",
         );
       }
-      await using(await open(command), async ({ ports, settings, config }) => {
-        if (forget !== undefined) {
-          const { error } = await forgetCanary(ports, settings, forget, io.signal);
-          if (error) throw error;
-          io.stdout(
-            json ? `${JSON.stringify({ forgotten: forget })}\n` : `No sync deletes ${forget} any more.\n`,
-          );
-          return;
-        }
-        if (ask && !(await agrees(ask, settings))) {
-          io.stderr("Nothing was sent.\n");
-          io.finish(EXIT.failed);
-          return;
-        }
-        const report = await probe(ports, settings, io.signal);
-        const advice = report.findings ? adviceFor(report.findings, config) : [];
-        io.stdout(json ? probeJson(report, advice) : probeText(report, advice, io.isTerminal));
-        io.finish(exitCodeOfRun(report.run.outcome, report.run.error));
-      });
+      const { composeProbe } = await import("../compose/probe.ts");
+      await using(await composeProbe(await readConfig(command), io, observe), (setup) =>
+        forget === undefined ? probe(setup, { ask, json }, io) : forgetCanary(setup, forget, { json }, io),
+      );
     });
+
+/** Probes the service, if the person agrees or nobody is to be asked, and prints the findings. */
+export async function probe(
+  { ports, settings, config }: ProbeSetup,
+  { ask, json }: { readonly ask: Ask | undefined; readonly json: boolean },
+  io: CommandIo,
+): Promise<void> {
+  if (ask && !(await agrees(ask, settings))) {
+    io.stderr("Nothing was sent.\n");
+    io.finish(EXIT.failed);
+    return;
+  }
+  const report = await probeService(ports, settings, io.stop);
+  const advice = report.findings ? adviceFor(report.findings, config) : [];
+  io.stdout(json ? probeJson(report, advice) : probeText(report, advice, io.isTerminal));
+  io.finish(exitCodeOfRun(report.run.outcome, report.run.error));
+}
+
+/** Takes a canary that an operator has deleted by hand out of the ledger. */
+export async function forgetCanary(
+  { ports, settings }: Pick<ProbeSetup, "ports" | "settings">,
+  id: string,
+  { json }: { readonly json: boolean },
+  io: CommandIo,
+): Promise<void> {
+  const { error } = await forgetCanaryOf(ports, settings, id, io.stop);
+  if (error) throw error;
+  io.stdout(json ? `${JSON.stringify({ forgotten: id })}\n` : `No sync deletes ${id} any more.\n`);
 }
 
 const agrees = async (ask: Ask, { baseUrl }: Pick<ProbeSettings, "baseUrl">): Promise<boolean> =>

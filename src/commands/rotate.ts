@@ -1,30 +1,28 @@
 import { Command, InvalidArgumentError, Option } from "commander";
+import { using } from "../compose/opened.ts";
 import { exitCodeOfRun } from "../core/report/exit-code.ts";
 import { parseDuration } from "../core/text/quantity.ts";
-import { type RotatePorts, type RotateSettings, rotate } from "../engine/rotate.ts";
+import { type RotatePorts, type RotateSettings, rotate as rotateGroups } from "../engine/rotate.ts";
 import type { RotationSelection } from "../engine/rotation/rotation-selection.ts";
-import { type CommandIo, type Opened, using } from "./command-io.ts";
+import type { CommandContext, CommandIo } from "./context.ts";
 import { onlyOption } from "./only-option.ts";
-import { reportJson, reportText } from "./output/run-report.ts";
+import { reportJson, reportText } from "./output/report.ts";
 
 interface RotateSetup {
   readonly ports: RotatePorts;
   readonly settings: RotateSettings;
 }
 
-interface Flags {
+export interface RotateFlags {
   readonly only?: readonly string[];
   readonly olderThan?: number;
   readonly all?: boolean;
   readonly json?: boolean;
 }
 
-/** `groupsync rotate`: gives the selected groups new tokens now. `open` reads the config and connects. */
-export function rotateCommand(
-  io: CommandIo,
-  open: (command: Command) => Promise<Opened<RotateSetup>>,
-): Command {
-  return new Command("rotate")
+/** `groupsync rotate`: gives the selected groups new tokens now. */
+export const rotateCommand = ({ io, readConfig, observe }: CommandContext): Command =>
+  new Command("rotate")
     .description("give groups new tokens, once; the old tokens stop working at once")
     .addOption(onlyOption("this group, even if its tenant is gone").conflicts(["olderThan", "all"]))
     .addOption(
@@ -35,21 +33,32 @@ export function rotateCommand(
     .option("--all", "all groups, even those that fail or whose tenants are gone")
     .option("--json", "print the report as one JSON object")
     .addHelpText("after", "\nOne of --only, --older-than and --all is required.")
-    .action(async (flags: Flags, command: Command) => {
+    .action(async (flags: RotateFlags, command: Command) => {
       const selection = selectionOf(flags);
       if (selection === undefined) {
         command.error("error: say whose tokens: --only <ID>, --older-than <AGE> or --all");
         return;
       }
-      await using(await open(command), async ({ ports, settings }) => {
-        const report = await rotate(ports, settings, selection, io.signal);
-        io.stdout(flags.json ? reportJson(report) : reportText("rotation", report, io.isTerminal));
-        io.finish(exitCodeOfRun(report.outcome, report.error));
-      });
+      const { composeSync } = await import("../compose/sync.ts");
+      await using(await composeSync(await readConfig(command), io, observe), (setup) =>
+        rotate(setup, selection, flags, io),
+      );
     });
+
+/** Rotates, and prints the report. */
+export async function rotate(
+  { ports, settings }: RotateSetup,
+  selection: RotationSelection,
+  { json }: Pick<RotateFlags, "json">,
+  io: CommandIo,
+): Promise<void> {
+  const report = await rotateGroups(ports, settings, selection, io.stop);
+  io.stdout(json ? reportJson(report) : reportText("rotation", report, io.isTerminal));
+  io.finish(exitCodeOfRun(report.outcome, report.error));
 }
 
-function selectionOf({ only, olderThan, all }: Flags): RotationSelection | undefined {
+/** Undefined if the flags choose nothing. */
+export function selectionOf({ only, olderThan, all }: RotateFlags): RotationSelection | undefined {
   if (only) return { kind: "only", ids: new Set(only) };
   if (olderThan !== undefined) return { kind: "older than", ageMs: olderThan };
   return all ? { kind: "all" } : undefined;

@@ -11,9 +11,9 @@ import { isPlainHttpToAnotherHost } from "../core/tls/database-tls.ts";
 import { type FaultShares, type Latency, totalShare } from "../sandbox/request-faults.ts";
 import type { SandboxOptions } from "../sandbox/server.ts";
 import { POISONS, type Poison, SERVICE_DEFAULTS } from "../sandbox/service-options.ts";
-import type { CommandIo } from "./command-io.ts";
+import type { CommandIo } from "./context.ts";
 
-type SandboxIo = Pick<CommandIo, "stdout" | "signal">;
+type SandboxIo = Pick<CommandIo, "stdout" | "stop">;
 
 /** The options as commander delivers them. Some are converted before the sandbox gets them. */
 interface Flags extends Omit<SandboxOptions, "shares"> {
@@ -28,7 +28,7 @@ interface Flags extends Omit<SandboxOptions, "shares"> {
  * `groupsync sandbox`: serves until the signal aborts. Rejects with SyncError SANDBOX_ADDRESS, SANDBOX_STATE or
  * SANDBOX_CERTIFICATE, and with a CommanderError for wrong options if the command overrides exits.
  */
-export function sandboxCommand(io: SandboxIo): Command {
+export function sandboxCommand({ io }: { readonly io: SandboxIo }): Command {
   const { teamId, existing, deleteBy, errors, retryAfter, htmlStatus } = SERVICE_DEFAULTS;
   const command = new Command("sandbox").description("a local user group service, to try things on");
 
@@ -123,7 +123,7 @@ async function announce(io: SandboxIo, baseUrl: string, apiKey: string, certFile
   }
   const { stringify } = await import("yaml");
   io.stdout(`${lines.join("\n")}\n${stringify({ service }, { lineWidth: 0 })}`);
-  if (!io.signal.aborted) await once(io.signal, "abort");
+  if (!io.stop.aborted) await once(io.stop, "abort");
 }
 
 /** Writes the certificate into the given file, or into a temporary file that is removed after `use`. */

@@ -1,15 +1,11 @@
 import { Command, Option } from "commander";
+import { using } from "../compose/opened.ts";
 import { exitCodeOfRun } from "../core/report/exit-code.ts";
 import type { RunReport } from "../engine/report/run-report.ts";
-import { type SyncPorts, type SyncSettings, sync } from "../engine/sync.ts";
-import { type CommandIo, type Opened, using } from "./command-io.ts";
+import { sync } from "../engine/sync.ts";
+import type { CommandContext } from "./context.ts";
 import { onlyTenants } from "./only-option.ts";
-import { reportJson, reportText } from "./output/run-report.ts";
-
-export interface SyncSetup {
-  readonly ports: SyncPorts;
-  readonly settings: SyncSettings;
-}
+import { reportJson, reportText } from "./output/report.ts";
 
 interface Flags {
   readonly only?: readonly string[];
@@ -20,9 +16,9 @@ interface Flags {
   readonly json?: boolean;
 }
 
-/** `groupsync sync`: one full sync. `open` reads the config and connects. */
-export function syncCommand(io: CommandIo, open: (command: Command) => Promise<Opened<SyncSetup>>): Command {
-  return new Command("sync")
+/** `groupsync sync`: one full sync. */
+export const syncCommand = ({ io, readConfig, observe }: CommandContext): Command =>
+  new Command("sync")
     .description("make the groups equal to the tenants once, then exit")
     .addOption(onlyTenants())
     .option(
@@ -40,7 +36,8 @@ export function syncCommand(io: CommandIo, open: (command: Command) => Promise<O
     .option("--approve-refresh <CODE>", "go on with the refresh that is held under this code, once")
     .option("--json", "print the report as one JSON object")
     .action(async (flags: Flags, command: Command) => {
-      await using(await open(command), async ({ ports, settings }) => {
+      const { composeSync } = await import("../compose/sync.ts");
+      await using(await composeSync(await readConfig(command), io, observe), async ({ ports, settings }) => {
         const only = flags.only && new Set(flags.only);
         const options = {
           only,
@@ -50,9 +47,8 @@ export function syncCommand(io: CommandIo, open: (command: Command) => Promise<O
           refresh: flags.refresh ?? flags.approveRefresh !== undefined,
           refreshApproval: flags.approveRefresh,
         };
-        const report: RunReport = await sync(ports, settings, options, io.signal);
+        const report: RunReport = await sync(ports, settings, options, io.stop);
         io.stdout(flags.json ? reportJson(report) : reportText("sync", report, io.isTerminal));
         io.finish(exitCodeOfRun(report.outcome, report.error));
       });
     });
-}

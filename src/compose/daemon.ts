@@ -35,15 +35,15 @@ import { insistOnColumns } from "./tenant-source.ts";
 interface DaemonOptions {
   readonly version: string;
   readonly logLevel: LogLevel;
-  readonly signal: AbortSignal;
 }
 
 /** What `run` needs. Throws CONFIG_… if the config is wrong. Contacts nothing before the daemon begins. */
 export async function composeDaemon(
   path: string,
   host: Host,
-  { version, logLevel, signal }: DaemonOptions,
+  { version, logLevel }: DaemonOptions,
 ): Promise<Lifecycle> {
+  const signal = host.stop;
   const logger = await createLogger(logLevel, host.terminal !== undefined);
   const log = logTo(logger);
   const accepted = new AcceptedConfig(

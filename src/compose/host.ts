@@ -1,5 +1,6 @@
 import type { DialogStreams } from "../adapters/terminal/dialog.ts";
 import type { Terminal } from "../adapters/terminal/progress-bar.ts";
+import type { Dialog } from "../ports/setup/dialog.ts";
 
 /** What the adapters need from the process. */
 export interface Host {
@@ -14,4 +15,22 @@ export interface Host {
   readonly person: () => DialogStreams | undefined;
   /** Aborts when the process is told to stop. Reads end then, whatever they wait for. */
   readonly stop: AbortSignal;
+}
+
+/** Asks a person, and resolves to the line that was typed. */
+export type Ask = (question: string) => Promise<string>;
+
+/** Undefined if nobody is there to ask. */
+export function lineOf({ person, stop }: Host): Ask | undefined {
+  const streams = person();
+  return (
+    streams &&
+    (async (question) => (await import("../adapters/terminal/ask.ts")).askLine(question, streams, stop))
+  );
+}
+
+/** Undefined if nobody is there to ask. */
+export async function dialogOf({ person, stop }: Host): Promise<Dialog | undefined> {
+  const streams = person();
+  return streams && (await import("../adapters/terminal/dialog.ts")).terminalDialog(streams, stop);
 }

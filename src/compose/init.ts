@@ -1,7 +1,5 @@
 import { newFiles } from "../adapters/host/new-files.ts";
 import { readTextFile } from "../adapters/host/text-file.ts";
-import type { Opened } from "../commands/command-io.ts";
-import type { InitDatabase, InitSetup } from "../commands/init.ts";
 import { loadConfig } from "../config/load.ts";
 import type { Config, DatabaseUrl } from "../config/model/config.ts";
 import { describeDatabase } from "../config/model/database-description.ts";
@@ -10,9 +8,39 @@ import type { GroupRules } from "../core/group/group-rules.ts";
 import { UNKNOWN_SCHEMA, VARIABLES } from "../core/setup/setup.ts";
 import { isPlainHttpToAnotherHost } from "../core/tls/database-tls.ts";
 import type { CatalogReader } from "../ports/setup/catalog.ts";
+import type { AnswerProblem, Dialog } from "../ports/setup/dialog.ts";
+import type { NewFiles } from "../ports/setup/new-files.ts";
+import type { TenantSource } from "../ports/tenant-source.ts";
 import { Databases, VIEW_CONNECTIONS, VIEW_TIMEOUTS } from "./databases.ts";
 import type { Host } from "./host.ts";
+import type { Opened } from "./opened.ts";
 import { tenantSource } from "./tenant-source.ts";
+
+export interface InitSetup {
+  /** The url in the environment, if there is one. */
+  readonly url: string | undefined;
+  /** Undefined if there is nobody to ask. */
+  readonly dialog: { open(): Promise<Dialog> } | undefined;
+  readonly files: NewFiles;
+  readonly urlProblem: AnswerProblem;
+  readonly baseUrlProblem: AnswerProblem;
+  open(url: string): Promise<Opened<InitDatabase>>;
+}
+
+export interface InitDatabase {
+  /** Host, port and database. */
+  readonly title: string;
+  readonly catalog: CatalogReader;
+  /**
+   * The source and the rules of a config whose tenants are in this database, with this condition in place of
+   * `source.where`. Throws CONFIG_INVALID if the text is no valid config.
+   */
+  examples(
+    config: string,
+    database: string,
+    where: string,
+  ): Promise<{ readonly source: TenantSource; readonly rules: GroupRules }>;
+}
 
 /** The scope of the config that init writes. */
 const NAME = "default";

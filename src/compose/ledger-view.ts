@@ -1,9 +1,9 @@
 import { sqlLedgerView } from "../adapters/sql/ledger/ledger.ts";
-import type { Opened } from "../commands/command-io.ts";
 import type { Config } from "../config/model/config.ts";
 import type { LedgerView } from "../ports/ledger/ledger.ts";
 import { Databases, VIEW_CONNECTIONS, VIEW_TIMEOUTS } from "./databases.ts";
 import type { Host } from "./host.ts";
+import type { Opened } from "./opened.ts";
 
 /** What `status` and the status page need. Contacts nothing before its first use; the caller closes it. */
 export async function composeLedgerView(config: Config, { stop }: Host): Promise<Opened<LedgerView>> {

@@ -1,15 +1,15 @@
 import { DiskSpool } from "../adapters/disk/spool.ts";
 import { hostClock } from "../adapters/host/clock.ts";
-import type { Opened } from "../commands/command-io.ts";
-import type { PlanSetup } from "../commands/plan.ts";
 import type { Config } from "../config/model/config.ts";
 import { describeSource } from "../config/model/database-description.ts";
 import { describeTokenDestinations } from "../config/model/token-destinations.ts";
+import type { ForecastSetup } from "../engine/check/sync-forecast.ts";
 import type { PlanSettings } from "../engine/plan/make-plan.ts";
 import type { ExplainSetup } from "../engine/read-explanation.ts";
 import { Databases, VIEW_CONNECTIONS, VIEW_TIMEOUTS } from "./databases.ts";
 import type { Host } from "./host.ts";
 import { openLedgerView } from "./ledger-view.ts";
+import type { Opened } from "./opened.ts";
 import { tenantSource } from "./tenant-source.ts";
 import { openTokens } from "./token-stores.ts";
 
@@ -19,7 +19,7 @@ import { openTokens } from "./token-stores.ts";
 export async function composePlan(
   config: Config,
   { uid, stop }: Host,
-): Promise<Opened<PlanSetup & ExplainSetup>> {
+): Promise<Opened<ForecastSetup & ExplainSetup>> {
   const databases = new Databases(config.name, VIEW_TIMEOUTS, stop);
   const ledger = await openLedgerView(config, databases);
   const tokens = await openTokens(config, uid, (url) => databases.open(url, VIEW_CONNECTIONS));

@@ -1,12 +1,20 @@
-import type { Opened } from "../commands/command-io.ts";
-import type { ProbeSetup } from "../commands/probe.ts";
 import type { Config } from "../config/model/config.ts";
+import type { ProbedConfig } from "../core/probe/advice.ts";
 import type { AnswerFacts } from "../core/probe/findings.ts";
+import type { ProbePorts, ProbeSettings } from "../engine/probe.ts";
 import type { Observe } from "../ports/observer.ts";
 import type { Host } from "./host.ts";
+import type { Opened } from "./opened.ts";
 import { composeSync } from "./sync.ts";
 
-/** What `probe` needs. Contacts nothing before its first use; the caller closes it. */
+/** What `probe` needs. */
+export interface ProbeSetup {
+  readonly ports: ProbePorts;
+  readonly settings: ProbeSettings;
+  readonly config: ProbedConfig;
+}
+
+/** Contacts nothing before its first use; the caller closes it. */
 export async function composeProbe(
   config: Config,
   host: Host,

@@ -3,14 +3,14 @@ import { hostClock } from "../adapters/host/clock.ts";
 import { isDead, thisInstance } from "../adapters/host/instance.ts";
 import type { HttpServiceOptions } from "../adapters/service/service-connection.ts";
 import { sqlLedger } from "../adapters/sql/ledger/ledger.ts";
-import type { Opened } from "../commands/command-io.ts";
-import type { SyncSetup } from "../commands/sync.ts";
 import type { Config } from "../config/model/config.ts";
 import { describeTokenDestinations } from "../config/model/token-destinations.ts";
 import { RecentCommits } from "../engine/durability/recent-commits.ts";
+import type { SyncPorts, SyncSettings } from "../engine/sync.ts";
 import type { Observe } from "../ports/observer.ts";
 import { Databases, LEDGER_CONNECTIONS, TIMEOUTS, TOKEN_CONNECTIONS } from "./databases.ts";
 import type { Host } from "./host.ts";
+import type { Opened } from "./opened.ts";
 import { planSettings } from "./plan.ts";
 import { tenantSource } from "./tenant-source.ts";
 import { openTokens } from "./token-stores.ts";
@@ -21,7 +21,13 @@ interface SyncOptions {
   readonly onAnswer?: HttpServiceOptions["onAnswer"];
 }
 
-/** What `sync` and `rotate` need. Contacts nothing before its first use; the caller closes it. */
+/** What `sync` and `rotate` need. */
+export interface SyncSetup {
+  readonly ports: SyncPorts;
+  readonly settings: SyncSettings;
+}
+
+/** Contacts nothing before its first use; the caller closes it. */
 export async function composeSync(
   config: Config,
   host: Host,

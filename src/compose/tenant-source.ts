@@ -3,7 +3,7 @@ import type { Config } from "../config/model/config.ts";
 import { describeSource } from "../config/model/database-description.ts";
 import { digestSeed } from "../core/group/desired-group.ts";
 import { columnsOf } from "../core/group/group-rules.ts";
-import { tableBefore } from "../engine/check/source.ts";
+import { tableBefore } from "../engine/plan/make-plan.ts";
 import type { TenantSource } from "../ports/tenant-source.ts";
 import { changeFeed } from "./changes.ts";
 import { applicationName, Databases, TIMEOUTS, VIEW_CONNECTIONS, VIEW_TIMEOUTS } from "./databases.ts";
@@ -53,7 +53,7 @@ export async function insistOnColumns(config: Config, host: Host): Promise<void>
   const { column } = source.changes ?? {};
   const { value, close } = await openSource(config, host);
   try {
-    const before = await tableBefore(value, { source: describeSource(source, group.id) });
+    const before = await tableBefore(value.ledger, describeSource(source, group.id));
     const columns = [...new Set([...columnsOf(group), ...(column ? [column.name] : [])])];
     const lookUps = await value.source.lookUps(columns, digestSeed(group), host.stop, before);
     await lookUps.close();

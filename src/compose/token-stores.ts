@@ -4,10 +4,10 @@ import { type LedgerBesideTokens, SqlTokenTable } from "../adapters/sql/tokens/t
 import { CompositeTokenStore } from "../adapters/token-stores/composite-token-store.ts";
 import type { SecretStore } from "../adapters/token-stores/secret-store.ts";
 import { SecretTokenStore } from "../adapters/token-stores/secret-token-store.ts";
-import type { Opened } from "../commands/command-io.ts";
 import type { Config, DatabaseUrl, SecretTokenConfig, TokenConfig } from "../config/model/config.ts";
 import { describeTokenDestinations } from "../config/model/token-destinations.ts";
 import type { TokenStore } from "../ports/token-store.ts";
+import type { Opened } from "./opened.ts";
 
 interface Self {
   /** The name of this config: it marks the tokens, and other configs leave them alone. */

@@ -18,8 +18,8 @@ import {
 import type { Secret } from "../core/secret/secret.ts";
 import type { TenantSource } from "../ports/tenant-source.ts";
 import { type CanaryDeletion, deleteCanary, deleteLeftCanary, isNo, MOST_TRIES, remains } from "./canary.ts";
-import { tableBefore } from "./check/source.ts";
 import { leasedRun, NO_TOKENS, type Run, type RunPorts, type RunSettings } from "./leased-run.ts";
+import { tableBefore } from "./plan/make-plan.ts";
 import type { RunReport } from "./report/run-report.ts";
 import { ServiceCalls, type Unanswered } from "./service/service-calls.ts";
 import { lostLedgerWarnings } from "./tokens/moved-destinations.ts";
@@ -197,7 +197,7 @@ async function unusedId(
   { ledger, signal }: Run,
 ): Promise<string> {
   const { rules } = settings;
-  const before = await tableBefore({ ledger }, settings);
+  const before = await tableBefore(ledger, settings.source);
   const lookUps = await source.lookUps(columnsOf(rules), digestSeed(rules), signal, before);
   try {
     for (;;) {

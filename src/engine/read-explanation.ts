@@ -3,15 +3,15 @@ import type { RotationPolicy } from "../core/rotation/rotation-policy.ts";
 import type { LedgerView } from "../ports/ledger/ledger.ts";
 import type { TenantSource } from "../ports/tenant-source.ts";
 import type { TokenStore } from "../ports/token-store.ts";
+import { predictedFailures, type SyncConditions } from "./check/sync-forecast.ts";
 import { type Explanation, explainTenant } from "./explain/explain-tenant.ts";
 import { type HostTime, type PlanSettings, readLedgerState } from "./plan/make-plan.ts";
-import { type PredictionInputs, predictedFailures } from "./predict-sync.ts";
 
 export interface ExplainSetup {
   readonly ports: { readonly source: TenantSource; readonly ledger: LedgerView };
   readonly settings: PlanSettings;
   readonly rotation: RotationPolicy;
-  readonly tokens: PredictionInputs["tokens"] & Pick<TokenStore, "read" | "lagging">;
+  readonly tokens: SyncConditions["tokens"] & Pick<TokenStore, "read" | "lagging">;
   /** The token destinations, for people to read. */
   readonly tokenDestinations: readonly string[];
   readonly baseUrl: string;

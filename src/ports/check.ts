@@ -1,23 +1,34 @@
-import type { Finding } from "../core/report/finding.ts";
+import type { ServiceFailureCode } from "../core/failure/service-failure.ts";
 
-/** One subject of `groupsync check`, such as the ledger. It needs no other check, and leaves everything as it was. */
-export interface Check {
-  readonly name: string;
-  /**
-   * Looks, and tells what it finds as soon as it is found. An error that it throws is its last finding. Once `stop` aborts,
-   * it ends as soon as it can.
-   */
-  find(stop: AbortSignal): AsyncIterable<Finding>;
+/** What came back to a request. */
+export interface TrialAnswer {
+  readonly status: number;
+  readonly content: "json" | "html" | "other";
+  /** What a sync would take the answer for; null if it says success. */
+  readonly code: ServiceFailureCode | null;
+  /** Such as `HTTP 401: unknown key`. Holds no secret. */
+  readonly text: string;
 }
 
-/** A connection that a sync has open at the same time as others. */
-export interface SyncConnection {
-  /** What the sync needs it for, in words. */
-  readonly for: string;
-  /** Without it, only a read that outlasts the lease fails. */
-  readonly isSpare?: boolean;
-  /** Connects and begins a transaction, as a sync does. Resolves to what ends both. Rejects as the sync would. */
-  open(stop: AbortSignal): Promise<() => Promise<void>>;
+export interface Reached {
+  /** Host and port. */
+  readonly at: string;
+  /** Null without TLS. */
+  readonly tls: { readonly protocol: string; readonly validUntil: Date } | null;
+}
+
+/**
+ * Tries the way to the service with requests that can change no group. Each rejects with a ServiceFailure if no complete
+ * answer came.
+ */
+export interface ServiceTrial {
+  /** Looks the host up, connects, and shakes hands. Sends no request. */
+  reach(): Promise<Reached>;
+  /** A GET with a body, which names no group, and a key that is wrong on purpose: with a good key it could create a group. */
+  getWithWrongKey(): Promise<TrialAnswer>;
+  /** A POST with the real key and a random token, which no group has. */
+  rotateNobody(): Promise<TrialAnswer>;
+  close(): Promise<void>;
 }
 
 /** Who listens at an address. */

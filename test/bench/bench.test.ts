@@ -29,7 +29,7 @@ const runHere: StartGroupsync = (args, env) => {
     person: () => undefined,
     stop: signal,
   };
-  const ended = cli(args, { ...io, stdout: (text) => stdout.write(text), signal }, host).then(() => {
+  const ended = cli(args, { ...io, stdout: (text) => stdout.write(text), ...host }).then(() => {
     stdout.end();
     return printed.code;
   });

@@ -1,4 +1,5 @@
-import type { CommandIo } from "../../src/commands/command-io.ts";
+import type { CommandContext, CommandIo } from "../../src/commands/context.ts";
+import { aHost } from "./a-host.ts";
 
 /** What a command has printed so far, and the exit code that it asked for. */
 export interface Printed {
@@ -7,9 +8,11 @@ export interface Printed {
   stderr: string;
 }
 
-export function anIo(): { io: CommandIo; printed: Printed } {
+/** `context` has no config: a test gives the command what it would compose from one. */
+export function anIo(): { io: CommandIo; context: CommandContext; printed: Printed } {
   const printed = { code: 0, stdout: "", stderr: "" };
   const io: CommandIo = {
+    ...aHost(),
     stdout: (text) => {
       printed.stdout += text;
     },
@@ -23,10 +26,16 @@ export function anIo(): { io: CommandIo; printed: Printed } {
     quit: (code) => {
       printed.code = code;
     },
-    signal: new AbortController().signal,
     finish: (code) => {
       printed.code = code;
     },
   };
-  return { io, printed };
+  const context: CommandContext = {
+    io,
+    version: "1.2.3",
+    flagsOf: (command) => command.optsWithGlobals(),
+    readConfig: () => Promise.reject(new Error("there is no config")),
+    observe: () => {},
+  };
+  return { io, context, printed };
 }

@@ -1,22 +1,22 @@
 import { expect, test } from "vitest";
-import { checkCommand } from "../../src/commands/check.ts";
+import { check as runChecks } from "../../src/commands/check.ts";
 import { type Finding, failure, ok, warning } from "../../src/core/report/finding.ts";
-import type { Check } from "../../src/ports/check.ts";
+import type { Check } from "../../src/engine/check/check.ts";
 import { VirtualClock, VirtualTime } from "../fakes/virtual-time.ts";
 import { anIo, type Printed } from "./an-io.ts";
 
-const aCheck = (name: string, ...findings: Finding[]): Check => ({
-  name,
-  async *find() {
+const aCheck = (title: string, ...findings: Finding[]): Check => ({
+  title,
+  remedy: "try again",
+  async *run() {
     yield* findings;
   },
 });
 
-async function check(checks: readonly Check[], ...flags: string[]): Promise<Printed> {
+async function check(checks: readonly Check[], json = false): Promise<Printed> {
   const { io, printed } = anIo();
   const clock = new VirtualClock(new VirtualTime());
-  const command = checkCommand(io, async () => ({ checks: [checks], clock, limitMs: 1_000 }));
-  await command.parseAsync(flags, { from: "user" });
+  await runChecks({ checks: [checks], clock, limitMs: 1_000 }, { json }, io);
   return printed;
 }
 
@@ -62,42 +62,21 @@ test("told to stop, it says so and not that all is well", async () => {
   const stopping = new AbortController();
   const { io, printed } = anIo();
   const stops: Check = {
-    name: "slow",
-    async *find() {
+    title: "slow",
+    remedy: "wait",
+    async *run() {
       stopping.abort();
       yield ok("so far");
     },
   };
-  const clock = new VirtualClock(new VirtualTime());
-  const command = checkCommand({ ...io, signal: stopping.signal }, async () => ({
-    checks: [[stops]],
-    clock,
-    limitMs: 1_000,
-  }));
-  await expect(command.parseAsync([], { from: "user" })).rejects.toMatchObject({ code: "INTERRUPTED" });
+  const setup = { checks: [[stops]], clock: new VirtualClock(new VirtualTime()), limitMs: 1_000 };
+  const ended = runChecks(setup, { json: false }, { ...io, stop: stopping.signal });
+  await expect(ended).rejects.toMatchObject({ code: "INTERRUPTED" });
   expect(printed.stdout).toBe("");
 });
 
-test("nothing is written or sent elsewhere unless a flag allows it", async () => {
-  const asked: unknown[] = [];
-  const clock = new VirtualClock(new VirtualTime());
-  const run = (...flags: string[]) =>
-    checkCommand(anIo().io, async (_, options) => {
-      asked.push(options);
-      return { checks: [[LEDGER]], clock, limitMs: 1_000 };
-    }).parseAsync(flags, { from: "user" });
-  await run();
-  await run("--canary");
-  await run("--notify");
-  expect(asked).toEqual([
-    { canary: false, notify: false },
-    { canary: true, notify: false },
-    { canary: false, notify: true },
-  ]);
-});
-
 test("--json prints one object", async () => {
-  const { stdout, code } = await check([HTTP, TOKENS], "--json");
+  const { stdout, code } = await check([HTTP, TOKENS], true);
   expect(code).toBe(1);
   expect(JSON.parse(stdout)).toEqual({
     ok: false,

@@ -1,14 +1,17 @@
 import { Command } from "commander";
 import { describe, expect, test } from "vitest";
-import { forgetCommand, type OpenDialog } from "../../src/commands/forget.ts";
+import { type ForgetFlags, forgetCommand, forget as runForget } from "../../src/commands/forget.ts";
 import { SyncError } from "../../src/core/failure/sync-error.ts";
+import type { Dialog } from "../../src/ports/setup/dialog.ts";
 import { Instance } from "../fakes/instance.ts";
 import { VirtualClock } from "../fakes/virtual-time.ts";
 import { syncSettings, tenants, World } from "../fakes/world.ts";
 import { anIo, type Printed } from "./an-io.ts";
 
+type Person = Pick<Dialog, "ask">;
+
 interface Given {
-  readonly person?: OpenDialog;
+  readonly person?: Person;
   /** The `name` in the config. */
   readonly configName?: string;
 }
@@ -18,13 +21,11 @@ async function forget(
   args: readonly string[],
   { person, configName = "default" }: Given = {},
 ): Promise<Printed> {
-  const { io, printed } = anIo();
+  const { io, context, printed } = anIo();
   const ports = { ...world.ports(new Instance(), new VirtualClock(world.time)), observe: () => {} };
-  const value = { ports, settings: syncSettings(), configName };
-  const command = forgetCommand(
-    io,
-    async () => ({ value, close: async () => {} }),
-    () => person,
+  const setup = { ports, settings: syncSettings(), configName };
+  const command = forgetCommand(context).action((name: string, flags: ForgetFlags) =>
+    runForget(name, setup, flags, async () => person, io),
   );
   const root = new Command().addCommand(command.exitOverride().configureOutput({ writeErr: io.stderr }));
   await root.parseAsync(["forget", ...args], { from: "user" });
@@ -73,9 +74,7 @@ Nothing was changed. To forget it: groupsync forget default --yes
 
   test("--json asks nobody, and prints what there is", async () => {
     const world = await aSyncedWorld("a", "b");
-    const nobody: OpenDialog = async () => {
-      throw new Error("nobody should be asked");
-    };
+    const nobody: Person = { ask: () => Promise.reject(new Error("nobody should be asked")) };
     const { stdout } = await forget(world, ["default", "--json"], { person: nobody });
     expect(JSON.parse(stdout)).toEqual({
       scope: "default",
@@ -118,14 +117,14 @@ describe("in a terminal", () => {
   test("forget asks for the name, takes no other text, and forgets the scope", async () => {
     const world = await aSyncedWorld("a");
     const questions: string[] = [];
-    const person: OpenDialog = async () => ({
+    const person: Person = {
       ask: async (question, _, problem) => {
         questions.push(question);
         expect(problem("staging")).toBe("type default, or press Ctrl-C");
         expect(problem("default")).toBeUndefined();
         return "default";
       },
-    });
+    };
     const { code, stdout } = await forget(world, ["default"], { person });
     expect({ code, questions }).toEqual({ code: 0, questions: ["To forget it, type its name: default"] });
     expect(stdout).toContain(
@@ -137,11 +136,8 @@ describe("in a terminal", () => {
 
   test("nothing is changed if the question is cancelled", async () => {
     const world = await aSyncedWorld("a");
-    const person: OpenDialog = async () => ({
-      ask: async () => {
-        throw new SyncError("INTERRUPTED", "cancelled; nothing was changed");
-      },
-    });
+    const cancelled = new SyncError("INTERRUPTED", "cancelled; nothing was changed");
+    const person: Person = { ask: () => Promise.reject(cancelled) };
     await expect(forget(world, ["default", "--delete-groups"], { person })).rejects.toMatchObject({
       code: "INTERRUPTED",
     });

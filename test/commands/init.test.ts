@@ -1,6 +1,7 @@
-import { CommanderError } from "commander";
+import { type Command, CommanderError } from "commander";
 import { describe, expect, test } from "vitest";
-import { type InitDatabase, type InitSetup, initCommand } from "../../src/commands/init.ts";
+import { initCommand, init as runInit } from "../../src/commands/init.ts";
+import type { InitDatabase, InitSetup } from "../../src/compose/init.ts";
 import { SyncError } from "../../src/core/failure/sync-error.ts";
 import type { CatalogTable } from "../../src/core/proposal/catalog.ts";
 import type { Dialog } from "../../src/ports/setup/dialog.ts";
@@ -33,7 +34,7 @@ interface Ended extends Printed {
 
 /** Runs the command on a catalog, with a source that can't be read. */
 async function init(flags: readonly string[], options: Options = {}): Promise<Ended> {
-  const { io, printed } = anIo();
+  const { io, context, printed } = anIo();
   const made: NewFile[] = [];
   const opened: string[] = [];
   const database: InitDatabase = {
@@ -71,8 +72,11 @@ async function init(flags: readonly string[], options: Options = {}): Promise<En
       return { value: database, close: async () => {} };
     },
   };
-  const command = initCommand(io, async () => setup)
+  const command = initCommand(context)
     .option("--config <FILE>", "", "config.yaml")
+    .action((argument: string | undefined, _: unknown, own: Command) =>
+      runInit(io, setup, { ...own.opts(), ...(argument !== undefined && { argument }) }, own),
+    )
     .exitOverride()
     .configureOutput({ writeErr: io.stderr, writeOut: io.stdout });
   let error: Ended["error"];

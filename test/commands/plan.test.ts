@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { planCommand } from "../../src/commands/plan.ts";
+import { type PlanFlags, planCommand, plan as runPlan } from "../../src/commands/plan.ts";
 import { ServiceFailure } from "../../src/core/failure/service-failure.ts";
 import { SyncError } from "../../src/core/failure/sync-error.ts";
 import type { RotationPolicy } from "../../src/core/rotation/rotation-policy.ts";
@@ -40,7 +40,7 @@ async function plan(
     at,
   }: PlanOptions = {},
 ): Promise<Printed> {
-  const { io, printed } = anIo();
+  const { io, context, printed } = anIo();
   const { source, ledger, tokens, openSpool } = world.ports(
     new Instance({ at }),
     new VirtualClock(world.time),
@@ -53,20 +53,18 @@ async function plan(
     source: "customers",
     ...overrides,
   } as const;
-  const open = async () => ({
-    value: {
-      ports: { source, ledger, openSpool },
-      settings,
-      rotation,
-      refresh,
-      tokens: { inspect, destinations: tokens.destinations, holdsAny: () => tokens.holdsAny() },
-      tokenDestinations,
-      baseUrl,
-      clock: new VirtualClock(world.time),
-    },
-    close: async () => {},
-  });
-  await planCommand(io, open)
+  const setup = {
+    ports: { source, ledger, openSpool },
+    settings,
+    rotation,
+    refresh,
+    tokens: { inspect, destinations: tokens.destinations, holdsAny: () => tokens.holdsAny() },
+    tokenDestinations,
+    baseUrl,
+    clock: new VirtualClock(world.time),
+  };
+  await planCommand(context)
+    .action((parsed: PlanFlags) => runPlan(setup, parsed, io))
     .parseAsync(flags, { from: "user" })
     .catch((error: unknown) => {
       if (!(error instanceof SyncError)) throw error;

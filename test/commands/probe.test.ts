@@ -1,6 +1,7 @@
-import { Command } from "commander";
 import { describe, expect, test } from "vitest";
-import { type Ask, probeCommand } from "../../src/commands/probe.ts";
+import { cli } from "../../src/cli.ts";
+import { forgetCanary, type ProbeFlags, probeCommand, probe as runProbe } from "../../src/commands/probe.ts";
+import type { Ask } from "../../src/compose/host.ts";
 import { ServiceFailure } from "../../src/core/failure/service-failure.ts";
 import { Instance, type Point } from "../fakes/instance.ts";
 import { VirtualClock } from "../fakes/virtual-time.ts";
@@ -13,7 +14,7 @@ async function probe(
   person: Ask | undefined = undefined,
   at: (point: Point) => void = () => {},
 ): Promise<Printed> {
-  const { io, printed } = anIo();
+  const { io, context, printed } = anIo();
   const ports = {
     ...world.ports(new Instance({ at }), new VirtualClock(world.time)),
     observe: () => {},
@@ -26,14 +27,13 @@ async function probe(
     limitsRate: false,
     namesDataSource: false,
   } as const;
-  const opened = { value: { ports, settings: syncSettings(), config }, close: async () => {} };
-  const command = probeCommand(
-    io,
-    async () => opened,
-    () => person,
+  const setup = { ports, settings: syncSettings(), config };
+  const command = probeCommand(context).action(({ forget, json = false }: ProbeFlags) =>
+    forget === undefined
+      ? runProbe(setup, { ask: person, json }, io)
+      : forgetCanary(setup, forget, { json }, io),
   );
-  const root = new Command().addCommand(command.exitOverride().configureOutput({ writeErr: io.stderr }));
-  await root.parseAsync(["probe", ...flags], { from: "user" });
+  await command.parseAsync(flags, { from: "user" });
   return printed;
 }
 
@@ -86,7 +86,9 @@ describe("probe", () => {
   });
 
   test("is wrong usage without a terminal and without --yes", async () => {
-    await expect(probe(new World(), [])).rejects.toMatchObject({ code: "commander.error" });
+    const { io, printed } = anIo();
+    await cli(["--config", "/no/such/config.yaml", "probe"], io);
+    expect(printed).toMatchObject({ code: 64, stderr: expect.stringContaining("say --yes") });
   });
 
   test("names the canary that remains, and what to do, with exit code 3", async () => {

@@ -1,17 +1,21 @@
 import { describe, expect, test } from "vitest";
 import { cli } from "../../src/cli.ts";
-import { rotateCommand } from "../../src/commands/rotate.ts";
+import {
+  type RotateFlags,
+  rotateCommand,
+  rotate as runRotate,
+  selectionOf,
+} from "../../src/commands/rotate.ts";
 import { Instance } from "../fakes/instance.ts";
 import { VirtualClock } from "../fakes/virtual-time.ts";
 import { syncSettings, tenants, World } from "../fakes/world.ts";
-import { aHost } from "./a-host.ts";
 import { anIo, type Printed } from "./an-io.ts";
 
 describe("the choice of tokens", () => {
   /** There is no config: what is wrong with the flags comes before that. */
   async function usage(...flags: string[]): Promise<Printed> {
     const { io, printed } = anIo();
-    await cli(["--config", "/no/such/config.yaml", "rotate", ...flags], io, aHost());
+    await cli(["--config", "/no/such/config.yaml", "rotate", ...flags], io);
     return printed;
   }
 
@@ -70,10 +74,13 @@ describe("a rotation", () => {
   }
 
   async function rotate(world: World, ...flags: string[]): Promise<Printed> {
-    const { io, printed } = anIo();
+    const { io, context, printed } = anIo();
     const ports = { ...world.ports(new Instance(), new VirtualClock(world.time)), observe: () => {} };
-    const open = async () => ({ value: { ports, settings: syncSettings() }, close: async () => {} });
-    await rotateCommand(io, open).parseAsync(flags, { from: "user" });
+    const command = rotateCommand(context).action(async (parsed: RotateFlags) => {
+      const selection = selectionOf(parsed);
+      if (selection) await runRotate({ ports, settings: syncSettings() }, selection, parsed, io);
+    });
+    await command.parseAsync(flags, { from: "user" });
     return printed;
   }
 

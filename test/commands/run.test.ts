@@ -1,9 +1,8 @@
 import { expect, onTestFinished, test } from "vitest";
-import { runCommand } from "../../src/commands/run.ts";
+import { run } from "../../src/commands/run.ts";
 import { SyncError } from "../../src/core/failure/sync-error.ts";
 import { Lifecycle } from "../../src/daemon/lifecycle.ts";
 import type { OpenedSync } from "../../src/daemon/session.ts";
-import { rejection } from "../contracts/collect.ts";
 import { aClock } from "../fakes/set-clock.ts";
 import { anIo } from "./an-io.ts";
 
@@ -36,21 +35,17 @@ function aProcess(openSync: () => Promise<OpenedSync>) {
     routes: () => ({}),
     reread: async () => ({ settings, unchecked: undefined, take: () => {} }),
   };
-  const command = runCommand(
-    {
-      ...io,
-      signal: stopping.signal,
-      onReload: (listener) => {
-        world.reload = listener;
-      },
-      quit: (code) => {
-        io.finish(code);
-        world.quit = true;
-      },
+  const ended = run(new Lifecycle("1.2.3", settings, ports, stopping.signal), {
+    ...io,
+    stop: stopping.signal,
+    onReload: (listener) => {
+      world.reload = listener;
     },
-    async () => new Lifecycle("1.2.3", settings, ports, stopping.signal),
-  );
-  const ended = command.parseAsync([], { from: "user" });
+    quit: (code) => {
+      io.finish(code);
+      world.quit = true;
+    },
+  });
   return { ended, stopping, messages, printed, world };
 }
 
@@ -79,12 +74,4 @@ test("the daemon exits with 1 if work under way never ends", async () => {
   await ended;
   expect(printed.code).toBe(1);
   expect(world.quit).toBe(true);
-});
-
-test("the daemon doesn't start with a wrong config", async () => {
-  const { io } = anIo();
-  const command = runCommand(io, async () => {
-    throw new SyncError("CONFIG_INVALID", "config.yaml has 1 problem");
-  });
-  expect(await rejection(command.parseAsync([], { from: "user" }))).toMatchObject({ code: "CONFIG_INVALID" });
 });

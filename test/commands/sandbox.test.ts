@@ -13,7 +13,9 @@ import { ELSEWHERE } from "../support/databases/elsewhere.ts";
 async function run(...args: string[]) {
   const stopping = new AbortController();
   const printed = new EventEmitter();
-  const command = sandboxCommand({ stdout: (text) => printed.emit("text", text), signal: stopping.signal })
+  const command = sandboxCommand({
+    io: { stdout: (text) => printed.emit("text", text), stop: stopping.signal },
+  })
     .exitOverride()
     .configureOutput({ writeErr: () => undefined });
   const listening = once(printed, "text");

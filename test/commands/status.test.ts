@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from "vitest";
-import { statusCommand } from "../../src/commands/status.ts";
+import { status as runStatus, type StatusFlags, statusCommand } from "../../src/commands/status.ts";
 import { ServiceFailure } from "../../src/core/failure/service-failure.ts";
 import { Instance } from "../fakes/instance.ts";
 import { VirtualClock } from "../fakes/virtual-time.ts";
@@ -10,13 +10,12 @@ const DAY = 86_400_000;
 const DELETION = { when: "absent", gracePeriodMs: 7 * DAY, limit: { count: 1, percent: 10 } } as const;
 
 async function status(world: World, ...flags: string[]): Promise<string> {
-  const { io, printed } = anIo();
+  const { io, context, printed } = anIo();
   const { ledger } = world.ports(new Instance(), new VirtualClock(world.time));
-  const open = async () => ({
-    value: { ledger, name: "test", deletion: DELETION },
-    close: async () => {},
-  });
-  await statusCommand(io, open).parseAsync(flags, { from: "user" });
+  const command = statusCommand(context).action((parsed: StatusFlags) =>
+    runStatus({ ledger, name: "test", deletion: DELETION }, parsed, io),
+  );
+  await command.parseAsync(flags, { from: "user" });
   return printed.stdout;
 }
 
@@ -88,10 +87,8 @@ test("a run is shown with its counts, outcome and error", async () => {
 test.each(["0", "-1", "1.5", "1e3", "ten", "", "9007199254740993"])(
   "--runs %j is wrong usage",
   async (runs) => {
-    const { io, printed } = anIo();
-    const command = statusCommand(io, () => Promise.reject(new Error("not to be opened")))
-      .exitOverride()
-      .configureOutput({ writeErr: io.stderr });
+    const { io, context, printed } = anIo();
+    const command = statusCommand(context).exitOverride().configureOutput({ writeErr: io.stderr });
     await expect(command.parseAsync(["--runs", runs], { from: "user" })).rejects.toMatchObject({
       code: "commander.invalidArgument",
     });

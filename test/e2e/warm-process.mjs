@@ -19,7 +19,6 @@ process.on("message", async ({ args, env }) => {
     stdout: (text) => stdout.write(text),
     stderr: (text) => stderr.write(text),
     isTerminal: false,
-    signal: stop,
     onReload() {},
     endOnHangUp() {},
     onWarning: (listener) => process.removeAllListeners("warning").on("warning", listener),
@@ -27,8 +26,6 @@ process.on("message", async ({ args, env }) => {
     finish: (code) => {
       exitCode = code;
     },
-  };
-  const host = {
     env,
     pid,
     uid: process.geteuid(),
@@ -37,7 +34,7 @@ process.on("message", async ({ args, env }) => {
     person: () => undefined,
     stop,
   };
-  await cli(args, io, host);
+  await cli(args, io);
   for (const stream of [stdout, stderr]) stream.write("\0");
   process.send({ code: exitCode, isFree: await isFree() });
 });

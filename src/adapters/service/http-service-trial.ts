@@ -4,7 +4,7 @@ import { connect as connectPlain, isIP, type Socket } from "node:net";
 import { connect as connectTls, type TLSSocket } from "node:tls";
 import { ServiceFailure } from "../../core/failure/service-failure.ts";
 import { describe } from "../../core/failure/sync-error.ts";
-import type { Reached, ServiceTrial, TrialAnswer } from "../../ports/service-trial.ts";
+import type { Reached, ServiceTrial, TrialAnswer } from "../../ports/check.ts";
 import { answerText } from "./answer-failure.ts";
 import { getWithWrongKey, rotateNobody } from "./neutral-requests.ts";
 import { successfulBody } from "./read-answer.ts";

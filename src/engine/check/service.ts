@@ -4,7 +4,7 @@ import {
   type ServiceFailureCode,
 } from "../../core/failure/service-failure.ts";
 import { asFinding, type Finding, failure, ok, warning } from "../../core/report/finding.ts";
-import type { Reached, ServiceTrial, TrialAnswer } from "../../ports/service-trial.ts";
+import type { Reached, ServiceTrial, TrialAnswer } from "../../ports/check.ts";
 
 const DAY = 86_400_000;
 /** A certificate that ends sooner should have been renewed by now. */

@@ -13,6 +13,7 @@ import {
   clockDifference,
   clockLead,
   type GoodSync,
+  lastTable,
   longPause,
   nextReading,
   type ReadHistory,
@@ -80,6 +81,16 @@ export async function readHistoryNow(ledger: Pick<LedgerView, "readHistory">, cl
   const tookMs = clock.monotonic() - begun;
   return { now, history, hostLeadMs: clockLead({ asked: now, tookMs, answer: history.readAt }) };
 }
+
+/** The table that the last run read, of the described source. Null if the ledger can't tell. */
+export const tableBefore = (
+  ledger: Pick<LedgerView, "readHistory">,
+  source: string,
+): Promise<string | null> =>
+  ledger.readHistory().then(
+    (history) => lastTable(history, source),
+    () => null,
+  );
 
 /** Read once per run, so that the plan and its records use the same state. */
 export async function readLedgerState(

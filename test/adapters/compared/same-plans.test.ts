@@ -3,8 +3,8 @@ import { expect, test } from "vitest";
 import { hostClock } from "../../../src/adapters/host/clock.ts";
 import { sqlLedger } from "../../../src/adapters/sql/ledger/ledger.ts";
 import { SqlTokenTable } from "../../../src/adapters/sql/tokens/token-table.ts";
-import { dueRotations } from "../../../src/commands/output/due-rotations.ts";
-import { writePlanJson } from "../../../src/commands/output/plan-json.ts";
+import { writePlanJson } from "../../../src/commands/output/plan.ts";
+import { dueRotations } from "../../../src/engine/check/sync-forecast.ts";
 import { RecentCommits } from "../../../src/engine/durability/recent-commits.ts";
 import { makePlan, readLedgerState } from "../../../src/engine/plan/make-plan.ts";
 import { type SyncSettings, sync } from "../../../src/engine/sync.ts";
@@ -99,8 +99,8 @@ class Side {
       let printed = "";
       const rotations = await dueRotations(ledger, ROTATION, hostClock.now());
       await writePlanJson(
-        plan,
         {
+          plan,
           tables: { tokens: [], ledger: null },
           rotations,
           refresh: null,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { ServiceFailure, type ServiceFailureCode } from "../../../src/core/failure/service-failure.ts";
 import { keyFinding, serviceFindings, wayFinding } from "../../../src/engine/check/service.ts";
-import type { Reached, ServiceTrial, TrialAnswer } from "../../../src/ports/service-trial.ts";
+import type { Reached, ServiceTrial, TrialAnswer } from "../../../src/ports/check.ts";
 import { allOf, signsOf } from "./findings.ts";
 
 const anAnswer = (

@@ -1,11 +1,12 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { SyncError } from "../../../src/core/failure/sync-error.ts";
-import { sourceFindings } from "../../../src/engine/check/source.ts";
+import { channelFindings, columnFindings, sourceFindings } from "../../../src/engine/check/source.ts";
 import type { SourceRole, TenantSource } from "../../../src/ports/tenant-source.ts";
 import { column, someRules } from "../../builders/rules.ts";
+import { FakeChannel, FakeFeed } from "../../fakes/change-feed.ts";
 import { Instance } from "../../fakes/instance.ts";
 import type { TenantRecord } from "../../fakes/tenant-source.ts";
-import { VirtualClock } from "../../fakes/virtual-time.ts";
+import { VirtualClock, VirtualTime } from "../../fakes/virtual-time.ts";
 import { tenants, World } from "../../fakes/world.ts";
 import { allOf, signsOf } from "./findings.ts";
 
@@ -16,25 +17,20 @@ interface Faults {
   readonly isIndexed?: boolean;
 }
 
-function find(records: readonly TenantRecord[], { role, isIndexed = true }: Faults = {}, overrides = {}) {
+function find(records: readonly TenantRecord[], { role, isIndexed = true }: Faults = {}) {
   const world = new World(records);
-  const { source, ledger } = world.ports(new Instance(), new VirtualClock(world.time));
-  const faulty: TenantSource = {
+  const { source } = world.ports(new Instance(), new VirtualClock(world.time));
+  const faulty: Pick<TenantSource, "open"> = {
     open: async (...asked) => {
       const snapshot = await source.open(...asked);
       const isWell = { name: "reader", secrets: [], openSchemas: [] };
-      return { ...snapshot, role: async () => ({ ...isWell, ...role }) };
+      return { ...snapshot, role: async () => ({ ...isWell, ...role }), isIndexed: async () => isIndexed };
     },
-    lookUps: async (...asked) => ({ ...(await source.lookUps(...asked)), isIndexed }),
   };
   return allOf(
     sourceFindings(
-      { source: { ...faulty, ...overrides }, ledger },
-      {
-        rules,
-        source: "customers",
-        database: { title: "db:5432/app", privacy: "verified" },
-      },
+      faulty,
+      { rules, before: null, database: { title: "db:5432/app", privacy: "verified" } },
       new AbortController().signal,
     ),
   );
@@ -101,9 +97,6 @@ test("an id without an index is a warning", async () => {
 });
 
 test("the table of the last run is asked for, so that another one is refused as in a sync", async () => {
-  const world = new World(good("a"));
-  await world.sync();
-  const { ledger } = world.ports(new Instance(), new VirtualClock(world.time));
   const seen: unknown[] = [];
   const source: Pick<TenantSource, "open"> = {
     open: async (_columns, _seed, _stop, before) => {
@@ -111,15 +104,48 @@ test("the table of the last run is asked for, so that another one is refused as 
       throw new SyncError("CONFIG_TABLE_MOVED", "the same config now leads to another table");
     },
   };
-  const findings = sourceFindings(
-    { source: source as TenantSource, ledger },
-    {
-      rules,
-      source: "customers",
-      database: { title: "db:5432/app", privacy: "local" },
-    },
-    new AbortController().signal,
-  );
+  const settings = {
+    rules,
+    before: "public.customers",
+    database: { title: "db", privacy: "local" },
+  } as const;
+  const findings = sourceFindings(source, settings, new AbortController().signal);
   await expect(allOf(findings)).rejects.toMatchObject({ code: "CONFIG_TABLE_MOVED" });
-  expect(seen).toEqual(["memory.customers"]);
+  expect(seen).toEqual(["public.customers"]);
+});
+
+const never = new AbortController().signal;
+
+describe("the change column", () => {
+  const aFeed = () => new FakeFeed(new VirtualClock(new VirtualTime()));
+
+  test("is well with values and an index, and is closed afterwards", async () => {
+    const feed = aFeed();
+    feed.insert("a");
+    expect(signsOf(await allOf(columnFindings(feed, "public.customers", never)))).toEqual(["✓"]);
+    expect(feed).toMatchObject({ before: "public.customers", opened: 1, openNow: 0 });
+  });
+
+  test("without an index is a warning with the statement that makes it", async () => {
+    const feed = aFeed();
+    feed.insert("a");
+    feed.missing = "CREATE INDEX ON customers (updated_at)";
+    const found = await allOf(columnFindings(feed, null, never));
+    expect(found).toMatchObject([{ level: "warning", code: "CHANGES_NOT_INDEXED", hint: feed.missing }]);
+  });
+
+  test("without a value is a warning", async () => {
+    const found = await allOf(columnFindings(aFeed(), null, never));
+    expect(found).toMatchObject([
+      { level: "warning", hint: expect.stringContaining("every insert and update") },
+    ]);
+  });
+});
+
+describe("the change channel", () => {
+  test("is well if notifications arrive, and is closed afterwards", async () => {
+    const channel = new FakeChannel();
+    expect(signsOf(await allOf(channelFindings(channel, never)))).toEqual(["✓"]);
+    expect(channel).toMatchObject({ probes: 1, openNow: 0 });
+  });
 });

@@ -1,11 +1,9 @@
 import { expect, it } from "vitest";
-import type { DueRotations } from "../../../src/commands/output/due-rotations.ts";
-import { writePlanJson } from "../../../src/commands/output/plan-json.ts";
-import { writePlanText } from "../../../src/commands/output/plan-text.ts";
-import type { SyncForecast } from "../../../src/commands/output/sync-forecast.ts";
+import { writePlanJson, writePlanText } from "../../../src/commands/output/plan.ts";
 import { ABSENCE_TEXT } from "../../../src/core/deletion/missing-tenants.ts";
 import { RemovalSummaryBuilder } from "../../../src/core/deletion/removals.ts";
 import type { Missing } from "../../../src/core/plan/planned-action.ts";
+import type { DueRotations, SyncForecast } from "../../../src/engine/check/sync-forecast.ts";
 import { type Plan, PlanBuilder } from "../../../src/engine/plan/plan.ts";
 import { aReading, aRejectedTenant, aReplace, aTenantNotReady } from "../../builders/groups.ts";
 import { type InMemoryLedger, inMemoryLedger } from "../../fakes/ledger/ledger.ts";
@@ -20,7 +18,8 @@ const TABLES =
 
 const NO_ROTATIONS: DueRotations = { total: 0, count: 0, next: [], waiting: [], isTime: true };
 
-const aProspect = (rotations: DueRotations): SyncForecast => ({
+const aProspect = (plan: Plan, rotations: DueRotations): SyncForecast => ({
+  plan,
   tables: {
     source: "public.customers",
     tokens: ["public.groupsync_tokens of groupsync"],
@@ -79,7 +78,7 @@ it("says what a replacement does to the token", async () => {
 async function textOf(plan: Plan, rotations: Partial<DueRotations> = {}): Promise<string> {
   const parts: string[] = [];
   const due = { ...NO_ROTATIONS, ...rotations };
-  await writePlanText(plan, aProspect(due), emptyLedger(), (part) => parts.push(part), false);
+  await writePlanText(aProspect(plan, due), emptyLedger(), (part) => parts.push(part), false);
   return parts.join("");
 }
 
@@ -160,7 +159,7 @@ it("what needs attention comes last", async () => {
 it("--json has the tokens to rotate now, the number of all due tokens, and the waiting rotations", async () => {
   const parts: string[] = [];
   const rotations = { total: 3, count: 1, next: [due], waiting: [waiting], isTime: true };
-  await writePlanJson(aPlan(9), aProspect(rotations), emptyLedger(), (part) => parts.push(part));
+  await writePlanJson(aProspect(aPlan(9), rotations), emptyLedger(), (part) => parts.push(part));
   expect(JSON.parse(parts.join(""))).toMatchObject({
     waiting: [
       {
@@ -179,7 +178,7 @@ it("--json has the tokens to rotate now, the number of all due tokens, and the w
 it("asks the ledger for no old values if no group is updated", async () => {
   const asked: string[] = [];
   const plan = aPlan(1, { absence: "absent", dueInMs: HOUR });
-  await writePlanJson(plan, aProspect(NO_ROTATIONS), emptyLedger(asked), () => {});
-  await writePlanText(plan, aProspect(NO_ROTATIONS), emptyLedger(asked), () => {}, false);
+  await writePlanJson(aProspect(plan, NO_ROTATIONS), emptyLedger(asked), () => {});
+  await writePlanText(aProspect(plan, NO_ROTATIONS), emptyLedger(asked), () => {}, false);
   expect(asked).not.toContain("confirmed");
 });

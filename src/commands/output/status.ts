@@ -10,7 +10,7 @@ import { printable, printableId } from "../../core/text/printable.ts";
 import { durationText, quantity } from "../../core/text/quantity.ts";
 import type { KnownService, LedgerStatus, RecordedRun } from "../../ports/ledger/scope.ts";
 import { type Paint, painter } from "./colours.ts";
-import { heldLines, type Names } from "./held.ts";
+import { heldJson, heldLines, type Names, refreshHoldJson } from "./held.ts";
 
 const SHOWN_FAILURES = 20;
 const SHOWN_REASONS = 20;
@@ -149,4 +149,59 @@ function runLine(
     ...(error ? [`${error.code}: ${printable(error.message, LONGEST)}`] : []),
   ];
   return `${when}  ${outcome.padEnd(7)}  ${what.join("; ")}`;
+}
+
+/** The object of `status --json`. */
+export function statusJson(
+  { groups, oldestToken, held, failing, rejected, lease, service }: LedgerStatus,
+  names: Names,
+  tables: ResolvedTables,
+  { missing, refreshHold }: Guards,
+  runs: readonly RecordedRun[],
+): string {
+  const object = {
+    groups,
+    went_missing: { count: missing.count, allowed: missing.allowed, to_be_held: missing.toBeHeld },
+    tokens: { oldest: oldestToken },
+    tables,
+    failing: failing.map(({ user_group_id, code, message, since, count, retryAt }) => ({
+      user_group_id,
+      code,
+      message,
+      since,
+      count,
+      retry_at: retryAt,
+    })),
+    rejected: {
+      count: rejectedRows(rejected),
+      reasons: reasonsOf(rejected).map(({ code, message, rows, since }) => ({ code, message, rows, since })),
+      rows: rejected.flatMap(({ user_group_id, code, message, since }) =>
+        user_group_id === null ? [] : [{ user_group_id, code, message, since }],
+      ),
+    },
+    held: held && {
+      code: held.code,
+      count: held.count,
+      groups: held.groups.map((group) => heldJson(group, names.get(group.user_group_id))),
+    },
+    refresh_held: refreshHoldJson(refreshHold),
+    runs: runs.map(({ id, command, startedAt, finishedAt, result }) => ({
+      id,
+      command,
+      started_at: startedAt,
+      finished_at: finishedAt,
+      outcome: result?.outcome ?? null,
+      ...result?.counts,
+      requests: result?.requests ?? null,
+      error: result?.error ?? null,
+    })),
+    lease: lease && { holder: lease.holder, acquired_at: lease.acquiredAt, expires_at: lease.expiresAt },
+    service: {
+      base_url: service.baseUrl,
+      team_id: service.teamId,
+      updates: service.updates,
+      answered_at: service.answeredAt,
+    },
+  };
+  return `${JSON.stringify(object)}\n`;
 }

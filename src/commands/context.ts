@@ -1,13 +1,16 @@
+import type { Command } from "commander";
+import type { Host } from "../compose/host.ts";
+import type { Config } from "../config/model/config.ts";
 import type { ExitCode } from "../core/report/exit-code.ts";
+import type { LogLevel } from "../core/report/log-level.ts";
+import type { Observe } from "../ports/observer.ts";
 
 /** What a command may use of its process. */
-export interface CommandIo {
+export interface CommandIo extends Host {
   readonly stdout: (text: string) => void;
   readonly stderr: (text: string) => void;
   /** Whether standard output shows colours. */
   readonly isTerminal: boolean;
-  /** Aborts when the process is told to stop. */
-  readonly signal: AbortSignal;
   /** Calls the listener for each SIGHUP, and for one that came before the listener was set. */
   readonly onReload: (listener: () => void) => void;
   /** Makes a SIGHUP end the process, as when its terminal is closed. A SIGHUP that came before counts too. */
@@ -20,17 +23,21 @@ export interface CommandIo {
   readonly finish: (code: ExitCode) => void;
 }
 
-/** One port or several, with a way to close their connections. */
-export interface Opened<T> {
-  readonly value: T;
-  close(): Promise<void>;
+/** The options of all commands. */
+export interface GlobalFlags {
+  /** The path of the config file. */
+  readonly config: string;
+  readonly logLevel: LogLevel;
 }
 
-/** Runs `body`, then closes the connections, even if `body` throws. */
-export async function using<T>(opened: Opened<T>, body: (value: T) => Promise<void>): Promise<void> {
-  try {
-    await body(opened.value);
-  } finally {
-    await opened.close();
-  }
+/** What every command is made of. A command loads `compose` only when it runs, so that help and mistakes come at once. */
+export interface CommandContext {
+  readonly io: CommandIo;
+  /** Of groupsync. */
+  readonly version: string;
+  readonly flagsOf: (command: Command) => GlobalFlags;
+  /** Reads and checks the config file. Rejects with a CONFIG_… code. */
+  readonly readConfig: (command: Command) => Promise<Config>;
+  /** Shows a run on standard error. */
+  readonly observe: Observe;
 }

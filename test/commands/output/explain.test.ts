@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { explainJson } from "../../../src/commands/output/explain-json.ts";
-import { explainText } from "../../../src/commands/output/explain-text.ts";
+import { explainJson, explainText } from "../../../src/commands/output/explain.ts";
 import { SyncError } from "../../../src/core/failure/sync-error.ts";
 import { UNKNOWN_STATE } from "../../../src/core/group/ledger-group.ts";
 import { Unusable } from "../../../src/core/group/tenant.ts";

@@ -1,8 +1,7 @@
 import { expect, test } from "vitest";
 import { SyncError } from "../../../src/core/failure/sync-error.ts";
 import { ok } from "../../../src/core/report/finding.ts";
-import { startChecks } from "../../../src/engine/check/run-checks.ts";
-import type { Check } from "../../../src/ports/check.ts";
+import { type Check, startChecks } from "../../../src/engine/check/check.ts";
 import { VirtualClock, VirtualTime } from "../../fakes/virtual-time.ts";
 
 const LIMIT = 10_000;
@@ -17,16 +16,18 @@ const run = (...lists: Check[][]) =>
   );
 
 const well: Check = {
-  name: "well",
-  async *find() {
+  title: "well",
+  remedy: "read the docs",
+  async *run() {
     yield ok("it is there");
   },
 };
 
 test("a check that throws is a failure after what it has found, and hides no other check", async () => {
   const broken: Check = {
-    name: "broken",
-    async *find() {
+    title: "broken",
+    remedy: "read the docs",
+    async *run() {
       yield ok("so far so good");
       throw new SyncError("LEDGER_UNAVAILABLE", "no such host", { hint: "check ledger.url" });
     },
@@ -38,16 +39,30 @@ test("a check that throws is a failure after what it has found, and hides no oth
     hint: "check ledger.url",
   };
   expect(await run([broken], [well])).toEqual([
-    { name: "broken", findings: [ok("so far so good"), error] },
-    { name: "well", findings: [ok("it is there")] },
+    { title: "broken", findings: [ok("so far so good"), error] },
+    { title: "well", findings: [ok("it is there")] },
   ]);
+});
+
+test("the check's remedy stands below an error that has none of its own", async () => {
+  const broken: Check = {
+    title: "broken",
+    remedy: "read the docs",
+    // biome-ignore lint/correctness/useYield: it fails at once
+    async *run() {
+      throw new SyncError("LEDGER_UNAVAILABLE", "no such host");
+    },
+  };
+  const [result] = await run([broken]);
+  expect(result?.findings).toMatchObject([{ message: "no such host", hint: "read the docs" }]);
 });
 
 test("a check that doesn't end is told to stop and keeps what it has found; those after it go on", async () => {
   let stopped = false;
   const silent: Check = {
-    name: "silent",
-    async *find(stop) {
+    title: "silent",
+    remedy: "read the docs",
+    async *run(stop) {
       yield ok("connected");
       await new Promise((_, reject) => {
         stop.addEventListener("abort", () => {
@@ -60,7 +75,7 @@ test("a check that doesn't end is told to stop and keeps what it has found; thos
   const [first, second] = await run([silent, well]);
   expect(first?.findings).toEqual([
     ok("connected"),
-    expect.objectContaining({ level: "failure", message: "the check did not end within 10 s" }),
+    { level: "failure", message: "the check did not end within 10 s", hint: "read the docs" },
   ]);
   expect(second?.findings).toEqual([ok("it is there")]);
   expect(stopped).toBe(true);
@@ -68,13 +83,14 @@ test("a check that doesn't end is told to stop and keeps what it has found; thos
 
 test("a check of a list begins after the one before it, and at the same time as other lists", async () => {
   const order: string[] = [];
-  const check = (name: string): Check => ({
-    name,
-    async *find() {
-      order.push(`${name} begins`);
+  const check = (title: string): Check => ({
+    title,
+    remedy: "read the docs",
+    async *run() {
+      order.push(`${title} begins`);
       await Promise.resolve();
-      order.push(`${name} ends`);
-      yield ok(name);
+      order.push(`${title} ends`);
+      yield ok(title);
     },
   });
   await run([check("a"), check("b")], [check("other")]);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { reportJson, reportText } from "../../../src/commands/output/run-report.ts";
+import { reportJson, reportText } from "../../../src/commands/output/report.ts";
 import { SyncError } from "../../../src/core/failure/sync-error.ts";
 import { clockDifference } from "../../../src/core/plan/read-history.ts";
 import { type Counts, noCounts, runOutcome } from "../../../src/core/report/counts.ts";

@@ -1,11 +1,23 @@
 import { asSyncError } from "../../core/failure/sync-error.ts";
 import { asFinding, type Finding, failure } from "../../core/report/finding.ts";
 import { durationText } from "../../core/text/quantity.ts";
-import type { Check } from "../../ports/check.ts";
 import type { Clock } from "../../ports/clock.ts";
 
+/** One subject of `groupsync check`. It needs no other check, and leaves everything as it was. */
+export interface Check {
+  /** Stands before each of its findings. */
+  readonly title: string;
+  /** What helps against a failure that doesn't say what helps. */
+  readonly remedy: string;
+  /**
+   * Tells what it finds as soon as it is found. An error that it throws is its last finding. Once `stop` aborts, it ends as
+   * soon as it can.
+   */
+  run(stop: AbortSignal): AsyncIterable<Finding>;
+}
+
 export interface CheckResult {
-  readonly name: string;
+  readonly title: string;
   readonly findings: readonly Finding[];
 }
 
@@ -28,13 +40,14 @@ export const startChecks = (
   lists.flatMap((checks) => {
     let before: Promise<unknown> = Promise.resolve();
     return checks.map((check) => {
-      const result = before.then(() => run(check, limits));
+      const result = before.then(() => resultOf(check, limits));
       before = result;
       return result;
     });
   });
 
-async function run(check: Check, { clock, limitMs, stop }: CheckLimits): Promise<CheckResult> {
+async function resultOf(check: Check, { clock, limitMs, stop }: CheckLimits): Promise<CheckResult> {
+  const { title, remedy } = check;
   const findings: Finding[] = [];
   const ended = new AbortController();
   const tooLate = new AbortController();
@@ -42,23 +55,21 @@ async function run(check: Check, { clock, limitMs, stop }: CheckLimits): Promise
   const isLate = clock.sleep(limitMs, ended.signal).then(() => true);
   const cutShort = await Promise.race([work.then(() => false), isLate]);
   ended.abort();
-  if (!cutShort) return { name: check.name, findings };
+  if (!cutShort) return { title, findings };
   // What the check finds after this moment, such as that it was interrupted, is no finding.
   const inTime = [...findings];
   tooLate.abort();
-  return { name: check.name, findings: [...inTime, late(limitMs)] };
+  return {
+    title,
+    findings: [...inTime, failure(`the check did not end within ${durationText(limitMs)}`, remedy)],
+  };
 }
 
 async function collect(check: Check, stop: AbortSignal, findings: Finding[]): Promise<void> {
   try {
-    for await (const finding of check.find(stop)) findings.push(finding);
+    for await (const finding of check.run(stop)) findings.push(finding);
   } catch (error) {
-    findings.push(asFinding("failure", asSyncError(error)));
+    const { code, message, hint = check.remedy } = asSyncError(error);
+    findings.push(asFinding("failure", { code, message, hint }));
   }
 }
-
-const late = (limitMs: number): Finding =>
-  failure(
-    `the check did not end within ${durationText(limitMs)}`,
-    "whatever it waits for answers too slowly, or not at all",
-  );

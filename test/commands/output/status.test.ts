@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type Guards, statusText } from "../../../src/commands/output/status-text.ts";
+import { type Guards, statusText } from "../../../src/commands/output/status.ts";
 import { NOBODY_MISSING, type WentMissing } from "../../../src/core/deletion/missing-tenants.ts";
 import type { Failure } from "../../../src/core/failure/sync-error.ts";
 import { type Counts, noCounts, runOutcome } from "../../../src/core/report/counts.ts";

@@ -2,7 +2,7 @@ import { printable, printableId, shellWord } from "../../core/text/printable.ts"
 import { quantity } from "../../core/text/quantity.ts";
 import type { Forgotten } from "../../engine/forget.ts";
 import type { ScopeOverview } from "../../engine/scope/scope.ts";
-import { painter } from "../output/colours.ts";
+import { painter } from "./colours.ts";
 
 /** What the operator wants to have forgotten, and how. */
 export interface Forgetting {
@@ -108,3 +108,29 @@ const listed = (ids: readonly string[], count: number): string =>
   ids.length === 0
     ? ""
     : `: ${[...ids.map((id) => printableId(id)), ...(count > ids.length ? ["…"] : [])].join(", ")}`;
+
+/** The object of `forget --json`. `forgotten` is undefined if nothing was to be changed yet. */
+export function forgetJson(
+  { overview, deletesGroups }: Forgetting,
+  forgotten: Forgotten | undefined,
+): string {
+  const { name, existing, groups, service, destinations, runs, lease } = overview;
+  const [last] = runs;
+  const object = {
+    scope: name,
+    forgotten: forgotten?.isForgotten ?? false,
+    groups: existing,
+    under_way: groups.under_way,
+    service: { base_url: service.baseUrl, team_id: service.teamId },
+    tokens: destinations,
+    last_run: last ? { command: last.command, started_at: last.startedAt } : null,
+    lease: lease && { holder: lease.holder, acquired_at: lease.acquiredAt, expires_at: lease.expiresAt },
+    delete_groups: deletesGroups,
+    deleted: forgotten?.report.counts.deleted ?? 0,
+    failed: forgotten?.report.counts.failed ?? 0,
+    requests: forgotten?.report.requests ?? 0,
+    free: forgotten?.free ?? [],
+    errors: forgotten?.report.errors ?? [],
+  };
+  return `${JSON.stringify(object)}\n`;
+}

@@ -1,0 +1,323 @@
+import { addressTrial } from "../adapters/host/address-trial.ts";
+import { hostClock } from "../adapters/host/clock.ts";
+import { databaseError } from "../adapters/sql/connection/failures.ts";
+import type { WaitLimits } from "../adapters/sql/connection/wait-limits.ts";
+import type { Database } from "../adapters/sql/dialect/database.ts";
+import type { Config, DatabaseUrl } from "../config/model/config.ts";
+import { describeDatabase, describeSource } from "../config/model/database-description.ts";
+import { defaultListenAddress } from "../config/model/listen-address.ts";
+import { digestSeed } from "../core/group/desired-group.ts";
+import { columnsOf } from "../core/group/group-rules.ts";
+import { asFinding, type Finding, ok, warning } from "../core/report/finding.ts";
+import { connectionPrivacy } from "../core/tls/database-tls.ts";
+import { nextTicks, tickAfter } from "../daemon/schedule.ts";
+import type { Check, CheckLimits } from "../engine/check/check.ts";
+import {
+  type CheckedDatabase,
+  connectionFindings,
+  type SyncConnection,
+} from "../engine/check/connections.ts";
+import {
+  addressFindings,
+  notifyFindings,
+  scheduleFindings,
+  type TrySending,
+} from "../engine/check/daemon.ts";
+import { serviceFindings } from "../engine/check/service.ts";
+import { channelFindings, columnFindings, sourceFindings } from "../engine/check/source.ts";
+import { ledgerFindings, planFindings, tokenFindings } from "../engine/check/state.ts";
+import { tableBefore } from "../engine/plan/make-plan.ts";
+import type { LogEntry } from "../ports/log.ts";
+import { changeChannel, changeFeed } from "./changes.ts";
+import { readConfig } from "./config.ts";
+import {
+  Databases,
+  LEDGER_CONNECTIONS,
+  TOKEN_CONNECTIONS,
+  VIEW_CONNECTIONS,
+  VIEW_TIMEOUTS,
+} from "./databases.ts";
+import type { Host } from "./host.ts";
+import { composeLedgerView, openLedgerView } from "./ledger-view.ts";
+import type { Opened } from "./opened.ts";
+import { composePlan } from "./plan.ts";
+import { openSource, tenantSource } from "./tenant-source.ts";
+import { openTokens } from "./token-stores.ts";
+
+/** What the operator allows beyond what leaves no trace. */
+export interface CheckOptions {
+  /** To write a secret to a store that remembers it for a while after it is deleted. */
+  readonly canary: boolean;
+  /** To send a test to the webhook and the heartbeat. */
+  readonly notify: boolean;
+}
+
+export interface CheckSetup extends Omit<CheckLimits, "stop"> {
+  /** Those of one list run one after the other. */
+  readonly checks: readonly (readonly Check[])[];
+}
+
+/** How long one check may take, in milliseconds. Long enough to read a source of millions of rows. */
+const LIMIT = 300_000;
+const TICKS_SHOWN = 3;
+const RIGHTS = "the rights of its user: docs/security.md#roles-and-rights";
+
+/**
+ * What `check` needs. Each check opens its own connections, so that one that fails hides no other. Throws CONFIG_… if the
+ * config is wrong. Contacts nothing before a check begins.
+ */
+export function composeCheck(path: string, host: Host, { canary, notify }: CheckOptions): CheckSetup {
+  const warnings: Finding[] = [];
+  const config = readConfig(path, host, (event) => {
+    if (event.kind === "warning") warnings.push(asFinding("warning", event));
+  });
+  const { name, service, source, group, ledger, schedule, http } = config;
+  const { baseUrl, update } = service;
+  const sourceBefore = describeSource(source, group.id);
+
+  const configCheck: Check = {
+    title: "config",
+    remedy: "see docs/configuration.md",
+    async *run() {
+      yield ok(`${path} is valid; its name is ${name}`);
+      yield* warnings;
+      if (group.mapping.kind === "keys" && Object.keys(group.mapping.keys).length === 0)
+        yield warning(
+          "group.mapping is empty: each group sees the default data source of each schema",
+          "if that is not meant, write the id of each schema there, and the column that has the tenant's data source",
+        );
+    },
+  };
+
+  const sourceCheck: Check = {
+    title: "source",
+    remedy: `check source.url, and ${RIGHTS}`,
+    run: whileOpen(
+      (stop) => openSource(config, { ...host, stop }),
+      async function* (open, stop) {
+        const before = await tableBefore(open.ledger, sourceBefore);
+        yield* sourceFindings(open.source, { rules: group, before, database: checked(source.url) }, stop);
+      },
+    ),
+  };
+
+  const { column, channel } = source.changes ?? {};
+  const changes = { title: "changes", remedy: "see docs/new-tenants.md" };
+  const columnCheck: Check | undefined = column && {
+    ...changes,
+    run: whileOpen(
+      (stop) => composeLedgerView(config, { ...host, stop }),
+      async function* (view, stop) {
+        const before = await tableBefore(view, sourceBefore);
+        yield* columnFindings(await changeFeed(config, column.name), before, stop);
+      },
+    ),
+  };
+  const channelCheck: Check | undefined = channel && {
+    ...changes,
+    async *run(stop) {
+      yield* channelFindings(await changeChannel(config, channel), stop);
+    },
+  };
+
+  const ledgerCheck: Check = {
+    title: "ledger",
+    remedy: `check ledger.url, and ${RIGHTS}`,
+    run: whileOpen(
+      (stop) => composeLedgerView(config, { ...host, stop }),
+      (view) => ledgerFindings(view, { database: checked(ledger.url), baseUrl, update }),
+    ),
+  };
+
+  const tokenCheck: Check = {
+    title: "tokens",
+    remedy: "check the config's section tokens, and the rights there: docs/security.md#roles-and-rights",
+    run: whileOpen(
+      (stop) => openStores(config, { ...host, stop }),
+      (stores) => tokenFindings(stores, { name, baseUrl, canary }),
+    ),
+  };
+
+  const planCheck: Check = {
+    title: "plan",
+    remedy: "groupsync plan shows more",
+    run: whileOpen((stop) => composePlan(config, { ...host, stop }), planFindings),
+  };
+
+  const connectionCheck: Check = {
+    title: "connections",
+    remedy: "see docs/databases.md",
+    run: whileOpen((stop) => syncConnections(config, { ...host, stop }), connectionFindings),
+  };
+
+  const serviceCheck: Check = {
+    title: "service",
+    remedy: "check service.base_url, and what stands between here and the service",
+    run: whileOpen(
+      async () => {
+        const { HttpServiceTrial } = await import("../adapters/service/http-service-trial.ts");
+        const trial = new HttpServiceTrial(service);
+        return { value: trial, close: () => trial.close() };
+      },
+      (trial) => serviceFindings(trial, hostClock.now()),
+    ),
+  };
+
+  const scheduleCheck: Check = {
+    title: "schedule",
+    remedy: "see docs/configuration.md",
+    run: () => scheduleFindings(schedule, nextTicks(tickAfter(schedule), new Date(), TICKS_SHOWN)),
+  };
+
+  const httpCheck: Check = {
+    title: "http",
+    remedy: "name another address in http.listen",
+    run: () => addressFindings(addressTrial, { name, listen: http.listen ?? defaultListenAddress(host.env) }),
+  };
+
+  const notifyCheck: Check = {
+    title: "notify",
+    remedy: "check the addresses in the config's section notify",
+    run: (stop) => {
+      const { webhook, heartbeat } = config.notify;
+      const set = { name, webhook: webhook !== undefined, heartbeat: heartbeat !== undefined };
+      return notifyFindings(set, notify ? sendingTo(config, stop) : null);
+    },
+  };
+
+  return {
+    clock: hostClock,
+    limitMs: LIMIT,
+    checks: [
+      [configCheck],
+      // All at once they might use more connections than a sync does.
+      [
+        sourceCheck,
+        ...(columnCheck ? [columnCheck] : []),
+        ...(channelCheck ? [channelCheck] : []),
+        ledgerCheck,
+        tokenCheck,
+        planCheck,
+        connectionCheck,
+      ],
+      [serviceCheck],
+      [scheduleCheck, httpCheck],
+      [notifyCheck],
+    ],
+  };
+}
+
+/** Opens something for a check, and closes it at the end. */
+const whileOpen = <T>(
+  open: (stop: AbortSignal) => Promise<Opened<T>>,
+  find: (value: T, stop: AbortSignal) => AsyncIterable<Finding>,
+): Check["run"] =>
+  async function* (stop) {
+    const { value, close } = await open(stop);
+    try {
+      yield* find(value, stop);
+    } finally {
+      await close();
+    }
+  };
+
+const checked = (at: DatabaseUrl): CheckedDatabase => ({
+  title: describeDatabase(at),
+  privacy: connectionPrivacy(at.dialect, at.url.reveal()),
+});
+
+async function openStores(config: Config, { uid, stop }: Host) {
+  const databases = new Databases(config.name, VIEW_TIMEOUTS, stop);
+  const tokens = await openTokens(config, uid, (url) => databases.open(url, VIEW_CONNECTIONS));
+  return {
+    value: { ledger: await openLedgerView(config, databases), tokens: tokens.value },
+    close: async () => {
+      await tokens.close();
+      await databases.close();
+    },
+  };
+}
+
+/** Sends by the daemon's own notifier, and collects what the daemon would log of it. */
+const sendingTo =
+  ({ notify }: Config, stop: AbortSignal): TrySending =>
+  async (send) => {
+    const { HttpNotifier } = await import("../adapters/notify/http-notifier.ts");
+    const logged: LogEntry[] = [];
+    await send(new HttpNotifier(notify, hostClock, (entry) => logged.push(entry), stop));
+    return logged;
+  };
+
+/** A pooler that has a connection to spare gives it sooner. */
+const TRIAL: WaitLimits = { answerMs: 5_000, afterStopMs: 0, isRead: true };
+
+/**
+ * What a sync has open while it reads the source, while it writes to ledger and tokens in different databases, and while
+ * it reads tokens or renews its lease beside a transaction of the ledger.
+ */
+async function syncConnections(config: Config, { stop }: Host): Promise<Opened<readonly SyncConnection[]>> {
+  const { name, group } = config;
+  const databases = new Databases(name, VIEW_TIMEOUTS, stop);
+  const source = await tenantSource(config, databases);
+  const ledger = await databases.open(config.ledger.url, LEDGER_CONNECTIONS);
+  const tokens = await Promise.all(
+    config.tokens.flatMap((store) =>
+      store.store === "table" ? [databases.open(store.url, TOKEN_CONNECTIONS)] : [],
+    ),
+  );
+  return {
+    value: [
+      {
+        for: "for the source",
+        open: async (until) => {
+          const snapshot = await source.open(columnsOf(group), digestSeed(group), until);
+          return () => snapshot.close();
+        },
+      },
+      {
+        for: "for the ledger",
+        open: () => transactionIn(ledger, "LEDGER_UNAVAILABLE", "open the ledger"),
+      },
+      // A token table in the ledger's database takes part in the ledger's transactions.
+      ...[...new Set(tokens)]
+        .filter((database) => database !== ledger)
+        .map((database) => ({
+          for: "for the tokens",
+          open: () => transactionIn(database, "TOKEN_STORE_UNAVAILABLE", "write tokens"),
+        })),
+      {
+        for: "for the ledger a second time",
+        // If both have the same url, the source's connection does once the source is read.
+        isSpare: config.source.url.url.reveal() === config.ledger.url.url.reveal(),
+        open: () => transactionIn(ledger, "LEDGER_UNAVAILABLE", "renew the lease"),
+      },
+    ],
+    close: () => databases.close(),
+  };
+}
+
+/** Begins a transaction, and resolves to what ends it. */
+const transactionIn = (database: Database, code: string, doing: string): Promise<() => Promise<void>> =>
+  new Promise((resolve, reject) => {
+    const { dialect } = database;
+    let end = (): void => {};
+    const isOver = new Promise<void>((over) => {
+      end = over;
+    });
+    const ended = database
+      .transaction(
+        dialect.begin.write,
+        () => {
+          resolve(() => {
+            end();
+            return ended;
+          });
+          return isOver;
+        },
+        TRIAL,
+      )
+      .catch((error: unknown) => {
+        throw databaseError(dialect, code, `cannot ${doing}`, error);
+      });
+    ended.catch(reject);
+  });
