@@ -5,19 +5,15 @@ import { MIGRATIONS } from "../../../../src/adapters/mysql/ledger/ledger-migrati
 import type { Connections } from "../../../../src/adapters/sql/connection/connections.ts";
 import { ledgerTables } from "../../../../src/adapters/sql/dialect/ledger-tables.ts";
 import { LATEST_VERSION } from "../../../../src/adapters/sql/ledger/scope.ts";
-import { aFailed, anApply } from "../../../builders/groups.ts";
-import { carryOut, LATER, type LedgerDatabase, NOW, opened } from "../../../contracts/ledger/rig.ts";
+import { type LedgerDatabase, opened } from "../../../contracts/ledger/rig.ts";
 import type { FreshDatabase } from "../../../support/databases/fresh-database.ts";
 import { PROCESS_LIST } from "../../../support/mysql/mysql-server.ts";
 import { aDatabase, LOCATION, ledgerDatabase } from "../../sql/ledger/ledger-database.ts";
-import { expectKindsApart, failuresInVersion5 } from "../../sql/ledger/ledger-version-5.ts";
-import { anOwnedGroupInVersion7, expectRejectionsRemembered } from "../../sql/ledger/ledger-version-7.ts";
-import { aRejectionInVersion8, expectCanaryRemembered } from "../../sql/ledger/ledger-version-8.ts";
-import {
-  expectVerificationRemembered,
-  TOKEN_PLACES_IN_VERSION_9,
-} from "../../sql/ledger/ledger-version-9.ts";
-import { mysqlStatements } from "../../sql/ledger/old-ledger.ts";
+
+const statementsOf = ({ definitions, rows }: (typeof MIGRATIONS)[number]): readonly string[] => {
+  const tables = ledgerTables(mysql, LOCATION);
+  return [...definitions(tables), ...(rows?.(tables) ?? [])];
+};
 
 /** A ledger's tables as this version made them, with what this statement puts into them. */
 async function aLedgerOfVersion(version: number, sql: string): Promise<LedgerDatabase & FreshDatabase> {
@@ -26,7 +22,7 @@ async function aLedgerOfVersion(version: number, sql: string): Promise<LedgerDat
     "CREATE TABLE groupsync_migrations (version INT NOT NULL PRIMARY KEY, applied_at DATETIME(6) NOT NULL)",
   );
   for (const migration of MIGRATIONS.filter((each) => each.version <= version))
-    for (const statement of mysqlStatements(migration)) await database.query(statement);
+    for (const statement of statementsOf(migration)) await database.query(statement);
   await database.setVersion(version);
   await database.query(sql);
   return database;
@@ -68,10 +64,6 @@ function inBetween(database: Connections, act: (text: string) => Promise<void>):
   };
 }
 
-test("the migrations lead to the version that the statements are written for", () => {
-  expect(MIGRATIONS.at(-1)?.version).toBe(LATEST_VERSION);
-});
-
 test("a migration that died between two tables is done again", async () => {
   const database = await ledgerDatabase("mysql");
   await database.ledger().prepare();
@@ -85,28 +77,10 @@ test("a migration that died between two tables is done again", async () => {
   );
 });
 
-test("in a ledger of version 3, a group is taken to be failing since its last change", async () => {
-  const database = await aLedgerOfVersion3();
-  await expect(database.view().status()).rejects.toMatchObject({ code: "LEDGER_OUTDATED" });
-  const at = await opened(async () => database);
-  const since = new Date("2026-02-01T00:00:00Z");
-  expect(await at.ledger.status()).toMatchObject({
-    failing: [{ user_group_id: "failing", count: 2, since }],
-    oldestUnsynced: since,
-  });
-  for (const id of ["at rest", "failing"]) {
-    await carryOut(at, aFailed({ change: anApply({ user_group_id: id }) }), LATER);
-  }
-  expect((await at.ledger.status()).failing).toMatchObject([
-    { user_group_id: "failing", count: 3, since },
-    { user_group_id: "at rest", count: 1, since: NOW },
-  ]);
-});
-
 test.each([1, 2, 3])("a migration that died after statement %i is done again", async (done) => {
   const database = await aLedgerOfVersion3();
   const migration = MIGRATIONS.filter(({ version }) => version === 4);
-  const statements = migration.flatMap((each) => mysqlStatements(each));
+  const statements = migration.flatMap(statementsOf);
   for (const statement of statements.slice(0, done)) await database.query(statement);
   await opened(async () => database);
   expect((await database.view().status()).failing).toMatchObject([
@@ -191,35 +165,4 @@ test("the tables compare texts by their bytes and can be rolled back, whatever t
     "SELECT DISTINCT engine AS engine, table_collation AS collation FROM information_schema.tables WHERE table_schema = database()",
   );
   expect(tables).toEqual([{ engine: "InnoDB", collation: "utf8mb4_bin" }]);
-});
-
-test("a ledger of version 5 gets a place of its own for each kind of failure", async () => {
-  const database = await aLedgerOfVersion(5, failuresInVersion5(""));
-  await expectKindsApart(database);
-});
-
-test("a migration to version 6 that died before or after it moved rows is done again", async () => {
-  const migration = MIGRATIONS.filter(({ version }) => version === 6);
-  const statements = migration.flatMap((each) => mysqlStatements(each));
-  const upTo = statements.findIndex((statement) => statement.includes("'rotated'"));
-  for (const done of [upTo, upTo + 1, upTo + 2]) {
-    const database = await aLedgerOfVersion(5, failuresInVersion5(""));
-    for (const statement of statements.slice(0, done)) await database.query(statement);
-    await expectKindsApart(database);
-  }
-});
-
-test("a ledger of version 7 keeps its groups, and remembers rejected rows from then on", async () => {
-  const database = await aLedgerOfVersion(7, anOwnedGroupInVersion7(""));
-  await expectRejectionsRemembered(database);
-});
-
-test("a ledger of version 8 keeps its rejected rows, and remembers a canary from then on", async () => {
-  const database = await aLedgerOfVersion(8, aRejectionInVersion8(""));
-  await expectCanaryRemembered(database);
-});
-
-test("a ledger of version 9 keeps the places of its tokens, and remembers from then on when all were verified", async () => {
-  const database = await aLedgerOfVersion(9, TOKEN_PLACES_IN_VERSION_9);
-  await expectVerificationRemembered(database);
 });
