@@ -3,9 +3,10 @@ import { readFile, writeFile } from "node:fs/promises";
 import { expect, onTestFinished } from "vitest";
 import { parseDocument } from "yaml";
 import { aNewcomer } from "../e2e/first-steps/newcomer.ts";
-import type { Ended, Program } from "../e2e/program.ts";
+import type { Ended } from "../e2e/program.ts";
 import { aWorld, fromEnvironment, idOf, type World } from "../e2e/world.ts";
 import { insistOnSchema } from "../support/config-schema.ts";
+import type { Query } from "../support/databases/database-server.ts";
 import { type FreshDatabase, SERVERS } from "../support/databases/fresh-database.ts";
 import type { Running } from "./installation.ts";
 import { judge } from "./judge.ts";
@@ -13,6 +14,9 @@ import { judge } from "./judge.ts";
 /** Somebody who has an installation, and does with the built program what its docs say. */
 export interface Customer {
   readonly world: World;
+  /** Asks the database with the tokens, as its administrator. */
+  readonly tokens: Query;
+  readonly tokenTable: string;
   addTenants(from: number, to: number): Promise<void>;
   /** Has `init` write config and statements, makes the roles by them, and gives the program their urls alone. */
   setUp(): Promise<void>;
@@ -22,8 +26,8 @@ export interface Customer {
   config(): Promise<{ restore(): Promise<void> }>;
   /** The next command is the next instance's. */
   takeTurn(): Promise<void>;
-  /** Starts a command in every instance at the same time. */
-  startAll(...args: string[]): Promise<readonly Program[]>;
+  /** Runs a command in every instance at the same time. */
+  runAll(...args: string[]): Promise<readonly Ended[]>;
   /** Runs a command to its end. */
   run(...args: string[]): Promise<Ended>;
   /** Runs a command with --json. */
@@ -56,8 +60,11 @@ export async function aCustomer(running: Running, hasChannel: boolean): Promise<
     env.CHANGES_URL = changes(urls.source);
     Object.assign(env, more.env);
   };
+  const tokenTable = newcomer.named("groupsync_tokens.tokens");
   const customer: Customer = {
     world,
+    tokens: own.query,
+    tokenTable,
     async addTenants(from, to) {
       await database.query(insertTenants(from, to));
     },
@@ -102,12 +109,13 @@ export async function aCustomer(running: Running, hasChannel: boolean): Promise<
       await settled();
       be(turn++ % running.instances.length);
     },
-    async startAll(...args) {
+    async runAll(...args) {
       await settled();
-      return running.instances.map((_, instance) => {
+      const ended = running.instances.map((_, instance) => {
         be(instance);
-        return world.start(...args);
+        return world.run(...args);
       });
+      return await Promise.all(ended);
     },
     async run(...args) {
       await customer.takeTurn();
@@ -120,9 +128,9 @@ export async function aCustomer(running: Running, hasChannel: boolean): Promise<
     storedIds: async () => Object.keys(await newcomer.tokens(own)),
     async expectEqual() {
       await settled();
-      const tokenTable = newcomer.named("groupsync_tokens.tokens");
-      const tokens = own.query;
-      expect(await judge({ tenants: database.query, tokens, tokenTable, service: sandbox })).toEqual([]);
+      expect(
+        await judge({ tenants: database.query, tokens: own.query, tokenTable, service: sandbox }),
+      ).toEqual([]);
     },
     async version() {
       const [row] = await database.query(VERSION[kind]);

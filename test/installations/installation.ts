@@ -33,6 +33,7 @@ export const STEPS = [
   "sync",
   "changes",
   "deletions",
+  "failure",
   "rotation",
   "kill -9",
   "column",

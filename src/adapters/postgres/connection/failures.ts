@@ -73,12 +73,22 @@ const GENERAL = /^(08|25|53|58)/;
 const messageHint = (error: unknown): string | undefined =>
   error instanceof Error ? MESSAGES.find(([message]) => message.test(error.message))?.[1] : undefined;
 
-/** The server has answered with an error, and the session is still usable. */
-export const isAnswer = (error: unknown): boolean =>
-  error instanceof Error && "severity" in error && error.severity === "ERROR";
-
 /** The error comes from the server, and not from the driver or the network. */
-export const isFromServer = (error: unknown): boolean => error instanceof Error && "severity" in error;
+export const isFromServer = (error: unknown): error is Error & { readonly severity: unknown } =>
+  error instanceof Error && "severity" in error;
+
+/** A session that ends, or that doesn't come about: a broken connection, a refused login, a shutdown, a timeout. */
+const WITHOUT_SESSION = /^(08|28|3D000|53300|57P0|25P0[34])/;
+
+/**
+ * The server has answered with an error, and the session is still usable. Where the severity says neither, its word is in
+ * the server's language, and the SQLSTATE decides.
+ */
+export const isAnswer = (error: unknown): boolean => {
+  if (!isFromServer(error)) return false;
+  if (error.severity === "ERROR") return true;
+  return error.severity !== "FATAL" && error.severity !== "PANIC" && !WITHOUT_SESSION.test(sqlState(error));
+};
 
 export const failures: Failures & SourceFailures = {
   hintFor: (error) => {

@@ -132,3 +132,18 @@ test.runIf(LONG)("a standby that takes no writes, and one that ends a read which
     hint: expect.stringContaining("hot_standby_feedback"),
   });
 });
+
+test.each([
+  ["FEHLER", "23514", false],
+  ["ОШИБКА", "42501", false],
+  ["FEHLER", "57014", false],
+  ["ОШИБКА", "53100", true],
+  ["FATAL", "57P01", true],
+  ["ВАЖНО", "57P01", true],
+  ["치명적오류", "25P03", true],
+  ["ВАЖНО", "28P01", true],
+  ["KATASTROFALNY", "53300", true],
+])("in any language, %s with SQLSTATE %s concerns all tenants: %s", (severity, code, isGeneral) => {
+  const error = Object.assign(new pg.DatabaseError("…", 1, "error"), { severity, code });
+  expect(failures.isGeneral(error)).toBe(isGeneral);
+});
