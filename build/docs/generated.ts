@@ -1,5 +1,6 @@
 import { commandHelp } from "./command-help.ts";
 import { configReference } from "./config-reference.ts";
+import { installationsTable } from "./installations-table.ts";
 import { jsonExample } from "./json-examples.ts";
 import { metricsTable } from "./metrics-table.ts";
 import { type Generator, regenerated } from "./regions.ts";
@@ -9,6 +10,7 @@ import { serviceFailures } from "./service-failures.ts";
 const GENERATORS: Readonly<Record<string, Generator>> = {
   config: configReference,
   help: commandHelp,
+  installations: installationsTable,
   json: jsonExample,
   metrics: metricsTable,
   "service-failures": serviceFailures,

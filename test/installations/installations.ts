@@ -36,8 +36,8 @@ const pgbouncer = (
 ): Installation => ({
   name: `PgBouncer, ${mode} mode, ${poolSize} ${poolSize === 1 ? "connection" : "connections"}`,
   server: "PostgreSQL",
-  through: "PgBouncer; `source.changes.url` leads to the server itself",
-  variant: `${mode} mode with a pool of ${poolSize}`,
+  through: `PgBouncer in ${mode} mode; \`source.changes.url\` leads to the server itself`,
+  variant: `a pool of ${poolSize}`,
   ...(poolSize === 1 && { refused: /✗ connections .*; for the ledger a second time/ }),
   async start() {
     const { url } = await server();
@@ -135,8 +135,7 @@ const encoded = (encoding: "LATIN1" | "SQL_ASCII"): Installation => ({
 const germanPostgres: Installation = {
   name: "PostgreSQL with German messages",
   server: "PostgreSQL",
-  through: "a server with messages in another language",
-  variant: "German",
+  through: "German messages",
   async start() {
     const { url } = await started(startPostgres({ isGerman: true }));
     return { kind: "postgres", url, instances: [STRAIGHT] };
@@ -170,8 +169,7 @@ const mariadb: Installation = {
 const germanMariadb: Installation = {
   name: "MariaDB with German messages",
   server: "MariaDB",
-  through: "a server with messages in another language",
-  variant: "German",
+  through: "German messages",
   cannot: { channel: NO_CHANNELS },
   async start() {
     const german = { settings: { lc_messages: "de_DE" }, readyWhen: "bereit für Verbindungen" };

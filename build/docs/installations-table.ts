@@ -1,0 +1,84 @@
+import { readFileSync } from "node:fs";
+import type { Step } from "../../test/installations/installation.ts";
+import type { Result } from "../../test/installations/results.ts";
+import { markdownTable } from "./markdown-table.ts";
+
+const RESULTS = new URL("../../test/installations/results.json", import.meta.url);
+
+/** The installations on which the long suite has run the program, and where they can't be had. */
+export function installationsTable(): string {
+  const results: readonly Result[] = JSON.parse(readFileSync(RESULTS, "utf8"));
+  const steps = Object.values(STEPS).filter((text) => text !== undefined);
+  return [
+    markdownTable(["server", "version", "through what", "shown", "not shown"], rowsOf(results)),
+    `*All* is: ${steps.join("; ")}. At the end a judge that knows nothing of groupsync compares tenants, groups and tokens.`,
+  ].join("\n");
+}
+
+/** What is shown of each step; undefined if only one kind of installation has it. */
+const STEPS: Readonly<Record<Step, string | undefined>> = {
+  init: "the roles, rights and schemas that `init` writes",
+  check: "`check`",
+  probe: "`probe`",
+  sync: "`plan`, and two syncs, the second without a request",
+  changes: "new and changed tenants",
+  deletions: "deletions within the limit and beyond it",
+  failure: "a token that its table refuses",
+  rotation: "the rotation of all tokens",
+  "kill -9": "`kill -9` during a sync",
+  column: "a daemon that notices tenants by a column",
+  channel: "and one by a channel",
+  failover: undefined,
+};
+
+/** What no test can start, in the table's columns. */
+const NEVER_TRIED: readonly (readonly string[])[] = [
+  [
+    "MySQL",
+    "",
+    "nothing in between",
+    "",
+    "all: no registry of packages has its server. `GROUPSYNC_TEST_MYSQL_URL` names one",
+  ],
+  ["distributed SQL", "", "such as CockroachDB, YugabyteDB, TiDB, Vitess", "", "all: never tried"],
+];
+
+/** Installations of one kind share a row. */
+export function rowsOf(results: readonly Result[]): readonly (readonly string[])[] {
+  const kinds = new Map<string, Result[]>();
+  for (const result of results) {
+    const kind = `${result.server}, ${result.through}`;
+    kinds.set(kind, [...(kinds.get(kind) ?? []), result]);
+  }
+  const servers = new Set<string>(results.map(({ server }) => server));
+  return [
+    ...[...kinds.values()].flatMap(rowOf),
+    ...NEVER_TRIED.filter(([server = ""]) => !servers.has(server)),
+  ];
+}
+
+function rowOf(kind: readonly Result[]): readonly (readonly string[])[] {
+  const [first] = kind;
+  if (first === undefined) return [];
+  const lived = kind.filter(({ refused }) => !refused);
+  const refused = kind.filter(({ refused }) => refused);
+  const versions = new Set(
+    kind.map(({ version, between }) => (between ? `${version}; ${between}` : version)),
+  );
+  const where = first.through || "nothing in between";
+  const variants = variantsOf(lived);
+  const through = variants === "" ? where : `${where}: ${variants}`;
+  const isRefused = refused.length === 0 ? [] : [`${variantsOf(refused)}: \`check\` refuses it`];
+  const notShown = [...Object.values(first.cannot ?? {}), ...isRefused].join("; ");
+  return [[first.server, [...versions].join(", "), through, shownBy(lived), notShown]];
+}
+
+const variantsOf = (results: readonly Result[]): string =>
+  results.flatMap(({ variant }) => variant ?? []).join(", ");
+
+function shownBy(results: readonly Result[]): string {
+  const shown = (step: Step): boolean => results.every((result) => result.shown.includes(step));
+  const missing = (Object.keys(STEPS) as Step[]).filter((step) => STEPS[step] !== undefined && !shown(step));
+  const most = missing.length === 0 ? "all" : `all but ${missing.join(", ")}`;
+  return shown("failover") ? `${most}, and a failover` : most;
+}
