@@ -139,19 +139,10 @@ export class AwsStore implements SecretStore {
     // The secret has just been made or removed, and AWS shows that later.
     if (!description) throw notSeenYet(name);
     if (!this.#manages(description)) throw notManaged(name);
-    if (description.DeletedDate) await this.#restore(name);
-    else if (isGood(await this.#valueOf(name))) return undefined;
+    if (description.DeletedDate) throw beingDeleted(name);
+    if (isGood(await this.#valueOf(name))) return undefined;
     const request = { SecretId: name, SecretString: content.reveal() };
     return this.#client.call((client) => client.putSecretValue(request), "PutSecretValue");
-  }
-
-  /** Rejects as "passing" if the secret is deleted for good: its name is free in a moment. */
-  async #restore(name: string): Promise<void> {
-    const gone = ["InvalidRequestException", "ResourceNotFoundException"];
-    const restored = await this.#unless(gone, "RestoreSecret", (client) =>
-      client.restoreSecret({ SecretId: name }),
-    );
-    if (!restored) throw notSeenYet(name);
   }
 
   #describe(name: string): Promise<DescribeSecretResponse | undefined> {
@@ -222,6 +213,14 @@ const notSeenYet = (name: string): SecretStoreFailure =>
     "Secrets Manager takes a moment for it; the next sync tries again",
   );
 
+/** Passes in a moment if groupsync has deleted the secret, and not if somebody has scheduled its deletion. */
+const beingDeleted = (name: string): SecretStoreFailure =>
+  new SecretStoreFailure(
+    "passing",
+    `the secret ${name} is being deleted`,
+    `if it stays so: aws secretsmanager restore-secret --secret-id '${name}'`,
+  );
+
 const plainEndpoint = (): SyncError =>
   new SyncError("CONFIG_TLS", "the endpoint of AWS Secrets Manager is http to another host", {
     hint: "look at AWS_ENDPOINT_URL and the profile's endpoint_url: write https://…, or tokens.allow_http: true",
@@ -234,8 +233,8 @@ const noRegion = (cause: unknown): SyncError =>
   });
 
 const RIGHTS =
-  "the identity needs secretsmanager:CreateSecret, TagResource, DescribeSecret, GetSecretValue, PutSecretValue, " +
-  "RestoreSecret and DeleteSecret on these secrets, ListSecrets on *, and kms:Decrypt and kms:GenerateDataKey if " +
+  "the identity needs secretsmanager:CreateSecret, TagResource, DescribeSecret, GetSecretValue, PutSecretValue " +
+  "and DeleteSecret on these secrets, ListSecrets on *, and kms:Decrypt and kms:GenerateDataKey if " +
   "they are encrypted with a key of your own";
 const LOG_IN =
   "groupsync logs in with AWS's default chain of credentials: do its environment, profile or role give some that are " +

@@ -1,4 +1,4 @@
-import type { DeletedSecret, SecretClient, SecretProperties } from "@azure/keyvault-secrets";
+import type { DeletedSecret, SecretClient } from "@azure/keyvault-secrets";
 import { Secret } from "../../core/secret/secret.ts";
 import { SECRET_NAMING } from "../../core/tokens/secrets.ts";
 import {
@@ -32,7 +32,7 @@ interface Found {
   readonly isManaged: boolean;
   readonly scope?: string | undefined;
   /** Left out if the newest version is disabled. */
-  readonly newest?: { readonly properties: SecretProperties; readonly content: Secret };
+  readonly content?: Secret;
 }
 
 type Tags = Readonly<Record<string, string>> | undefined;
@@ -41,7 +41,7 @@ const POLL = { intervalInMs: 500 };
 /** How long the vault may take to delete or to recover a secret, in milliseconds. */
 const LONGEST_CHANGE = 30_000;
 
-/** Secrets in Azure's Key Vault. The newest version counts; older ones can't be deleted, so they are disabled. */
+/** Secrets in Azure's Key Vault. The newest version counts; older ones can't be deleted, and stay. */
 export class AzureStore implements SecretStore {
   readonly naming = SECRET_NAMING.azure_key_vault;
   readonly title: string;
@@ -65,7 +65,7 @@ export class AzureStore implements SecretStore {
     const found = await this.#find(name);
     if (!found) return undefined;
     if (!found.isManaged) return { content: new Secret(""), isManaged: false, scope: found.scope };
-    return found.newest && { content: found.newest.content, isManaged: true };
+    return found.content && { content: found.content, isManaged: true };
   }
 
   /** Looks first: Key Vault has no call that creates a secret only if there is none. */
@@ -104,15 +104,10 @@ export class AzureStore implements SecretStore {
     );
     if (!secret) return undefined;
     if (secret === "disabled") return { isManaged: await this.#hasManaged(name) };
-    const { properties } = secret;
-    const { tags } = properties;
+    const { tags } = secret.properties;
     // Each version has its own tags. A version that was set by hand has none, even if the secret is groupsync's.
     const isManaged = this.#manages(tags) || (!tags?.["managed-by"] && (await this.#hasManaged(name)));
-    return {
-      isManaged,
-      scope: scopeIn(tags),
-      newest: { properties, content: new Secret(secret.value ?? "") },
-    };
+    return { isManaged, scope: scopeIn(tags), content: new Secret(secret.value ?? "") };
   }
 
   /** Whether any version of the secret is groupsync's. */
@@ -128,37 +123,12 @@ export class AzureStore implements SecretStore {
   async #put(name: string, content: Secret, isGood: (found: Secret) => boolean): Promise<boolean> {
     const found = await this.#find(name);
     if (found && !found.isManaged) throw notManaged(name);
-    const isDone = found?.newest !== undefined && isGood(found.newest.content);
-    const newest = isDone ? found.newest.properties : await this.#set(name, content);
-    if (!newest) return false;
-    if (found) await this.#disableOlder(name, newest);
-    return true;
-  }
-
-  async #set(name: string, content: Secret): Promise<SecretProperties | undefined> {
+    if (found?.content && isGood(found.content)) return true;
     const options = { tags: this.#tags };
     const set = await this.#client.unless(isStatus(409), (client) =>
       client.setSecret(name, content.reveal(), options),
     );
-    return set?.properties;
-  }
-
-  /**
-   * A program that reads an old version by mistake should fail, because the token in it is probably dead. Ignores
-   * failures of this secret alone: the next `put` tries again.
-   */
-  async #disableOlder(name: string, { createdOn: newest = new Date(0) }: SecretProperties): Promise<void> {
-    try {
-      await this.#client.call(async (client) => {
-        for await (const { enabled, createdOn, version } of client.listPropertiesOfSecretVersions(name)) {
-          if (!enabled || !version || !createdOn || createdOn >= newest) continue;
-          await client.updateSecretProperties(name, version, { enabled: false });
-        }
-      });
-    } catch (error) {
-      if (error instanceof SecretStoreFailure && error.problem !== "unavailable") return;
-      throw error;
-    }
+    return set !== undefined;
   }
 
   #findDeleted(name: string): Promise<DeletedSecret | undefined> {

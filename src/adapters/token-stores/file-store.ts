@@ -223,7 +223,7 @@ function failureOf(error: unknown, ofOneFile: readonly string[]): SecretStoreFai
     : new SecretStoreFailure(
         "unavailable",
         describe(error),
-        "may this user read and write there, and is there space left?",
+        "may this user read and write there, and is there space left? If not, name another tokens.directory",
       );
 }
 

@@ -157,7 +157,7 @@ export function failureOf(error: unknown, namespace: string): SecretStoreFailure
   return failure(
     "refused",
     "Kubernetes doesn't take it",
-    "is it larger than 1 MiB, or its name not a DNS subdomain?",
+    "is it larger than 1 MiB, its name not a DNS subdomain, or the Secret immutable?",
   );
 }
 

@@ -32,9 +32,6 @@ export interface KubernetesStoreOptions extends KubernetesAccess {
 const MANAGED_BY = "app.kubernetes.io/managed-by";
 const GROUP_ID = "groupsync/user_group_id";
 
-/** How often a change is tried on a Secret that others change at the same time. */
-const ATTEMPTS = 5;
-
 /** One Secret object for each group, of type Opaque. */
 export class KubernetesStore implements SecretStore {
   readonly naming = SECRET_NAMING.kubernetes;
@@ -91,28 +88,21 @@ export class KubernetesStore implements SecretStore {
     isGood: (found: Secret) => boolean,
     groupId?: string,
   ): Promise<void> {
-    for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
-      if (await this.#create(name, content, groupId)) return;
-      const found = await this.#find(name);
-      if (!found) continue;
-      if (!this.#manages(found)) throw notManaged(name);
-      if (found.metadata?.deletionTimestamp) throw terminating(name);
-      if (isGood(this.#contentOf(found))) return;
-      if (found.immutable) throw immutable(name);
-      if (await this.#replace(found, content, groupId)) return;
-    }
-    throw changing(name);
+    if (await this.#create(name, content, groupId)) return;
+    const found = await this.#find(name);
+    if (!found) throw changed(name);
+    if (!this.#manages(found)) throw notManaged(name);
+    if (found.metadata?.deletionTimestamp) throw terminating(name);
+    if (isGood(this.#contentOf(found))) return;
+    if (!(await this.#replace(found, content, groupId))) throw changed(name);
   }
 
   async remove(name: string): Promise<void> {
-    for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
-      const found = await this.#find(name);
-      if (!found) return;
-      if (!this.#manages(found)) throw notManaged(name);
-      if (found.metadata?.deletionTimestamp) throw terminating(name);
-      if (await this.#delete(name, found.metadata?.uid)) return;
-    }
-    throw changing(name);
+    const found = await this.#find(name);
+    if (!found) return;
+    if (!this.#manages(found)) throw notManaged(name);
+    if (found.metadata?.deletionTimestamp) throw terminating(name);
+    if (!(await this.#delete(name, found.metadata?.uid))) throw changed(name);
   }
 
   holdsAny(except?: string): Promise<boolean> {
@@ -216,23 +206,12 @@ function labelValue(scope: string): string {
   return `sha256-${createHash("sha256").update(scope, "utf8").digest("hex").slice(0, 56)}`;
 }
 
-const changing = (name: string): SecretStoreFailure =>
-  new SecretStoreFailure(
-    "passing",
-    `the secret ${name} is changed at the same time, time and again`,
-    "who else writes it?",
-  );
+const changed = (name: string): SecretStoreFailure =>
+  new SecretStoreFailure("passing", `the secret ${name} was changed at the same time`, "who else writes it?");
 
 const terminating = (name: string): SecretStoreFailure =>
   new SecretStoreFailure(
     "refused",
     `the secret ${name} is being deleted, and a finalizer holds it`,
     "look at its metadata.finalizers: the next sync goes on once it is gone",
-  );
-
-const immutable = (name: string): SecretStoreFailure =>
-  new SecretStoreFailure(
-    "refused",
-    `the secret ${name} is immutable, and its token is out of date`,
-    "somebody has made it so: delete it, and the next sync writes it anew",
   );

@@ -19,31 +19,20 @@ export async function makeFolder(path: string): Promise<void> {
     await mkdir(folder, OWNER_ONLY.folder).catch(async (error: unknown) => {
       // Another process may have made it meanwhile.
       if (systemCodeOf(error) === "EEXIST" && (await isFolder(folder))) return;
-      throw systemCodeOf(error) === "ENOENT" ? takesNoFolders(dirname(folder)) : error;
+      throw error;
     });
     // A new folder is durable only after its parent has been synced.
     await syncFolder(dirname(folder));
   }
 }
 
-/** False if nothing is there. Rejects if something else is there. */
+/** False if nothing is there, or something else. */
 async function isFolder(path: string): Promise<boolean> {
   try {
-    if ((await stat(path)).isDirectory()) return true;
-    throw noFolder(path);
+    return (await stat(path)).isDirectory();
   } catch (error) {
-    switch (systemCodeOf(error)) {
-      case "ENOENT":
-        if (await isLink(path)) throw leadsNowhere(path);
-        return false;
-      case "ENOTDIR":
-        // A file is in the way further up: the caller comes to it.
-        return false;
-      case "ENAMETOOLONG":
-        throw tooLong(path);
-      default:
-        throw error;
-    }
+    if (systemCodeOf(error) === "ENOENT") return false;
+    throw error;
   }
 }
 
@@ -71,41 +60,7 @@ export async function syncFolder(path: string): Promise<void> {
   }
 }
 
-export const isThere = async (path: string): Promise<boolean> => (await statsOf(path)) !== undefined;
-
-const isLink = async (path: string): Promise<boolean> => (await statsOf(path))?.isSymbolicLink() ?? false;
-
-/** Of the link itself if it is one; undefined if nothing is there. */
-async function statsOf(path: string): Promise<Stats | undefined> {
-  try {
-    return await lstat(path);
-  } catch (error) {
-    if (systemCodeOf(error) === "ENOENT") return undefined;
-    throw error;
-  }
-}
-
-const ANOTHER_DIRECTORY = "name another directory in tokens.directory, on a file system that keeps files";
-
-const takesNoFolders = (folder: string): SecretStoreFailure =>
-  new SecretStoreFailure("unavailable", `no directory can be made in ${folder}`, ANOTHER_DIRECTORY);
-
-const noFolder = (path: string): SecretStoreFailure =>
-  new SecretStoreFailure("unavailable", `${path} is there already, and is no directory`, ANOTHER_DIRECTORY);
-
-export const leadsNowhere = (link: string): SecretStoreFailure =>
-  new SecretStoreFailure(
-    "unavailable",
-    `the symbolic link ${link} leads to no directory`,
-    "put it right, or name another directory in tokens.directory",
-  );
-
-const tooLong = (path: string): SecretStoreFailure =>
-  new SecretStoreFailure(
-    "unavailable",
-    `a path that begins with ${path.slice(0, 60)} is longer than its file system allows`,
-    "shorten tokens.directory or tokens.path",
-  );
+export const isThere = async (path: string): Promise<boolean> => (await entryAt(path)) !== undefined;
 
 /** Opens no link, and waits for no pipe. */
 const THE_FILE_ITSELF = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;

@@ -14,7 +14,7 @@ import {
   type ResolvedPath,
   type Trust,
 } from "../../core/tokens/directory-trust.ts";
-import { entryAt, leadsNowhere, readOwnFile } from "./safe-files.ts";
+import { entryAt, readOwnFile } from "./safe-files.ts";
 import { type FoundSecret, SecretStoreFailure } from "./secret-store.ts";
 import { systemCodeOf } from "./vendor-client.ts";
 
@@ -128,7 +128,7 @@ async function wayTo(path: string): Promise<ResolvedPath> {
     const entry = await entryAt(join(at, name));
     if (entry) entries.push(entry);
     if (entry?.kind === "link") {
-      if (++links > MOST_LINKS) throw leadsNowhere(path);
+      if (++links > MOST_LINKS) throw tooManyLinks(path);
       const target = await readlink(entry.path);
       if (isAbsolute(target)) at = "/";
       ahead.unshift(...namesIn(target));
@@ -141,3 +141,10 @@ async function wayTo(path: string): Promise<ResolvedPath> {
 }
 
 const namesIn = (path: string): string[] => path.split("/").filter((name) => name !== "" && name !== ".");
+
+const tooManyLinks = (path: string): SecretStoreFailure =>
+  new SecretStoreFailure(
+    "unavailable",
+    `the symbolic links of ${path} lead in a circle`,
+    "put them right, or name another directory in tokens.directory",
+  );

@@ -43,27 +43,6 @@ describe("a secret of Key Vault", () => {
     expect(server.secrets.get("a")).toMatchObject([{ tags: OURS }]);
   });
 
-  test("has only its newest version enabled", async () => {
-    const { server, put } = await aStore();
-    for (const content of ["token-1", "token-2", "token-2", "token-3"]) await put("a", content);
-    expect(server.enabled("a")).toEqual([false, false, true]);
-  });
-
-  test("is written also where the version before can't be disabled just now", async () => {
-    const { server, put, get } = await aStore();
-    await put("a", "token-1");
-    server.before = ({ method }) => (method === "PATCH" ? fault(503, "Later", "later") : undefined);
-    await put("a", "token-2");
-    expect(await get("a")).toBe("token-2");
-  });
-
-  test("has its older versions disabled also where its token is there already, as after a crash", async () => {
-    const { server, put } = await aStore();
-    for (const content of ["token-1", "token-2"]) server.has("a", OURS, content);
-    await put("a", "token-2");
-    expect(server.enabled("a")).toEqual([false, true]);
-  });
-
   test("whose newest version is disabled reads as none, and gets another", async () => {
     const { server, put, get } = await aStore();
     await put("a", "token-a");
@@ -130,7 +109,6 @@ describe("a secret of Key Vault", () => {
     server.delay = 3;
     await put("a", "token-2");
     expect(await get("a")).toBe("token-2");
-    expect(server.enabled("a")).toEqual([false, true]);
   });
 
   test("whose deletion or purging is still under way is asked for again", async () => {

@@ -115,10 +115,6 @@ export class AzureServer {
     return Object.fromEntries(readable);
   }
 
-  enabled(name: string): boolean[] {
-    return this.secrets.get(name)?.map(({ enabled }) => enabled) ?? [];
-  }
-
   #answer(call: Call, query: URLSearchParams): Answer {
     if (call.token === undefined || !this.tokens.has(call.token))
       return { ...fault(401, "Unauthorized", "no token"), headers: { "www-authenticate": CHALLENGE } };
@@ -151,10 +147,6 @@ export class AzureServer {
       return json({ value: versions.map((version) => this.#item(name, version)), nextLink: null });
     const version = third ? versions.find((other) => other.version === third) : versions.at(-1);
     if (!version) return fault(404, "SecretNotFound", "no such version");
-    if (method === "PATCH") {
-      version.enabled = JSON.parse(body).attributes?.enabled ?? version.enabled;
-      return this.#shown(name, version);
-    }
     if (!version.enabled) return fault(403, "Forbidden", "Operation get is not allowed", "SecretDisabled");
     return this.#shown(name, version);
   }
