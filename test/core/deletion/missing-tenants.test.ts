@@ -2,10 +2,12 @@ import { expect, test } from "vitest";
 import {
   isAlarming,
   type MissingGroups,
+  missingText,
   wentMissing,
   wentMissingText,
 } from "../../../src/core/deletion/missing-tenants.ts";
 import type { DeletionPolicy } from "../../../src/core/plan/deletion-policy.ts";
+import type { Missing } from "../../../src/core/plan/planned-action.ts";
 
 const NOW = new Date("2026-03-08T12:00:00Z");
 const hoursAgo = (hours: number): Date => new Date(NOW.getTime() - hours * 3_600_000);
@@ -50,4 +52,20 @@ test("the alarm says how many will be held, and where none will be, how many wen
   expect(wentMissingText(among(40, [some(3, 25), some(5, 24)], "never"))).toBe(
     "the tenants of 5 of 40 groups went missing within 24 hours; deletion.limit lets 4 go",
   );
+});
+
+const HOUR = 3_600_000;
+
+test.each<[Missing["absence"], dueInMs: number | null, text: string]>([
+  ["absent", 2 * HOUR, "its tenant is gone; deleted after another 2 h 0 min of absence"],
+  ["absent", null, "its tenant is gone; kept"],
+  ["absent", 0, "its tenant is gone; deleted by the next sync of all tenants"],
+  ["flagged", HOUR, "its tenant's row was flagged as removed; deleted after another 1 h 0 min of absence"],
+  [
+    "estranged",
+    HOUR,
+    "its tenant was never seen in the source that the config names now; held for approval after another 1 h 0 min of absence",
+  ],
+])("%s, due in %j ms", (absence, dueInMs, text) => {
+  expect(missingText({ kind: "missing", user_group_id: "acme", absence, dueInMs })).toBe(text);
 });

@@ -3,7 +3,11 @@ import {
   asSyncError,
   describe,
   interrupted,
+  isNoFault,
+  isTenantGone,
+  isUsageMistake,
   SyncError,
+  tenantGone,
   withHint,
 } from "../../../src/core/failure/sync-error.ts";
 
@@ -30,4 +34,24 @@ test("a hint that is added stands behind the hint of the cause", () => {
   expect(withHint("rotate again", interrupted())).toMatchObject({ hint: "rotate again" });
   const bug = new TypeError("boom");
   expect(withHint("rotate again", bug)).toBe(bug);
+});
+
+test.each<[code: string, fits: readonly ("usage" | "no fault" | "gone")[]]>([
+  ["UNKNOWN_ID", ["usage"]],
+  ["INTERRUPTED", ["no fault"]],
+  ["LEASE_HELD", ["no fault"]],
+  ["LEASE_HANDED_OVER", ["no fault"]],
+  ["TENANT_GONE", ["gone"]],
+  ["SOURCE_UNAVAILABLE", []],
+])("%s is %j", (code, kinds) => {
+  const failure = { code, message: "" };
+  expect([
+    ...(isUsageMistake(failure) ? ["usage"] : []),
+    ...(isNoFault(failure) ? ["no fault"] : []),
+    ...(isTenantGone(failure) ? ["gone"] : []),
+  ]).toEqual(kinds);
+});
+
+test("a tenant that is gone has a failure of its own", () => {
+  expect(isTenantGone(tenantGone("its tenant is gone"))).toBe(true);
 });

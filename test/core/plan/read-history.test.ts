@@ -1,10 +1,13 @@
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, test } from "vitest";
 import {
   afterApproval,
   afterHealthyRead,
   afterHeldRead,
   afterPartialRead,
+  clockDifference,
+  clockLead,
+  longPause,
   NO_READ_HISTORY,
   nextReading,
   type ReadHistory,
@@ -199,4 +202,75 @@ describe("what is held", () => {
     expect(afterApproval(history)).toEqual({ ...history, approvals: 3 });
     expect(afterHeldRead(history, aReading(), CODE).approvals).toBe(2);
   });
+});
+
+const HOUR = 60 * MINUTE;
+const NOW = new Date("2026-03-02T12:00:00Z");
+
+/** Syncs of a minute each, with these pauses in minutes between them. The first pause ends now. */
+function syncs(...pauses: number[]): { startedAt: Date; finishedAt: Date }[] {
+  let next = NOW.getTime();
+  return pauses.map((pause) => {
+    const finishedAt = new Date(next - pause * MINUTE);
+    next = finishedAt.getTime() - MINUTE;
+    return { startedAt: new Date(next), finishedAt };
+  });
+}
+const usual = (pause: number, count = 9): number[] => Array<number>(count).fill(pause);
+
+it.each<[string, number[], number | null]>([
+  ["a day after syncs each few minutes is long", [24 * 60, ...usual(4)], 24 * HOUR],
+  ["an hour is long", [60, ...usual(4)], HOUR],
+  ["less than an hour is not", [59, ...usual(4)], null],
+  ["a day is not, after syncs each day", [24 * 60, ...usual(24 * 60)], null],
+  ["a weekend is not, after earlier weekends", [72 * 60, ...usual(24 * 60, 8), 72 * 60], null],
+  ["more than twice the longest pause is", [721, ...usual(5, 8), 360], 721 * MINUTE],
+  ["twice the longest pause is not", [720, ...usual(5, 8), 360], null],
+  ["none is, if nobody knows what is usual", [24 * 60, ...usual(4, 8)], null],
+  ["a clock that was set back makes none", [-60, ...usual(4)], null],
+])("%s", (_, pauses, expected) => {
+  expect(longPause(NOW, syncs(...pauses))).toBe(expected);
+});
+
+it("counts from the end of a sync: one that takes long is no pause", () => {
+  const [last, ...earlier] = syncs(4, ...usual(4));
+  const long = { startedAt: new Date(NOW.getTime() - 9 * HOUR), finishedAt: last?.finishedAt ?? NOW };
+  expect(longPause(NOW, [long, ...earlier])).toBeNull();
+});
+
+it("is none before the first sync", () => {
+  expect(longPause(NOW, [])).toBeNull();
+});
+
+const asked = new Date("2026-03-01T12:00:00Z");
+/** How far the host is ahead if the database's clock was so many minutes ahead when it was asked. */
+const lead = (databaseAhead: number, tookMinutes = 0): number | null => {
+  const ms = clockLead({
+    asked,
+    tookMs: tookMinutes * MINUTE,
+    answer: new Date(asked.getTime() + databaseAhead * MINUTE),
+  });
+  return ms === null ? null : ms / MINUTE;
+};
+
+test.each<[database: number, took: number, lead: number | null]>([
+  [0, 0, null],
+  [5, 0, null],
+  [-5, 0, null],
+  [6, 0, -6],
+  [-6, 0, 6],
+  [-26 * 60, 0, 26 * 60],
+  // The database may have told its time at the beginning of a long answer, or at its end.
+  [0, 10, null],
+  [10, 10, null],
+  [15, 10, null],
+  [16, 10, -6],
+  [-6, 10, 6],
+])("a database %i minutes ahead, which answers within %i minutes", (database, took, expected) => {
+  expect(lead(database, took)).toBe(expected);
+});
+
+test("says which clock is ahead", () => {
+  expect(clockDifference(26 * 60 * MINUTE).message).toContain("is 26 h 0 min ahead of the clock");
+  expect(clockDifference(-6 * MINUTE).message).toContain("is 6 min 0 s behind the clock");
 });

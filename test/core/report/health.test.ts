@@ -2,7 +2,12 @@ import { expect, test } from "vitest";
 import { NOBODY_MISSING } from "../../../src/core/deletion/missing-tenants.ts";
 import { clockDifference } from "../../../src/core/plan/read-history.ts";
 import { type Counts, noCounts, type RunOutcome } from "../../../src/core/report/counts.ts";
-import { type HealthFacts, healthOf, type Verdict } from "../../../src/core/report/health.ts";
+import {
+  type HealthFacts,
+  healthOf,
+  type Verdict,
+  wasForgottenSince,
+} from "../../../src/core/report/health.ts";
 
 type PastRun = HealthFacts["runs"][number];
 
@@ -176,4 +181,21 @@ test("a run under way hides nothing of what the runs before it showed", () => {
     { kind: "attention", sentence: "Needs attention: 1 outdated group." },
     going,
   ]);
+});
+
+const at = (minute: number): Date => new Date(Date.UTC(2026, 2, 1, 12, minute));
+
+test.each([
+  ["no run", undefined, false],
+  ["a sync", { command: "sync", startedAt: at(5), finishedAt: at(6) }, false],
+  ["a forget that ended before", { command: "forget", startedAt: at(-5), finishedAt: at(-4) }, false],
+  ["a forget that ended since", { command: "forget", startedAt: at(-5), finishedAt: at(1) }, true],
+  ["a forget that was killed before", { command: "forget", startedAt: at(-5), finishedAt: null }, false],
+  [
+    "a forget that was killed since, or goes on",
+    { command: "forget", startedAt: at(5), finishedAt: null },
+    true,
+  ],
+])("%s as the newest run: the scope was forgotten since: %s", (_, last, expected) => {
+  expect(wasForgottenSince(last, at(0))).toBe(expected);
 });

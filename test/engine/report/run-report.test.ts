@@ -1,6 +1,63 @@
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { SyncError } from "../../../src/core/failure/sync-error.ts";
-import { reportOn, Tally } from "../../../src/engine/report/run-report.ts";
+import { MAX_REPORTED, reportOn, Tally } from "../../../src/engine/report/run-report.ts";
+
+const refused = { code: "REFUSED", message: "no" };
+const notStored = { code: "TOKEN_NOT_STORED", message: "disk full" };
+
+describe("a group that fails more than once", () => {
+  it("counts once, and is one error with every message", () => {
+    const tally = new Tally();
+    tally.failed("a", refused);
+    tally.failed("a", notStored);
+    tally.failed("a", refused);
+    expect(tally.counts.failed).toBe(1);
+    expect(tally.errors).toEqual([{ user_group_id: "a", code: "REFUSED", message: "no; disk full" }]);
+  });
+
+  it("counts until all its failures are made good", () => {
+    const tally = new Tally();
+    tally.failed("a", refused);
+    tally.failed("a", notStored);
+    tally.madeGood("a");
+    expect(tally.counts.failed).toBe(1);
+    expect(tally.errors).toEqual([{ user_group_id: "a", ...refused }]);
+    tally.madeGood("a");
+    expect(tally.counts.failed).toBe(0);
+    expect(tally.errors).toEqual([]);
+  });
+});
+
+it("a group that waits for its next attempt counts as failed, with the time of the attempt", () => {
+  const tally = new Tally();
+  tally.waits("a", { ...refused, retryAt: new Date("2026-03-01T00:00:00Z") });
+  expect(tally.counts.failed).toBe(1);
+  expect(tally.errors[0]?.message).toBe("no (next try after 2026-03-01T00:00:00.000Z)");
+});
+
+it("other errors are listed one by one and count no failed group", () => {
+  const tally = new Tally();
+  tally.report("a", refused);
+  tally.report("a", refused);
+  expect(tally.errors).toHaveLength(2);
+  expect(tally.counts.failed).toBe(0);
+});
+
+it("the list of errors is limited, the counts are not", () => {
+  const tally = new Tally();
+  for (let n = 0; n < MAX_REPORTED + 5; n++) tally.failed(String(n), refused);
+  expect(tally.errors).toHaveLength(MAX_REPORTED);
+  expect(tally.counts.failed).toBe(MAX_REPORTED + 5);
+});
+
+it("the counts of a part of the run are added", () => {
+  const [whole, part] = [new Tally(), new Tally()];
+  whole.counts.created = 1;
+  part.counts.created = 2;
+  part.requests = 3;
+  whole.add(part);
+  expect(whole).toMatchObject({ counts: { created: 3 }, requests: 3 });
+});
 
 it("a run without errors is ok, one with failed groups is partial", () => {
   const tally = new Tally();

@@ -1,7 +1,12 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, it, test } from "vitest";
 import { ServiceFailure } from "../../../src/core/failure/service-failure.ts";
+import type { FoundTokenTable, TokenTable } from "../../../src/core/tokens/destination.ts";
+import type { RunReport } from "../../../src/engine/report/run-report.ts";
+import type { RotationSelection } from "../../../src/engine/rotation/rotation-selection.ts";
 import type { SyncSettings } from "../../../src/engine/sync.ts";
+import { insistOnTables } from "../../../src/engine/tokens/moved-destinations.ts";
 import type { RunEvent } from "../../../src/ports/observer.ts";
+import type { TokenDestination } from "../../../src/ports/token-store.ts";
 import type { Point } from "../../fakes/instance.ts";
 import { expectBoth, synced, TwoStores } from "../../fakes/two-stores.ts";
 import { type StartOptions, tenants, World } from "../../fakes/world.ts";
@@ -231,5 +236,74 @@ describe("if a token destination has lost all its tokens", () => {
       await report;
       expect(lostIn(events)).toEqual([]);
     }
+  });
+});
+
+const KNOWN: TokenTable = { written: "tokens", schema: "public", table: "tokens", owner: "app" };
+
+/** The ledger knows the table KNOWN, and the config leads to `now`; null if it leads to no table. */
+const portsWith = (now: FoundTokenTable | null) => ({
+  ledger: { tokenTables: async () => [KNOWN] },
+  tokens: { destinations: [{ table: async () => now } as Partial<TokenDestination> as TokenDestination] },
+});
+
+test.each<[string, Partial<FoundTokenTable>]>([
+  ["the same table", {}],
+  ["a table that the config names otherwise", { written: "other", table: "other" }],
+  ["a table of an owner that the config names", { owner: "boss", isOwnerNamed: true }],
+])("a config that leads to %s is accepted", async (_, now) => {
+  await insistOnTables(portsWith({ ...KNOWN, isOwnerNamed: false, ...now }));
+});
+
+test("destinations without a table are accepted", async () => {
+  await insistOnTables(portsWith(null));
+});
+
+test.each<[string, Partial<FoundTokenTable>, string]>([
+  ["in another schema", { schema: "evil" }, "like evil.tokens"],
+  ["of another owner", { owner: "boss" }, "write tokens.owner: boss"],
+])("a name that now leads to a table %s is refused with a remedy", async (_, now, remedy) => {
+  const ports = portsWith({ ...KNOWN, isOwnerNamed: false, ...now });
+  await expect(insistOnTables(ports)).rejects.toMatchObject({
+    code: "CONFIG_TABLE_MOVED",
+    hint: expect.stringContaining(remedy),
+  });
+});
+
+const ALL: RotationSelection = { kind: "all" };
+
+async function rotate(world: World, selection = ALL, options: StartOptions = {}): Promise<RunReport> {
+  const report = await world.startRotation(selection, options).report;
+  if (report === "died") throw new Error("it died");
+  return report;
+}
+
+it("a rotation with an empty ledger and stored tokens is refused", async () => {
+  const world = new World(tenants("a", "b"));
+  await world.sync();
+  world.ledger.clear();
+  const { report } = world.startRotation({ kind: "all" });
+  expect(await report).toMatchObject({ outcome: "failed", error: { code: "LEDGER_EMPTY" } });
+});
+
+it("a ledger with intents only is not taken for empty", async () => {
+  const world = new World(tenants("a"));
+  const first = world.start({
+    at: ({ when, call }) => {
+      if (when === "after" && call === "writeTokens") first.instance.kill();
+    },
+  });
+  expect(await first.report).toBe("died");
+  expect(world.store.tokens.size).toBe(1);
+  const refused = ({ when, call }: Point): void => {
+    if (when === "before" && call === "getOrCreate")
+      throw new ServiceFailure("REFUSED", "GET was answered HTTP 422");
+  };
+  const sync = world.start({ at: refused });
+  await sync.report;
+  expect(sync.events).not.toContainEqual(expect.objectContaining({ code: "LEDGER_EMPTY" }));
+  expect(await rotate(world, ALL, { at: refused })).toMatchObject({
+    outcome: "partial",
+    errors: [{ user_group_id: "a" }],
   });
 });

@@ -1,6 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { refreshShare, syncIntervalMs } from "../../../src/core/drift/refresh.ts";
+import {
+  describeHeldRefresh,
+  msUntilAsked,
+  refreshShare,
+  syncIntervalMs,
+} from "../../../src/core/drift/refresh.ts";
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
@@ -86,4 +91,37 @@ test("the time between two syncs is the shorter one of the last two, so an outag
   expect(syncIntervalMs(at(3 * DAY), [at(HOUR), at(0)])).toBe(HOUR);
   expect(syncIntervalMs(at(3 * HOUR), [at(HOUR)])).toBe(2 * HOUR);
   expect(syncIntervalMs(at(0), [at(HOUR)])).toBe(0);
+});
+
+const hold = { gone: 5, owned: 8, allowed: 1, approval: "abc" };
+const GONE =
+  "the refresh is held: 5 groups were gone at the service in 24 hours and made again, and deletion.limit lets 1 of 8 groups go";
+
+test.each([
+  [0, GONE],
+  [1, `${GONE}; 1 group is not asked for`],
+  [7, `${GONE}; 7 groups are not asked for`],
+])(
+  "a refresh that is held with %i groups left to ask for says why, and how many they are",
+  (count, message) => {
+    expect(describeHeldRefresh(hold, count)).toMatchObject({ code: "REFRESH_HELD", message, count });
+  },
+);
+
+const NOW = new Date("2026-03-01T12:00:00Z");
+const ago = (ms: number): Date => new Date(NOW.getTime() - ms);
+
+test.each<[string, boolean, Date | null, number, (Date | null)?]>([
+  ["has answered just now", true, NOW, HOUR],
+  ["answered a minute ago", true, ago(60_000), HOUR - 60_000],
+  ["answered an hour ago", true, ago(HOUR), 0],
+  ["answered days ago", true, ago(100 * HOUR), 0],
+  ["answered nobody knows when", true, null, 0],
+  ["will answer, by a clock that was ahead", true, ago(-1), 0],
+  ["gave an unclear answer a minute ago", true, ago(2 * HOUR), HOUR - 60_000, ago(60_000)],
+  ["gave an unclear answer an hour ago", true, ago(2 * HOUR), 0, ago(HOUR)],
+  ["gave an unclear answer, by a clock that was ahead", true, ago(2 * HOUR), 0, ago(-1)],
+  ["has never answered", false, null, Number.POSITIVE_INFINITY],
+])("a service that %s is asked in time", (_, isKnown, answeredAt, ms, unclearAt = null) => {
+  expect(msUntilAsked({ isKnown, answeredAt }, unclearAt, NOW)).toBe(ms);
 });

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { indexedOnly } from "../../../src/engine/read-explanation.ts";
-import type { TenantLookUps } from "../../../src/ports/tenant-source.ts";
+import { indexedOnly } from "../../src/engine/read-explanation.ts";
+import type { TenantLookUps } from "../../src/ports/tenant-source.ts";
 
 const stop = new AbortController().signal;
 
