@@ -40,41 +40,6 @@ function expectForgotten(world: World, moment: object = {}): void {
 }
 
 describe("a scope whose groups stay", () => {
-  it("leaves nothing but groups and tokens, and sends no request", async () => {
-    const world = await aSyncedWorld("a", "b");
-    const before = new Map(world.store.tokens);
-    const forgotten = await forget(world, KEEP);
-    expect(forgotten).toMatchObject({ isForgotten: true, free: ["the store"], report: { requests: 0 } });
-    expectForgotten(world);
-    expect({ groups: groupsOf(world), sent: world.service.requests }).toEqual({
-      groups: ["a", "b"],
-      sent: [],
-    });
-    expect(world.store.tokens).toEqual(before);
-  });
-
-  it("leaves a place for tokens that another scope can have", async () => {
-    const world = await aSyncedWorld("a", "b");
-    await expect(world.sync({ settings: { name: "other" } })).resolves.toMatchObject({
-      error: { code: "CONFIG_TOKENS_OWNED" },
-    });
-    await forget(world, KEEP);
-    expect(await world.sync({ settings: { name: "other" } })).toMatchObject({
-      outcome: "ok",
-      counts: { adopted: 2 },
-    });
-    expect(world.store.owner).toMatchObject({ name: "other" });
-  });
-
-  it("leaves the mark of another scope where it is", async () => {
-    const world = await aSyncedWorld("a");
-    const theirs = { ...world.store.owner!, name: "other" };
-    world.store.owner = theirs;
-    expect(await forget(world, KEEP)).toMatchObject({ isForgotten: true, free: [] });
-    expect(world.store.owner).toEqual(theirs);
-    expect(rowsOf(world)).toEqual([]);
-  });
-
   it("can be forgotten where no mark can be read", async () => {
     const world = await aSyncedWorld("a");
     world.store.isUnmarkable = true;
@@ -99,25 +64,6 @@ describe("a scope whose groups stay", () => {
 });
 
 describe("a scope whose groups are deleted", () => {
-  it("leaves no group and no token, with one DELETE each", async () => {
-    const world = await aSyncedWorld("a", "b", "c");
-    const forgotten = await forget(world, DELETE);
-    expect(forgotten).toMatchObject({
-      isForgotten: true,
-      free: ["the store"],
-      report: { outcome: "ok", counts: { deleted: 3, failed: 0 } },
-    });
-    // The first call is a GET, which shows that the API key belongs to the right team.
-    expect(world.service.requests.map(({ operation }) => operation).sort()).toEqual([
-      "DELETE",
-      "DELETE",
-      "DELETE",
-      "GET",
-    ]);
-    expect({ groups: groupsOf(world), tokens: tokensOf(world) }).toEqual({ groups: [], tokens: [] });
-    expectForgotten(world);
-  });
-
   it("tells of each group that it is deleted because its scope is forgotten", async () => {
     const world = await aSyncedWorld("a");
     const { events, report } = world.startForget({ deletesGroups: DELETE });
@@ -132,28 +78,6 @@ describe("a scope whose groups are deleted", () => {
     expect(groupsOf(world)).toEqual([]);
   });
 
-  it("stays with the groups that could not be deleted, until they are", async () => {
-    const world = await aSyncedWorld("a", "b", "c", "d");
-    world.store.notRemovable.add("b");
-    const partly = await forget(world, DELETE);
-    expect(partly).toMatchObject({
-      isForgotten: false,
-      free: [],
-      report: {
-        outcome: "partial",
-        counts: { deleted: 3, failed: 1 },
-        errors: [{ user_group_id: "b", code: "TOKEN_NOT_REMOVED" }],
-      },
-    });
-    expect({ rows: rowsOf(world), groups: groupsOf(world) }).toEqual({ rows: ["b"], groups: [] });
-    expect(world.store.owner).not.toBeNull();
-    world.store.notRemovable.clear();
-    world.service.requests.length = 0;
-    expect(await forget(world, DELETE)).toMatchObject({ isForgotten: true });
-    expect(world.service.requests).toEqual([]);
-    expectForgotten(world);
-  });
-
   it("stays as it is if the API key belongs to another team", async () => {
     const world = await aSyncedWorld("a", "b");
     world.service.teamId = 8;
@@ -165,17 +89,6 @@ describe("a scope whose groups are deleted", () => {
     expect(groupsOf(world)).toEqual(["a", "b"]);
     expect(tokensOf(world)).toEqual(["a", "b"]);
     expect(await forget(world, DELETE)).toMatchObject({ isForgotten: true });
-  });
-
-  it("stays as it is if another scope has the same groups", async () => {
-    const world = await aSyncedWorld("a", "b");
-    world.ledger.sharedGroups = [{ scope: "production", count: 2, first: "a" }];
-    const { report, isForgotten } = await forget(world, DELETE);
-    expect({ isForgotten, requests: world.service.requests }).toEqual({ isForgotten: false, requests: [] });
-    expect(report.error).toMatchObject({
-      code: "CONFIG_SCOPE_SHARED",
-      message: expect.stringMatching(/2 groups.*"a".*"production"/),
-    });
   });
 
   it("stays as it is if its tokens lie where another scope's tokens are", async () => {

@@ -58,23 +58,6 @@ const failing = (
 };
 
 describe("the probe finds out", () => {
-  it.each(["keep", "update"] as const)("whether a GET changes a group: %s", async (existing) => {
-    const world = await aWorld({ existing });
-    const { run, findings, canary } = await probe(world);
-    expect(run).toMatchObject({ outcome: "ok", error: undefined });
-    expect(findings).toMatchObject({
-      newFlag: "true for a new group alone",
-      repeatedGet: "the same",
-      update: existing === "update" ? "updates" : "keeps",
-      rotation: "a new token",
-      oldToken: "refused",
-      getAfterRotation: "the new token",
-    });
-    expect(canary).toMatchObject({ isGone: true });
-    expect(world.ledger.service).toMatchObject({ updates: existing === "update" });
-    expectNoTrace(world);
-  });
-
   it.each<[Behaviour, string[]]>([
     [{ deleteBy: "token" }, ["current_token: deleted"]],
     [{ deleteBy: "id" }, ["current_token: refused", "current_token, user_group_id: deleted"]],
@@ -104,19 +87,6 @@ describe("the probe finds out", () => {
     expectNoTrace(world);
     const named = world.service.requests.flatMap(({ dataSourceId }) => dataSourceId ?? []);
     expect(named.filter((id) => id !== report.canary?.user_group_id)).toEqual([]);
-  });
-
-  it("that a rotation doesn't end the old token", async () => {
-    const world = await aWorld({ keepsOldTokens: true });
-    expect((await probe(world)).findings).toMatchObject({ oldToken: "accepted" });
-    expectNoTrace(world);
-  });
-
-  it("that the answer to a GET just repeats the name", async () => {
-    const world = await aWorld({ repeatsName: true });
-    expect((await probe(world)).findings).toMatchObject({ update: "only the answer" });
-    expect(world.ledger.service).toMatchObject({ updates: false });
-    expectNoTrace(world);
   });
 
   it("that the service calls every group new, and yet whether a DELETE had its effect", async () => {
@@ -338,19 +308,4 @@ describe("wherever a probe dies, the next sync leaves no canary:", () => {
     }
     expect(left).toBeDefined();
   });
-});
-
-it("a probe that is told to end deletes its canary first", async () => {
-  for (let nth = 1; nth <= 10; nth++) {
-    const world = await aWorld();
-    const stop = new AbortController();
-    let calls = 0;
-    const at = ({ call, when }: Point): void => {
-      if (when === "before" && ["getOrCreate", "rotate", "remove"].includes(call) && ++calls === nth)
-        stop.abort();
-    };
-    const { run } = await probe(world, { at, signal: stop.signal });
-    expect({ nth, code: run.error?.code }).toEqual({ nth, code: "INTERRUPTED" });
-    expectNoTrace(world);
-  }
 });

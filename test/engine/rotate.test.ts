@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { ServiceFailure, type ServiceFailureCode } from "../../src/core/failure/service-failure.ts";
-import { parseDailyWindow, type RotationPolicy } from "../../src/core/rotation/rotation-policy.ts";
+import type { RotationPolicy } from "../../src/core/rotation/rotation-policy.ts";
 import type { RunReport } from "../../src/engine/report/run-report.ts";
 import type { RotationSelection } from "../../src/engine/rotation/rotation-selection.ts";
 import type { Point } from "../fakes/instance.ts";
@@ -325,42 +325,6 @@ it("a token that the service refuses is asked for until a GET returns the live t
 });
 
 describe("what a sync rotates by itself", () => {
-  it("is what is older than rotation.max_age, the oldest first, after everything else", async () => {
-    const world = await aNewWorld();
-    await world.time.sleep(60 * DAY);
-    await rotate(world, only("b"));
-    await world.time.sleep(30 * DAY);
-    world.service.requests.length = 0;
-    world.tenants = tenants(...IDS, "e");
-    expect(await world.sync({ settings: policy({}) })).toMatchObject({ counts: { created: 1, rotated: 3 } });
-    expect(requests(world)).toEqual(["GET e", "POST a", "POST c", "POST d"]);
-    expect(world.store.tokens).toEqual(world.service.tokens);
-    expect(await world.sync({ settings: policy({}) })).toMatchObject({ counts: { rotated: 0 }, requests: 0 });
-  });
-
-  it("is spread over runs by max_per_run", async () => {
-    const world = await aNewWorld();
-    await world.time.sleep(90 * DAY);
-    const settings = policy({ maxPerRun: 3 });
-    const { report, events } = world.start({ settings });
-    expect(await report).toMatchObject({ counts: { rotated: 3 } });
-    expect(events).toContainEqual({ kind: "rotating", tokens: 3 });
-    expect((await world.sync({ settings })).counts.rotated).toBe(1);
-  });
-
-  it("waits for its window", async () => {
-    const world = await aNewWorld();
-    await world.time.sleep(90 * DAY);
-    const hour = world.time.now().getUTCHours();
-    const at = (from: number, to: number) => {
-      const clock = (hours: number): string => `${String((hours + 24) % 24).padStart(2, "0")}:00`;
-      const window = parseDailyWindow(`${clock(from)}-${clock(to)}`);
-      return policy({ window: window ? { ...window, timeZone: "UTC" } : null });
-    };
-    expect((await world.sync({ settings: at(hour + 1, hour + 2) })).counts.rotated).toBe(0);
-    expect((await world.sync({ settings: at(hour, hour + 1) })).counts.rotated).toBe(4);
-  });
-
   it("leaves out groups whose tenant is gone or that have a change under way", async () => {
     const world = await aNewWorld();
     world.tenants = [...tenants("a", "b"), { id: "c", name: "New name of c", plan: "gold" }];
@@ -372,12 +336,6 @@ describe("what a sync rotates by itself", () => {
     const deletion = { when: "never", gracePeriodMs: 0, limit: { count: 0, percent: 0 } } as const;
     await world.sync({ settings: { ...policy({}), deletion }, at });
     expect(requests(world).filter((request) => request.startsWith("POST"))).toEqual(["POST a", "POST b"]);
-  });
-
-  it("is nothing if only some tenants are synced", async () => {
-    const world = await aNewWorld();
-    await world.time.sleep(90 * DAY);
-    expect((await world.sync({ settings: policy({}), only: new Set(["a"]) })).counts.rotated).toBe(0);
   });
 
   it("is retried with growing delays if a rotation fails, and reported", async () => {

@@ -42,22 +42,6 @@ describe("a first sync", () => {
     ]);
   });
 
-  it("rejects single rows and goes on with the others", async () => {
-    const world = new World([...tenants("a", "b", "b"), { id: null }, { id: "n" }]);
-    const report = await world.sync();
-    expect(report).toMatchObject({ outcome: "partial", counts: counts({ created: 1, rejected: 3 }) });
-    expect(report.errors.map(({ code }) => code).sort()).toEqual(["ID_DUPLICATE", "ID_NULL", "VALUE_NULL"]);
-    expect(asked(world)).toEqual(["a"]);
-  });
-
-  it("adopts groups that the service already has, and counts them as unverified if it can't see their content", async () => {
-    const world = new World(tenants("a", "b"));
-    world.service.put(aGroup({ user_group_id: "a", name: "Name of a" }));
-    const report = await world.sync();
-    expect(report.counts).toEqual(counts({ adopted: 1, created: 1, unverified: 1 }));
-    expect(world.store.tokens).toEqual(world.service.tokens);
-  });
-
   it("stores the token of a group that keeps another name, and counts it as failed", async () => {
     const world = new World(tenants("a"));
     world.service.put(aGroup({ user_group_id: "a", name: "Another" }));
@@ -66,38 +50,9 @@ describe("a first sync", () => {
     expect(report.errors).toMatchObject([{ user_group_id: "a", code: "NOT_UPDATED" }]);
     expect(world.store.tokens).toEqual(world.service.tokens);
   });
-
-  it("warns if there are tokens but no ledger", async () => {
-    const world = new World(tenants("a"));
-    world.store.tokens.set("a", "ugt_of_old");
-    const { events, report } = world.start();
-    await report;
-    expect(events).toContainEqual(expect.objectContaining({ kind: "warning", code: "LEDGER_EMPTY" }));
-    expect(world.store.tokens).toEqual(world.service.tokens);
-  });
 });
 
 describe("a further sync", () => {
-  it("sends no request if nothing changed", async () => {
-    const world = new World(tenants("a", "b", "c"));
-    await world.sync();
-    const report = await world.sync();
-    expect(report).toMatchObject({ outcome: "ok", counts: counts({ unchanged: 3 }), requests: 0 });
-    expect(world.service.requests).toHaveLength(3);
-  });
-
-  it("sends one request for each new or changed group", async () => {
-    const world = new World(tenants("a", "b"));
-    world.service.existing = "update";
-    await world.sync();
-    world.tenants.push(...tenants("c"));
-    rename(world, "b", "New");
-    const report = await world.sync();
-    expect(report.counts).toEqual(counts({ created: 1, updated: 1, unchanged: 1 }));
-    expect(world.service.groups.get("b")?.group.name).toBe("New");
-    expect(world.ledger.service.updates).toBe(true);
-  });
-
   it("leaves the group of a tenant that isn't ready as it is, and tries no change that has failed", async () => {
     const world = new World(tenants("a", "b"));
     await world.sync();
@@ -139,51 +94,9 @@ describe("a further sync", () => {
     world.tenants.splice(0, 3, ...tenants("a", "b", "c"));
     expect((await world.sync()).counts).toEqual(counts({ created: 1, unchanged: 2, not_ready: 1 }));
   });
-
-  it("leaves changed groups alone and counts them if service.update is never", async () => {
-    const world = new World(tenants("a"));
-    await world.sync();
-    rename(world, "a", "New");
-    const report = await world.sync({ settings: { update: "never" } });
-    expect(report).toMatchObject({ outcome: "ok", counts: counts({ outdated: 1 }), requests: 0 });
-  });
 });
 
 describe("a service that keeps existing groups", () => {
-  it("is detected by a rename, which is retried with growing delays", async () => {
-    const world = new World(tenants("a"));
-    await world.sync();
-    rename(world, "a", "New");
-    const delays: number[] = [];
-    for (let n = 0; n < 5; n++) {
-      const report = await world.sync();
-      expect(report).toMatchObject({ counts: counts({ failed: 1 }), requests: 1 });
-      const retryAt = world.ledger.rows.get("a")?.failures.change?.retryAt ?? new Date(0);
-      const delay = retryAt.getTime() - world.time.now().getTime();
-      delays.push(delay);
-      if (delay === 0) continue;
-      await world.time.sleep(delay - 1);
-      expect(await world.sync()).toMatchObject({ counts: counts({ failed: 1 }), requests: 0 });
-      await world.time.sleep(1);
-    }
-    expect(delays).toEqual([0, 0, 60_000, 120_000, 240_000]);
-    expect(world.ledger.service.updates).toBe(false);
-  });
-
-  it("no longer counts as failing once the failed change is taken back", async () => {
-    const world = new World(tenants("a"));
-    await world.sync();
-    rename(world, "a", "New");
-    await world.sync();
-    rename(world, "a", "Name of a");
-    expect(await world.sync()).toMatchObject({
-      outcome: "ok",
-      counts: counts({ unchanged: 1 }),
-      requests: 0,
-    });
-    expect(world.ledger.rows.get("a")?.failures.change).toBeNull();
-  });
-
   it("makes changes count as failed that could not be verified before", async () => {
     const world = new World(tenants("a", "b"));
     await world.sync();
@@ -197,19 +110,6 @@ describe("a service that keeps existing groups", () => {
       ["a", "NOT_UPDATED"],
     ]);
   });
-});
-
-it("once a service is seen to update, unverified changes count as done", async () => {
-  const world = new World(tenants("a", "b"));
-  world.service.existing = "update";
-  await world.sync();
-  change(world, "a", "silver");
-  expect((await world.sync()).counts).toMatchObject({ updated: 1, unverified: 1 });
-  rename(world, "b", "New");
-  expect((await world.sync()).counts).toMatchObject({ updated: 1, unverified: 0 });
-  expect(world.ledger.rows.get("a")?.unverified).toBeNull();
-  change(world, "a", "bronze");
-  expect((await world.sync()).counts).toMatchObject({ updated: 1, unverified: 0 });
 });
 
 it("if a service that updates begins to keep groups, the updates that it took stay done", async () => {
@@ -227,26 +127,6 @@ it("if a service that updates begins to keep groups, the updates that it took st
 });
 
 describe("--only", () => {
-  it("changes no other group, and doesn't wait for a failed group's next attempt", async () => {
-    const world = new World(tenants("a", "b"));
-    await world.sync();
-    rename(world, "a", "New");
-    rename(world, "b", "New");
-    for (let n = 0; n < 3; n++) await world.sync();
-    const before = world.service.requests.length;
-    const report = await world.sync({ only: new Set(["a"]) });
-    expect(world.ledger.runs[0]?.command).toBe("sync --only");
-    expect(asked(world).slice(before)).toEqual(["a"]);
-    expect(report.counts).toEqual(counts({ failed: 1 }));
-  });
-
-  it("refuses an unknown id", async () => {
-    const world = new World(tenants("a"));
-    const report = await world.sync({ only: new Set(["a", "A"]) });
-    expect(report).toMatchObject({ outcome: "failed", requests: 0, error: { code: "UNKNOWN_ID" } });
-    expect(report.error?.message).toBe('neither the source nor the ledger has "A"');
-  });
-
   it("with an unknown id leaves no run in the history", async () => {
     const world = new World(tenants("a"));
     await world.sync();
@@ -276,28 +156,6 @@ describe("--only", () => {
     const neverMade = await world.sync({ only: new Set(["b"]) });
     expect(neverMade.errors).toEqual([{ user_group_id: "b", code: GONE, message }]);
     expect(neverMade.outcome).toBe("ok");
-  });
-
-  it("reports what becomes of the group of a tenant that is gone", async () => {
-    const world = new World(tenants("a", "b"));
-    await world.sync();
-    world.tenants = tenants("a");
-    const errorsOf = async (when: "absent" | "never"): Promise<object> => {
-      const limit = { count: 3, percent: 10 };
-      const settings = { deletion: { when, gracePeriodMs: 3_600_000, limit } };
-      const { outcome, errors } = await world.sync({ only: new Set(["b"]), settings });
-      return { outcome, errors };
-    };
-    const said = (message: string): object => ({
-      outcome: "ok",
-      errors: [{ user_group_id: "b", code: GONE, message }],
-    });
-    expect(await errorsOf("absent")).toEqual(
-      said("its tenant is gone; deleted after another 1 h 0 min of absence"),
-    );
-    expect(await errorsOf("never")).toEqual(said("its tenant is gone; kept"));
-    // A sync of all tenants has them in its counts.
-    expect((await world.sync()).errors).toEqual([]);
   });
 });
 
@@ -341,19 +199,6 @@ describe("the order of effects", () => {
 });
 
 describe("a run that has to end early", () => {
-  it("reports why, and is recorded as failed", async () => {
-    const world = new World(tenants("a", "b"));
-    const refuse = ({ when, call }: Point): void => {
-      if (when !== "before") return;
-      if (call === "getOrCreate" || call === "rotateNobody")
-        throw new ServiceFailure("KEY_REFUSED", "HTTP 401");
-    };
-    const report = await world.sync({ at: refuse });
-    expect(report).toMatchObject({ outcome: "failed", requests: 2, error: { code: "KEY_REFUSED" } });
-    expect(report.errors).toEqual([{ user_group_id: null, code: "KEY_REFUSED", message: "HTTP 401" }]);
-    expect(world.ledger.runs[0]?.result?.error?.code).toBe("KEY_REFUSED");
-  });
-
   it("says that the next sync doesn't go on with a refresh that was asked for", async () => {
     const world = new World(tenants("a", "b", "c"));
     await world.sync();

@@ -18,7 +18,6 @@ import {
   begin,
   carryOut,
   groupOf,
-  groupsOf,
   inDays,
   LATER,
   type LedgerPlace,
@@ -86,33 +85,6 @@ export function ledgerFailuresContract(name: string, makePlace: () => Promise<Le
       expect(await failuresOf(at)).toEqual({ ...ONCE, [kind]: { ...ONCE[kind], count: 2 } });
       const known = await write(at, (to) => to.beginRotation("acme", NOW));
       expect(known?.failures).toEqual({ change: 1, rotation: 1, storing: 1, [kind]: 2 });
-    });
-
-    test("are its own, whatever the others of its batch have", async () => {
-      const at = await opened(makePlace);
-      const ids = ["a", "b", "c"];
-      const changes = ids.map((user_group_id) => anApply({ user_group_id }));
-      /** Records one batch: the changes of these groups fail, and those of the others are made. */
-      const recordBatch = async (...failing: string[]): Promise<unknown> => {
-        await begin(at, ...changes);
-        const outcomes = changes.map((change) =>
-          failing.includes(change.user_group_id)
-            ? { outcome: aFailed({ change }), retryAt: LATER }
-            : { outcome: anApplied({ change, token: new Secret(`ugt_${change.user_group_id}`) }) },
-        );
-        await write(at, (to) => to.record(outcomes, NOW));
-        const groups = await groupsOf(at);
-        expect(groups.map(({ fingerprint }) => fingerprint)).toEqual(
-          changes.map((change) => change.fingerprint),
-        );
-        expect((await at.ledger.confirmed(ids)).size).toBe(3);
-        return groups.map(({ failures: { change } }) => change?.count ?? 0);
-      };
-      expect(await recordBatch()).toEqual([0, 0, 0]);
-      expect(await recordBatch("a", "b", "c")).toEqual([1, 1, 1]);
-      expect(await recordBatch("b")).toEqual([0, 2, 0]);
-      expect(await recordBatch("a", "b")).toEqual([1, 3, 0]);
-      expect(await recordBatch()).toEqual([0, 0, 0]);
     });
 
     test("of a change don't keep a rotation from waiting for its next try", async () => {

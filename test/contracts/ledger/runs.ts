@@ -40,12 +40,6 @@ export function ledgerRunsContract(name: string, makePlace: () => Promise<Ledger
       gone: readonly Rejection[] = [],
     ) => write(at, (transaction) => transaction.recordRejections(changed, gone, now));
 
-    test("is empty at first", async () => {
-      const { ledger } = await opened(makePlace);
-      expect(await ledger.rejections()).toEqual([]);
-      expect((await ledger.status()).rejected).toEqual([]);
-    });
-
     test("has each row since it is rejected, in the order of the ids", async () => {
       const at = await opened(makePlace);
       await recordAt(at, NOW, [b, counted]);
@@ -115,11 +109,6 @@ export function ledgerRunsContract(name: string, makePlace: () => Promise<Ledger
   });
 
   describe(`${name}: the history of the runs`, () => {
-    test("is empty before the first run", async () => {
-      const { ledger } = await opened(makePlace);
-      expect(await ledger.history(EVER, 10)).toEqual([]);
-    });
-
     test("has the runs since a time, newest first, up to a limit", async () => {
       const at = await opened(makePlace);
       await runsAt(at, [0, 1, 2, 3]);

@@ -228,57 +228,6 @@ export function ledgerVouchedContract(name: string, makePlace: () => Promise<Led
       ]);
     });
 
-    test("leaves the failure of a change as it is, and is told of together with it", async () => {
-      const at = await withGroups("a", "b");
-      await carryOut(at, aFailed({ change: update("a"), mayHaveHappened: false }), inDays(9));
-      const before = await groupOf(at, "a");
-      await stored(at, "a", LATER, 1);
-      await stored(at, "a", LATER, 2);
-      await stored(at, "b", LATER, 3);
-      expect(await groupOf(at, "a")).toMatchObject({
-        ...before,
-        failures: { change: before?.failures.change },
-      });
-      const { message = "" } = before?.failures.change ?? {};
-      expect(await at.ledger.status()).toMatchObject({
-        groups: { total: 2, in_sync: 0, failing: 2 },
-        failing: [
-          {
-            user_group_id: "a",
-            code: "REFUSED",
-            message: `${message}; ${LAGS.message}`,
-            count: 2,
-            retryAt: LATER,
-            since: NOW,
-          },
-          { user_group_id: "b", ...LAGS, count: 3, since: inDays(3) },
-        ],
-        oldestUnsynced: NOW,
-      });
-      await stored(at, "a", null);
-      expect(await groupOf(at, "a")).toEqual(before);
-      expect((await at.ledger.status()).failing).toMatchObject([{ message }, { user_group_id: "b" }]);
-    });
-
-    test("stays where the group is settled, and is forgotten with the next change of it that is done", async () => {
-      const at = await withGroups("a");
-      await carryOut(at, aFailed({ change: update("a"), mayHaveHappened: false }), LATER);
-      await stored(at, "a", LATER);
-      const note = {
-        kind: "settled",
-        user_group_id: "a",
-        row: aRow(),
-        dataSourceId: null,
-        wasGone: false,
-      } as const;
-      await write(at, (to) => to.markSettled([note]));
-      expect((await at.ledger.status()).failing).toMatchObject([LAGS]);
-      expect(await lagging(at)).toHaveLength(1);
-      await carryOut(at, anApplied({ kind: "updated", change: update("a") }));
-      expect(await lagging(at)).toEqual([]);
-      expect((await at.ledger.status()).groups).toMatchObject({ in_sync: 1, failing: 0 });
-    });
-
     test("is forgotten where a GET told the token, though the service kept an older state of the group", async () => {
       const at = await withGroups("a");
       await stored(at, "a", LATER);
@@ -327,17 +276,6 @@ export function ledgerVouchedContract(name: string, makePlace: () => Promise<Led
       expect(await groupOf(at, "a")).toMatchObject(left);
       await carryOut(at, anApplied({ kind: "updated", change }));
       expect(await groupOf(at, "a")).toMatchObject(left);
-    });
-
-    test("is forgotten with its group, whose token is still to be removed", async () => {
-      const at = await withGroups("a");
-      await stored(at, "a", LATER);
-      await leave(at, "absent", { ms: 0, reads: 1 }, "a");
-      const outcome = { kind: "deleted", change: aDelete({ user_group_id: "a" }) } as const;
-      await begin(at, outcome.change);
-      const notRemoved = { code: "TOKEN_NOT_STORED", message: "no right to" };
-      await write(at, (to) => to.record([{ outcome, notRemoved, retryAt: LATER }], NOW));
-      expect((await at.ledger.status()).failing).toMatchObject([{ message: notRemoved.message, count: 1 }]);
     });
   });
 }

@@ -9,9 +9,6 @@ const IDS = Array.from({ length: 30 }, (_, n) => `t${String(n).padStart(2, "0")}
 
 const settings = { concurrency: 3 };
 
-const underWay = (world: World): string[] =>
-  [...world.ledger.rows].flatMap(([id, row]) => (row.intent === null ? [] : [id]));
-
 /** Rejects with `error()` from the nth time this point is reached, at most `times` times. */
 function failing(when: Point["when"], call: string, error: () => Error, { from = 1, times = Infinity } = {}) {
   let reached = 0;
@@ -25,18 +22,6 @@ function failing(when: Point["when"], call: string, error: () => Error, { from =
 const service = (code: ServiceFailureCode) => () => new ServiceFailure(code, code);
 
 describe("failures of the service", () => {
-  it("cost only the tenant whose calls always fail", async () => {
-    const world = new World(tenants("a", "b", "c"));
-    const report = await world.sync({
-      at: ({ when, call, id }) => {
-        if (when === "before" && call === "getOrCreate" && id === "b")
-          throw new ServiceFailure("REFUSED", "no");
-      },
-    });
-    expect(report).toMatchObject({ outcome: "partial", counts: { created: 2, failed: 1 }, requests: 3 });
-    expect(underWay(world)).toEqual([]);
-  });
-
   it("cost only these tenants, however many, if other calls succeed in between", async () => {
     const world = new World(tenants(...IDS));
     const poisoned = new Set(IDS.filter((_, n) => n % 3 !== 0));
@@ -49,24 +34,6 @@ describe("failures of the service", () => {
       },
     });
     expect(report).toMatchObject({ outcome: "partial", counts: { created: 10, failed: 20 } });
-  });
-
-  it("that lose the answer lead to a retry, and to no second group", async () => {
-    const world = new World(tenants("a"));
-    const lostOnce = failing("after", "getOrCreate", service("CONNECTION_LOST"), { times: 1 });
-    const report = await world.sync({ at: lostOnce });
-    expect(report).toMatchObject({ outcome: "ok", requests: 2, counts: { created: 1, unverified: 0 } });
-    expect(world.store.tokens).toEqual(world.service.tokens);
-  });
-
-  it("end the run once it is clear that no single group causes them", async () => {
-    const world = new World(tenants(...IDS));
-    const report = await world.sync({
-      settings,
-      at: failing("before", "getOrCreate", service("SERVICE_ERROR")),
-    });
-    expect(report.error?.code).toBe("SERVICE_UNAVAILABLE");
-    expect(report.requests).toBe(8 + 4);
   });
 });
 

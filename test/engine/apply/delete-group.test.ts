@@ -48,16 +48,6 @@ function expectGone(world: World, ...ids: string[]): void {
 const REPLACING: Partial<SyncSettings> = { update: "replace" };
 
 describe("a deletion", () => {
-  it("takes two requests until an answer has shown the team, and one from then on", async () => {
-    const world = await aSyncedWorld();
-    keep(world, "a");
-    const report = await world.sync({ settings: { concurrency: 1 } });
-    expect(report).toMatchObject({ outcome: "ok", counts: { deleted: 3, unchanged: 1 }, requests: 4 });
-    expect(requests(world)).toEqual(["GET b", "DELETE b", "DELETE c", "DELETE d"]);
-    expectGone(world, "b", "c", "d");
-    expect(world.store.tokens).toEqual(world.service.tokens);
-  });
-
   it.each<["token" | "id" | "both"]>([["token"], ["id"], ["both"]])(
     "works with a service that deletes by %s if the group is gone, another program rotated the token, or the token is lost",
     async (deleteBy) => {
@@ -72,40 +62,6 @@ describe("a deletion", () => {
       expectGone(world, "b", "c", "d");
     },
   );
-
-  it("uses no stored token but the group's own: a service that goes by the token would delete another group", async () => {
-    const world = await aSyncedWorld();
-    world.service.deleteBy = "token";
-    world.store.tokens.set("c", world.service.put(aGroup({ user_group_id: "x" })).token);
-    keep(world, "a", "d");
-    const report = await world.sync({ settings: { concurrency: 1 } });
-    expect(report).toMatchObject({ outcome: "ok", counts: { deleted: 2 } });
-    expect(requests(world)).toEqual(["GET b", "DELETE b", "GET c", "DELETE c"]);
-    expect(groups(world)).toEqual(["a", "d", "x"]);
-  });
-
-  it("fails if the service refuses the live token too, and is retried later", async () => {
-    const world = await aSyncedWorld();
-    keep(world, "a", "b", "c");
-    const at = failing("before remove d", new ServiceFailure("REFUSED", "no"));
-    const report = await world.sync({ at });
-    expect(report).toMatchObject({ outcome: "partial", counts: { deleted: 0, failed: 1 } });
-    expect(report.errors).toEqual([{ user_group_id: "d", code: "REFUSED", message: "no" }]);
-    expect(await world.sync()).toMatchObject({ outcome: "ok", counts: { deleted: 1 } });
-    expectGone(world, "d");
-  });
-
-  it("is done if its answer was lost and its retry is refused", async () => {
-    const world = await aSyncedWorld();
-    keep(world, "a", "b", "c");
-    let lost = 0;
-    const at = ({ when, call }: { when: string; call: string }): void => {
-      if (when === "after" && call === "remove" && lost++ === 0)
-        throw new ServiceFailure("CONNECTION_LOST", "cut");
-    };
-    expect(await world.sync({ at })).toMatchObject({ outcome: "ok", counts: { deleted: 1 } });
-    expectGone(world, "d");
-  });
 
   it("uses the live token if the service answers 403 to the stored one", async () => {
     const world = await aSyncedWorld();
@@ -229,27 +185,6 @@ describe("a deletion", () => {
   });
 });
 
-describe("a group that was never confirmed", () => {
-  it("is found by its intent, and removed if its tenant is gone", async () => {
-    const world = new World(tenants("a", "b"));
-    const at = failing("after getOrCreate b", new ServiceFailure("BAD_RESPONSE", "HTML"));
-    await world.sync({ at });
-    expect(groups(world)).toEqual(["a", "b"]);
-    keep(world, "a");
-    expect(await world.sync()).toMatchObject({ outcome: "ok", counts: { deleted: 1 } });
-    expectGone(world, "b");
-  });
-
-  it("is forgotten without a request if the service had refused to create it", async () => {
-    const world = new World(tenants("a", "b"));
-    const at = failing("before getOrCreate b", new ServiceFailure("REFUSED", "no"));
-    await world.sync({ at });
-    keep(world, "a");
-    expect(await world.sync()).toMatchObject({ outcome: "ok", counts: { deleted: 0 }, requests: 0 });
-    expectGone(world, "b");
-  });
-});
-
 it.each<["delete" | "replace"]>([["delete"], ["replace"]])(
   "a stored token of another group is never sent to %s, because the service may look at the token alone",
   async (action) => {
@@ -270,30 +205,3 @@ it.each<["delete" | "replace"]>([["delete"], ["replace"]])(
     expect(world.store.tokens).toEqual(world.service.tokens);
   },
 );
-
-it("a group that a GET created only to delete it is not taken for the group of a tenant that came back", async () => {
-  const back = [...tenants("a"), { id: "b", name: "b", plan: "gold" }];
-  for (let diesAt = 0, end: unknown = "died"; end === "died"; diesAt++) {
-    const world = new World(tenants("a"));
-    await world.sync();
-    world.ledger.service = { ...world.ledger.service, updates: false };
-    // Another program's group, which the ledger never confirmed. Then it is gone, so a GET creates it.
-    world.service.put(aGroup({ user_group_id: "b", name: "Another" }));
-    world.tenants = back;
-    await world.sync();
-    world.service.groups.delete("b");
-    world.tenants = tenants("a");
-    end = await world.start({ diesAt }).report;
-
-    world.tenants = back;
-    const report = await world.sync();
-    const { properties } = world.service.groups.get("b")?.group ?? {};
-    expect({ diesAt, outcome: report.outcome, properties }).toEqual({
-      diesAt,
-      outcome: "ok",
-      properties: { plan: "gold" },
-    });
-    expect(world.store.tokens).toEqual(world.service.tokens);
-    expect(world.ledger.service.updates).toBe(false);
-  }
-});

@@ -26,15 +26,6 @@ const keep = (world: World, ...ids: string[]): void => {
 
 const groups = (world: World): string[] => [...world.service.groups.keys()].sort();
 
-/** Expects that service, token store and ledger have nothing of these groups. */
-function expectGone(world: World, ...ids: string[]): void {
-  for (const id of ids) {
-    expect(groups(world)).not.toContain(id);
-    expect([...world.store.tokens.keys()]).not.toContain(id);
-    expect([...world.ledger.rows.keys()]).not.toContain(id);
-  }
-}
-
 const deletion = (overrides: Partial<SyncSettings["deletion"]>): Partial<SyncSettings> => ({
   deletion: { when: "absent", gracePeriodMs: 0, limit: { count: 1_000, percent: 100 }, ...overrides },
 });
@@ -58,33 +49,6 @@ describe("a tenant that is gone or flagged", () => {
   const flagged = (settings: Partial<SyncSettings["deletion"]> = {}) =>
     deletion({ when: "flagged", ...settings });
 
-  it("is deleted only if flagged with deletion.when: flagged", async () => {
-    const world = await aSyncedWorld(flagged());
-    world.tenants = [...tenants("a", "b"), ...tenants("c").map((row) => ({ ...row, removed: true }))];
-    const report = await world.sync({ settings: flagged() });
-    expect(report).toMatchObject({ outcome: "ok", counts: { deleted: 1, missing: 1, unchanged: 2 } });
-    expect(groups(world)).toEqual(["a", "b", "d"]);
-    // The flagged row stays in the source, and is no tenant.
-    expect(await world.sync({ settings: flagged() })).toMatchObject({
-      counts: { created: 0, deleted: 0, missing: 1, unchanged: 2 },
-      requests: 0,
-    });
-  });
-
-  it("is deleted by its flag after the grace period, even if its row is purged meanwhile", async () => {
-    const graced = flagged({ gracePeriodMs: 24 * HOUR });
-    const world = await aSyncedWorld(graced);
-    world.tenants = [...tenants("a", "b"), ...tenants("c").map((row) => ({ ...row, removed: true }))];
-    expect(await world.sync({ settings: graced })).toMatchObject({ counts: { missing: 2, deleted: 0 } });
-    await world.time.sleep(HOUR);
-    keep(world, "a", "b");
-    expect(await world.sync({ settings: graced })).toMatchObject({ counts: { missing: 2, deleted: 0 } });
-    await world.time.sleep(23 * HOUR);
-    expect(await world.sync({ settings: graced })).toMatchObject({ counts: { missing: 1, deleted: 1 } });
-    expectGone(world, "c");
-    expect(groups(world)).toEqual(["a", "b", "d"]);
-  });
-
   it("is kept if its row came back without the flag before it vanished", async () => {
     const graced = flagged({ gracePeriodMs: 24 * HOUR });
     const world = await aSyncedWorld(graced);
@@ -97,14 +61,6 @@ describe("a tenant that is gone or flagged", () => {
       expect(await world.sync({ settings: graced })).toMatchObject({ counts: { missing: 1, deleted: 0 } });
       await world.time.sleep(24 * HOUR);
     }
-    expect(groups(world)).toEqual(IDS);
-  });
-
-  it("is kept and reported with deletion.when: never", async () => {
-    const world = await aSyncedWorld();
-    keep(world, "a");
-    const never = deletion({ when: "never" });
-    expect(await world.sync({ settings: never })).toMatchObject({ outcome: "ok", counts: { missing: 3 } });
     expect(groups(world)).toEqual(IDS);
   });
 
@@ -141,27 +97,6 @@ const remembered = (world: World) =>
 const A_IS_NAMELESS = { id: "a", name: null };
 
 describe("a sync", () => {
-  it("says once which rows are rejected, remembers them, and says once that they are no more", async () => {
-    const world = new World([A_IS_NAMELESS, ...tenants("b"), { id: null }, { id: null }]);
-    expect(await said(world)).toEqual(["rejected a VALUE_NULL 1", "rejected null ID_NULL 2"]);
-    const before = world.ledger.rejections;
-    expect(before.map(({ user_group_id, rows }) => [user_group_id, rows])).toEqual([
-      [null, 2],
-      ["a", 1],
-    ]);
-
-    await world.time.sleep(60_000);
-    const report = await world.sync();
-    expect(report).toMatchObject({ outcome: "partial", counts: { rejected: 3 } });
-    expect(report.errors).toHaveLength(3);
-    expect(await said(world)).toEqual([]);
-    expect(world.ledger.rejections).toEqual(before);
-
-    world.tenants = tenants("a", "b");
-    expect(await said(world)).toEqual(["accepted a VALUE_NULL 1", "accepted null ID_NULL 2"]);
-    expect(remembered(world)).toEqual([]);
-  });
-
   it("says it again if a row is rejected for another reason, but not that it was accepted", async () => {
     const world = new World([A_IS_NAMELESS, ...tenants("b")]);
     await world.sync();

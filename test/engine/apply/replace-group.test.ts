@@ -78,23 +78,6 @@ describe("a replacement", () => {
     expect(requests(world)).toEqual(["GET a", "DELETE a", "GET a", "DELETE b", "GET b"]);
   });
 
-  it("is finished even if the run is told to stop between its two calls", async () => {
-    const world = await aSyncedWorld(settings);
-    rename(world, "a");
-    const stop = new AbortController();
-    const at = ({ when, call }: Point): void => {
-      if (when === "after" && call === "remove") stop.abort();
-    };
-    const report = await world.sync({ settings, at, signal: stop.signal });
-    expect(report).toMatchObject({
-      outcome: "failed",
-      error: { code: "INTERRUPTED" },
-      counts: { replaced: 1 },
-    });
-    expect(groups(world)).toEqual(IDS);
-    expect(world.store.tokens).toEqual(world.service.tokens);
-  });
-
   it.each(["TIMEOUT", "BAD_RESPONSE"] as const)(
     "whose DELETE was answered with %s is finished, because the group may be gone",
     async (code) => {

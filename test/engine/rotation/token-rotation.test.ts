@@ -53,17 +53,6 @@ async function rotateAll(world: World, options: StartOptions = {}): Promise<RunR
 }
 
 describe("a rotation", () => {
-  it("gives every group a new token with one request, and the application gets it", async () => {
-    const world = await aSyncedWorld();
-    const before = world.service.tokens;
-    const report = await rotate(world);
-    expect(report).toMatchObject({ outcome: "ok", counts: { rotated: 4 }, requests: 4 });
-    expect(requests(world)).toEqual(["POST a", "POST b", "POST c", "POST d"]);
-    expect(world.store.tokens).toEqual(world.service.tokens);
-    for (const [id, token] of before) expect(world.service.tokens.get(id)).not.toBe(token);
-    expect(await world.sync()).toMatchObject({ outcome: "ok", requests: 0 });
-  });
-
   it("records by fingerprint which token was live when", async () => {
     const world = await aSyncedWorld();
     const made = world.time.now();
@@ -227,24 +216,6 @@ describe("a rotation", () => {
     });
     expect(world.store.tokens).toEqual(world.service.tokens);
     expect(requests(world)).toEqual(["POST a"]);
-  });
-
-  it("of an id that the ledger doesn't know is refused, and no token changes", async () => {
-    const world = await aSyncedWorld();
-    expect(await rotate(world, only("a", "A"))).toMatchObject({
-      outcome: "failed",
-      error: { code: "UNKNOWN_ID" },
-    });
-    expect(requests(world)).toEqual([]);
-  });
-
-  it("of tokens older than an age leaves younger tokens alone", async () => {
-    const world = await aSyncedWorld();
-    await world.time.sleep(DAY);
-    await rotate(world, only("b"));
-    await world.time.sleep(DAY);
-    const report = await rotate(world, { kind: "older than", ageMs: 1.5 * DAY });
-    expect(report.counts.rotated).toBe(3);
   });
 });
 

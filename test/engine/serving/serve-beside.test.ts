@@ -5,34 +5,6 @@ import type { SyncSettings } from "../../../src/engine/sync.ts";
 import { tenants, World } from "../../fakes/world.ts";
 import { aSession, asked, slow, stored } from "./a-session.ts";
 
-describe("a tenant that is new", () => {
-  it("gets its group and its token between two full syncs, with one call", async () => {
-    const world = new World(tenants("a"));
-    const session = aSession(world);
-    await session.run;
-    world.tenants.push(...tenants("b"));
-    expect(await session.serve("b")).toEqual({ kind: "done", outcome: "created" });
-    expect(stored(world)).toEqual(["a", "b"]);
-    expect(await session.serve("b")).toEqual({ kind: "done", outcome: "unchanged" });
-    expect(asked(world)).toEqual(["a", "b"]);
-    await session.end();
-    expect((await world.sync()).counts).toMatchObject({ unchanged: 2, created: 0 });
-  });
-
-  it("doesn't wait behind a backfill", async () => {
-    const world = slow(new World(tenants(...Array.from({ length: 300 }, (_, n) => `t${n}`))), 1_000);
-    const session = aSession(world, { settings: { concurrency: 2 } });
-    await world.time.sleep(20_000);
-    world.tenants.push(...tenants("new"));
-    const before = asked(world).length;
-    expect(await session.serve("new")).toEqual({ kind: "done", outcome: "created" });
-    expect(asked(world).length - before).toBeLessThanOrEqual(6);
-    await session.run;
-    expect(new Set(asked(world)).size).toBe(asked(world).length);
-    await session.end();
-  });
-});
-
 it("a new tenant takes the next free call, and doesn't wait for calls that were asked for before", async () => {
   const world = new World(tenants(...Array.from({ length: 60 }, (_, n) => `t${n}`)));
   const rateLimit = { count: 1, perMs: 1_000 };

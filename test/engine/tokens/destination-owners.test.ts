@@ -57,16 +57,6 @@ describe("a token destination", () => {
     expect(marks).toEqual([ourMark(world, { teamId: null }), ourMark(world)]);
   });
 
-  test("of another config is refused before anything is sent, with both names and the remedy", async () => {
-    const world = await production();
-    loseLedger(world);
-    const said = await expectRefused(world, { settings: STAGING });
-    expect(said).toContain(`"default" (${BASE_URL}, team ${TEAM})`);
-    expect(said).toContain(`this config is "staging" (${BASE_URL})`);
-    expect(said).toContain("name another place in `tokens`");
-    expect(said).toContain("wipe the mark off");
-  });
-
   test.each<[string, Partial<OwnersMark>]>([
     ["of another service", { baseUrl: "https://elsewhere" }],
     ["of another config in the same ledger", { name: "staging" }],

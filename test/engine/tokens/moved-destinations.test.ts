@@ -29,22 +29,6 @@ async function movedWorld(...ids: string[]): Promise<World> {
 const expectAll = (world: World): void => expect(world.store.tokens).toEqual(world.service.tokens);
 
 describe("if the config names another token destination than before", () => {
-  test("a sync writes all tokens there and warns once; the next sync looks at none", async () => {
-    const world = await movedWorld("a", "b");
-    const { report, events } = world.start({ settings: ELSEWHERE });
-    expect(await report).toMatchObject({ outcome: "ok", requests: 2 });
-    expectAll(world);
-    const warning = {
-      code: "TOKENS_MOVED",
-      message: "tokens went to here; from now on they go to elsewhere",
-    };
-    expect(events.filter(({ kind }) => kind === "warning")).toMatchObject([warning]);
-    world.store.tokens.delete("a");
-    const next = world.start({ settings: ELSEWHERE });
-    expect(await next.report).toMatchObject({ outcome: "ok", requests: 0 });
-    expect(next.events.filter(({ kind }) => kind === "warning")).toEqual([]);
-  });
-
   test("a table's name in other case counts as another destination", async () => {
     const world = new World(tenants("a"));
     await world.sync({ settings: { tokenDestinations: ["table db:3306/app tokens"] } });

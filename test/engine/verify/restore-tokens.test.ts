@@ -8,34 +8,6 @@ import { tenants, World } from "../../fakes/world.ts";
 const MINUTE = 60_000;
 
 describe("tokens in two stores", () => {
-  test("are in both after a sync, and follow their groups", async () => {
-    const world = await synced("a", "b");
-    expectBoth(world);
-    world.tenants = tenants("b", "c");
-    expect(await world.sync()).toMatchObject({ outcome: "ok", counts: { created: 1, deleted: 1 } });
-    expectBoth(world);
-    expect(await world.startRotation({ kind: "all" }).report).toMatchObject({ counts: { rotated: 2 } });
-    expectBoth(world);
-  });
-
-  test("if one store refuses a token, the group fails, and the next sync copies the token there without a call", async () => {
-    const world = new TwoStores(tenants("a", "b"));
-    world.second.refused.add("a");
-    expect(await world.sync()).toMatchObject({
-      outcome: "partial",
-      counts: { created: 1, failed: 1 },
-      errors: [{ user_group_id: "a", code: "TOKEN_NOT_EVERYWHERE" }],
-    });
-    expect(world.store.tokens).toEqual(world.service.tokens);
-    expect([...world.second.tokens.keys()]).toEqual(["b"]);
-
-    world.second.refused.clear();
-    const next = await world.sync();
-    expect(next).toMatchObject({ outcome: "ok", counts: { restored: 1, unchanged: 2 }, requests: 0 });
-    expectBoth(world);
-    expect(await world.sync()).toMatchObject({ outcome: "ok", counts: { restored: 0 } });
-  });
-
   test("a store that keeps refusing is tried with growing delays, and the group stays failed", async () => {
     const world = new TwoStores(tenants("a"));
     world.second.refused.add("a");
