@@ -11,6 +11,7 @@ import { SyncError } from "../core/failure/sync-error.ts";
 import { isConfigError } from "../core/report/exit-code.ts";
 import type { LogLevel } from "../core/report/log-level.ts";
 import type { ListenAt } from "../daemon/http/http-server.ts";
+import { SyncRequests } from "../daemon/http/sync-requests.ts";
 import { Lifecycle, type LifecycleSettings } from "../daemon/lifecycle.ts";
 import { measuredService } from "../daemon/metrics/measured-service.ts";
 import { Metrics } from "../daemon/metrics/metrics.ts";
@@ -18,8 +19,7 @@ import { pages } from "../daemon/pages.ts";
 import { CronTimetable } from "../daemon/schedule.ts";
 import { ServicePause } from "../daemon/service-pause.ts";
 import { readLedgerSnapshot } from "../daemon/state/ledger-snapshot.ts";
-import { TenantLooks } from "../daemon/status-page/tenant-looks.ts";
-import { SyncRequests } from "../daemon/sync-requests/sync-requests.ts";
+import { TenantLookups } from "../daemon/status-page/tenant-lookups.ts";
 import { RecentCommits } from "../engine/durability/recent-commits.ts";
 import type { Explanation } from "../engine/explain/explain-tenant.ts";
 import { indexedOnly, readExplanation } from "../engine/read-explanation.ts";
@@ -100,14 +100,14 @@ export async function composeDaemon(
     { serveTenant: singles.serveTenant, clock: hostClock, log, onReply: metrics.observeReply },
     signal,
   );
-  const looks = new TenantLooks(
+  const lookups = new TenantLookups(
     { explain: (id, stop) => explain(id, accepted.current(), { ...host, stop }), clock: hostClock, log },
     signal,
   );
   const shown = pages(
     () => lifecycle.state,
     metrics,
-    looks,
+    lookups,
     () => hostClock.now(),
   );
   const lifecycle: Lifecycle = new Lifecycle(

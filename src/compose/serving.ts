@@ -3,13 +3,12 @@ import { hostClock } from "../adapters/host/clock.ts";
 import { thisInstance } from "../adapters/host/instance.ts";
 import { sqlLedger } from "../adapters/sql/ledger/ledger.ts";
 import type { Config } from "../config/model/config.ts";
-
 import type { Notice } from "../core/changes/notice.ts";
 import { Secret } from "../core/secret/secret.ts";
 import type { NoticingState } from "../daemon/changes/noticing.ts";
 import { UnnoticedWarning } from "../daemon/changes/unnoticed-warning.ts";
 import type { Serving } from "../daemon/session.ts";
-import type { ServingNow } from "../daemon/state/serving-state.ts";
+import type { ServingNow } from "../daemon/state/state.ts";
 import { askHolder } from "../engine/serving/ask-holder.ts";
 import { TenantServer } from "../engine/serving/tenant-server.ts";
 import type { Log } from "../ports/log.ts";

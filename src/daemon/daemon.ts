@@ -9,8 +9,7 @@ import { NextSync, pauseAfter } from "./next-sync.ts";
 import { Notifications } from "./notifications.ts";
 import type { ScheduleSettings, Timetable } from "./schedule.ts";
 import { beginSession, type OpenedSync, type Serving, type Session } from "./session.ts";
-import type { ServingNow } from "./state/serving-state.ts";
-import type { DaemonState, LedgerSnapshot, RejectedConfig } from "./state/state.ts";
+import type { DaemonState, LedgerSnapshot, RejectedConfig, ServingNow } from "./state/state.ts";
 import { type Configured, StateTracker } from "./state/state-tracker.ts";
 
 export interface DaemonSettings {

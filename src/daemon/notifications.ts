@@ -1,6 +1,5 @@
 import { type RejectionReason, reasonsOf } from "../core/group/rejections.ts";
 import { summaryText } from "../core/report/counts.ts";
-
 import { durationText, quantity } from "../core/text/quantity.ts";
 import type { RecordedRun } from "../ports/ledger/scope.ts";
 import type { Notifier } from "../ports/notifier.ts";

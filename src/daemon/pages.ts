@@ -1,11 +1,10 @@
-import { plain, type Reply } from "./http/reply.ts";
-import type { PageRequest, Routes } from "./http/routes.ts";
+import { type PageRequest, plain, type Reply, type Routes } from "./http/routes.ts";
 import type { Metrics } from "./metrics/metrics.ts";
-import { readiness } from "./state/readiness.ts";
+import { readiness } from "./state/health.ts";
 import type { DaemonState } from "./state/state.ts";
-import { pageHeaders } from "./status-page/markup/document.ts";
+import { pageHeaders } from "./status-page/document.ts";
 import { statusPage } from "./status-page/status-page.ts";
-import type { Look, TenantLooks } from "./status-page/tenant-looks.ts";
+import type { Lookup, TenantLookups } from "./status-page/tenant-lookups.ts";
 import { tenantPage } from "./status-page/tenant-page.ts";
 
 /**
@@ -15,15 +14,15 @@ import { tenantPage } from "./status-page/tenant-page.ts";
 export function pages(
   state: () => DaemonState,
   metrics: Metrics,
-  looks: Pick<TenantLooks, "at">,
+  lookups: Pick<TenantLookups, "at">,
   now: () => Date,
 ): Routes {
   const ofThisSecond = madeOnce(statusPage);
   const home = async ({ query, gone }: PageRequest): Promise<Reply> => {
     const id = new URLSearchParams(query).get("tenant") ?? "";
     if (id === "") return page(200, ofThisSecond(state(), now()));
-    const look = await looks.at(id, gone);
-    return page(STATUSES[look.kind], tenantPage(id, look, state(), now()));
+    const lookup = await lookups.at(id, gone);
+    return page(STATUSES[lookup.kind], tenantPage(id, lookup, state(), now()));
   };
   return {
     "/": { page: home },
@@ -41,7 +40,7 @@ const page = (status: number, body: string): Reply => ({
   headers: pageHeaders,
 });
 
-const STATUSES: Readonly<Record<Look["kind"], number>> = {
+const STATUSES: Readonly<Record<Lookup["kind"], number>> = {
   explained: 200,
   unknown: 404,
   refused: 429,

@@ -1,8 +1,7 @@
 import { NOBODY_MISSING } from "../../src/core/deletion/missing-tenants.ts";
 import { noCounts } from "../../src/core/report/counts.ts";
 import type { WayError, WayState } from "../../src/daemon/changes/way-state.ts";
-import type { ServingState } from "../../src/daemon/state/serving-state.ts";
-import type { CurrentRun, DaemonState, LedgerSnapshot } from "../../src/daemon/state/state.ts";
+import type { CurrentRun, DaemonState, LedgerSnapshot, ServingState } from "../../src/daemon/state/state.ts";
 import type { LedgerStatus, RecordedRun } from "../../src/ports/ledger/scope.ts";
 import type { RunSummary } from "../../src/ports/observer.ts";
 

@@ -4,7 +4,7 @@ import { serve } from "../../src/daemon/http/http-server.ts";
 import { Metrics } from "../../src/daemon/metrics/metrics.ts";
 import { pages } from "../../src/daemon/pages.ts";
 import type { DaemonState } from "../../src/daemon/state/state.ts";
-import type { Look } from "../../src/daemon/status-page/tenant-looks.ts";
+import type { Lookup } from "../../src/daemon/status-page/tenant-lookups.ts";
 import { aDaemonState } from "../builders/daemon-state.ts";
 import { anExplanation } from "../builders/explained.ts";
 import { aClock } from "../fakes/set-clock.ts";
@@ -13,14 +13,14 @@ const NOON = new Date("2026-03-01T12:00:00Z");
 
 /** What is shown over HTTP, at noon and of a state, both of which a test can change. */
 async function shown() {
-  const daemon: { state: DaemonState; now: Date; look: Look; asked: string[] } = {
+  const daemon: { state: DaemonState; now: Date; lookup: Lookup; asked: string[] } = {
     ...{ state: aDaemonState(), now: NOON, asked: [] },
-    look: { kind: "explained", explanation: anExplanation() },
+    lookup: { kind: "explained", explanation: anExplanation() },
   };
   const state = (): DaemonState => daemon.state;
-  const at = async (id: string): Promise<Look> => {
+  const at = async (id: string): Promise<Lookup> => {
     daemon.asked.push(id);
-    return daemon.look;
+    return daemon.lookup;
   };
   const made = pages(state, new Metrics(state, aClock()), { at }, () => daemon.now);
   const server = await serve({ host: "127.0.0.1", port: 0 }, () => made);
@@ -99,13 +99,13 @@ test("a tenant is shown if its id is asked for, and only then are databases aske
 
 const error = new SyncError("SOURCE_UNAVAILABLE", "cannot reach db.internal");
 
-test.each<[Look, number]>([
+test.each<[Lookup, number]>([
   [{ kind: "unknown", error }, 404],
-  [{ kind: "refused", what: "there were too many looks", waitMs: 10 }, 429],
+  [{ kind: "refused", what: "there were too many lookups", waitMs: 10 }, 429],
   [{ kind: "slow", ms: 10_000 }, 503],
   [{ kind: "failed", error }, 503],
-])("why a tenant isn't shown is said by the status, too: %j", async (look, status) => {
+])("why a tenant isn't shown is said by the status, too: %j", async (lookup, status) => {
   const { daemon, ask } = await shown();
-  daemon.look = look;
+  daemon.lookup = lookup;
   expect((await ask("/?tenant=a")).status).toBe(status);
 });

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { ServiceFailure } from "../../src/core/failure/service-failure.ts";
 import { SyncError } from "../../src/core/failure/sync-error.ts";
 import type { DaemonSettings } from "../../src/daemon/daemon.ts";
-import { readiness } from "../../src/daemon/state/readiness.ts";
+import { readiness } from "../../src/daemon/state/health.ts";
 import { headlinesOf } from "../../src/daemon/status-page/headline.ts";
 import { Silence } from "../../src/engine/refresh/refresh-start.ts";
 import { TenantServer } from "../../src/engine/serving/tenant-server.ts";

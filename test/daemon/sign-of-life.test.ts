@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { ServiceFailure } from "../../src/core/failure/service-failure.ts";
-import { readiness } from "../../src/daemon/state/readiness.ts";
+import { readiness } from "../../src/daemon/state/health.ts";
 import { headlinesOf } from "../../src/daemon/status-page/headline.ts";
 import { Silence } from "../../src/engine/refresh/refresh-start.ts";
 import { tenants, World } from "../fakes/world.ts";

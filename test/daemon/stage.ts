@@ -3,7 +3,7 @@ import { Daemon, type DaemonPorts, type DaemonSettings } from "../../src/daemon/
 import type { ScheduleSettings } from "../../src/daemon/schedule.ts";
 import type { OpenedSync } from "../../src/daemon/session.ts";
 import { readLedgerSnapshot } from "../../src/daemon/state/ledger-snapshot.ts";
-import type { ServingNow } from "../../src/daemon/state/serving-state.ts";
+import type { ServingNow } from "../../src/daemon/state/state.ts";
 import type { SyncSettings } from "../../src/engine/sync.ts";
 import type { LogEntry } from "../../src/ports/log.ts";
 import type { Notifier, Unreached } from "../../src/ports/notifier.ts";

@@ -8,7 +8,7 @@ import type { AddressTrial, AddressUse } from "../../ports/check.ts";
 const LIMIT = 2_000;
 /** Far more than what stands before the name on the status page. */
 const LONGEST_PAGE = 256 * 1024;
-/** The header of the daemon's status page: daemon/status-page/markup/document.ts. */
+/** The header of the daemon's status page: daemon/status-page/document.ts. */
 const STATUS_PAGE = /<p class="product">groupsync<\/p><p>([^<]*)<\/p>/;
 
 export const addressTrial: AddressTrial = {

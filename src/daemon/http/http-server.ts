@@ -1,11 +1,15 @@
 import { once } from "node:events";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from "node:http";
+import { isIP, type Socket } from "node:net";
 import { setImmediate } from "node:timers/promises";
 import { describe, SyncError } from "../../core/failure/sync-error.ts";
-import { isAllowedHost, isOfThisHost } from "./allowed-hosts.ts";
-import { keepRoom } from "./connection-limit.ts";
-import { plain, type Reply } from "./reply.ts";
-import { findRoute, type Routes } from "./routes.ts";
+import { findRoute, plain, type Reply, type Routes } from "./routes.ts";
 
 export interface ListenAt {
   readonly host: string;
@@ -139,3 +143,77 @@ const takesOnly = (...methods: readonly string[]): Reply => ({
 
 const urlOf = (host: string, port: number): string =>
   `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+
+/**
+ * The most connections at once: of all clients together, and of one client address. More than the requests that may
+ * wait for a tenant (see sync-requests.ts), so that these can't keep a probe out.
+ */
+const MOST = { inAll: 300, fromOneAddress: 150 };
+
+/**
+ * Answers the server's requests, and limits its connections, so that nobody can keep a probe out:
+ * - If there is a connection too many, the oldest one that waits for no answer is closed. If one address has too many,
+ *   one of that address is closed.
+ * - A connection that sends a request before the last one is answered is closed. One packet has room for a thousand
+ *   requests, and Node.js would hand over all of them before anything else.
+ */
+export function keepRoom(server: Server, answer: RequestListener): void {
+  /** The oldest first. */
+  const open = new Set<Socket>();
+  const answering = new Set<Socket>();
+
+  server.on("connection", (socket) => {
+    open.add(socket);
+    socket.once("close", () => {
+      open.delete(socket);
+      answering.delete(socket);
+    });
+    const neighbours = [...open].filter(({ remoteAddress }) => remoteAddress === socket.remoteAddress);
+    if (neighbours.length > MOST.fromOneAddress) makeRoom(neighbours);
+    else if (open.size > MOST.inAll) makeRoom([...open]);
+  });
+  server.on("request", (request, response) => {
+    const { socket } = request;
+    if (answering.has(socket)) socket.destroy();
+    // Node.js still hands over the other requests of the same packet.
+    if (socket.destroyed) return;
+    answering.add(socket);
+    response.once("close", () => answering.delete(socket));
+    answer(request, response);
+  });
+
+  /** Closes the newest connection if all of them wait for an answer. */
+  const makeRoom = (sockets: readonly Socket[]): void => {
+    const ended = sockets.find((socket) => !answering.has(socket)) ?? sockets.at(-1);
+    if (ended === undefined) return;
+    // Forget it now. Its `close` event comes later, and until then a burst would choose the same connection again.
+    open.delete(ended);
+    ended.destroy();
+  };
+}
+
+/**
+ * Whether a request with this Host header may see a page that names tenants. It protects against DNS rebinding: a web
+ * site can point its own host name at this machine's address and let a visitor's browser read the pages here. The
+ * browser then sends the site's name as the Host. It can't send `localhost`, an IP address, or a name that the operator
+ * allows.
+ */
+export function isAllowedHost(header: string | undefined, allowed: readonly string[]): boolean {
+  const host = hostOf(header ?? "");
+  return host === "localhost" || isIP(host) !== 0 || allowed.some((name) => name.toLowerCase() === host);
+}
+
+/**
+ * Whether a request may do something, by its Origin header. A browser adds one to each POST, and other clients need
+ * none. Only a page of this server itself may send one: a page of another site makes a visitor's browser send it too.
+ */
+export function isOfThisHost(origin: string | undefined, host: string | undefined): boolean {
+  if (origin === undefined) return true;
+  return URL.canParse(origin) && new URL(origin).host === host?.toLowerCase();
+}
+
+/** The host without port, final dot, and the brackets of an IPv6 address. */
+function hostOf(header: string): string {
+  const [, ipv6, name] = /^(?:\[([\da-f:.]+)\]|([\w.-]+?)\.?)(?::\d*)?$/i.exec(header) ?? [];
+  return (ipv6 ?? name ?? "").toLowerCase();
+}

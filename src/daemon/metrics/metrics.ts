@@ -2,8 +2,8 @@ import { Counter, collectDefaultMetrics, Histogram, Registry } from "prom-client
 import { SERVICE_FAILURES, type ServiceFailureCode } from "../../core/failure/service-failure.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { RunEvent } from "../../ports/observer.ts";
+import { REPLY_STATUSES } from "../http/sync-requests.ts";
 import type { DaemonState } from "../state/state.ts";
-import { REPLY_STATUSES } from "../sync-requests/sync-requests.ts";
 import { type MeasuredCall, type OperationLabel, type ResultLabel, resultLabel } from "./measured-service.ts";
 import { RunMetrics } from "./run-metrics.ts";
 import { ServingMetrics } from "./serving-metrics.ts";

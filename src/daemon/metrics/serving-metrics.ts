@@ -2,8 +2,7 @@ import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import type { RunEvent } from "../../ports/observer.ts";
 import type { Served } from "../../ports/serve-tenant.ts";
 import type { WayState } from "../changes/way-state.ts";
-import { waysOf } from "../state/serving-state.ts";
-import type { DaemonState } from "../state/state.ts";
+import { type DaemonState, waysOf } from "../state/state.ts";
 
 /** The ends of tenants that are served singly. */
 type End = Extract<Served, { outcome: string }>["outcome"] | "unknown" | "failed";

@@ -2,8 +2,15 @@ import { isHandOver } from "../../core/failure/sync-error.ts";
 import { advanced, NO_WORK } from "../../core/report/progress.ts";
 import type { Unreached } from "../../ports/notifier.ts";
 import type { RunEvent } from "../../ports/observer.ts";
-import type { ServedCount, ServingNow } from "./serving-state.ts";
-import type { CurrentRun, DaemonState, LedgerSnapshot, Queued, RejectedConfig } from "./state.ts";
+import type {
+  CurrentRun,
+  DaemonState,
+  LedgerSnapshot,
+  Queued,
+  RejectedConfig,
+  ServedCount,
+  ServingNow,
+} from "./state.ts";
 
 type Identity = Pick<DaemonState, "version" | "startedAt">;
 type Tracked = Omit<DaemonState, "nextRun" | "staleAt" | "serving" | "unreached" | "queued">;

@@ -1,12 +1,10 @@
 import { failingGroups, healthOf, type Verdict } from "../../core/report/health.ts";
 import { queuedText } from "../../core/report/progress.ts";
 import { asSentence, printable } from "../../core/text/printable.ts";
-import { healthFacts } from "../state/health-facts.ts";
-import { type PastRun, pastRuns } from "../state/past-runs.ts";
-import { brokenWaysOf } from "../state/serving-state.ts";
-import type { CurrentRun, DaemonState, Queued } from "../state/state.ts";
-import type { Tone } from "./markup/headline-box.ts";
-import { grouped, groupedCount, relative, roundText, withGrouped } from "./markup/number-and-time-text.ts";
+import { healthFacts, type PastRun, pastRuns } from "../state/health.ts";
+import { brokenWaysOf, type CurrentRun, type DaemonState, type Queued } from "../state/state.ts";
+import type { Tone } from "./document.ts";
+import { grouped, groupedCount, relative, roundText, withGrouped } from "./number-and-time-text.ts";
 
 export interface Headline {
   readonly tone: Tone;

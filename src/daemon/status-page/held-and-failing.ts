@@ -9,15 +9,9 @@ import {
 } from "../../core/group/rejections.ts";
 import { asSentence, printable, printableId } from "../../core/text/printable.ts";
 import type { HeldGroups } from "../../ports/ledger/scope.ts";
-import { copied } from "./copied-command.ts";
-import { type Content, type Html, html } from "./markup/html.ts";
-import {
-  briefMoment,
-  grouped,
-  groupedCount,
-  type PageTime,
-  roundText,
-} from "./markup/number-and-time-text.ts";
+import { copied } from "./document.ts";
+import { type Content, type Html, html } from "./html.ts";
+import { briefMoment, grouped, groupedCount, type PageTime, roundText } from "./number-and-time-text.ts";
 
 const SHOWN_HELD = 10;
 const SHOWN_FAILURES = 5;

@@ -3,21 +3,35 @@ import { countsText } from "../../core/report/counts.ts";
 import { progress, queuedText } from "../../core/report/progress.ts";
 import { printable } from "../../core/text/printable.ts";
 import type { LedgerStatus, RunResult } from "../../ports/ledger/scope.ts";
-import { type PastRun, pastRuns } from "../state/past-runs.ts";
-import type { CurrentRun, DaemonState, Queued } from "../state/state.ts";
-import { type Content, type Html, html } from "./markup/html.ts";
+import type { WayError } from "../changes/way-state.ts";
+import { type PastRun, pastRuns } from "../state/health.ts";
+import {
+  type CurrentRun,
+  type DaemonState,
+  type LedgerSnapshot,
+  type NamedWay,
+  type Queued,
+  type ServedCount,
+  type ServingState,
+  type TokenAge,
+  waysOf,
+} from "../state/state.ts";
+import { type Content, type Html, html } from "./html.ts";
 import {
   briefMoment,
   grouped,
+  groupedCount,
   instant,
   moment,
   type PageTime,
+  relative,
   roundText,
   took,
   withGrouped,
-} from "./markup/number-and-time-text.ts";
+} from "./number-and-time-text.ts";
 
 const LONGEST_MESSAGE = 500;
+const DAY = 86_400_000;
 
 /** The last run, the next run, and the last good sync. */
 export function runsSection(state: DaemonState, at: PageTime): Html {
@@ -100,8 +114,90 @@ function leaseText({ current, standby, ledger }: DaemonState, at: PageTime): Con
   return html`<bdi>${printable(lease.holder)}</bdi>, since ${briefMoment(lease.acquiredAt, at)}`;
 }
 
+/** Whether single tenants are noticed and served between two full syncs. */
+export function servingSection(serving: ServingState, standby: DaemonState["standby"], at: PageTime): Html {
+  return html`<section aria-labelledby="serving"><h2 id="serving">Between two syncs</h2><dl class="tiles">
+${waysOf(serving).map((named) => wayTile(named, at))}
+${serving.takesRequests ? tile("POST /sync", standby ? "handed on" : "accepted", standby && "to the instance that holds the lease") : null}
+${tile("Served", groupedCount(serving.served.count, "tenant"), lastText(serving.served, at.now))}
+${standby ? null : tile("Longest wait now", serving.oldestMs > 0 ? roundText(serving.oldestMs) : "nobody waits", null)}
+</dl></section>`;
+}
+
+function wayTile({ key, state }: NamedWay, at: PageTime): Html {
+  const label = html`<code>${key}</code>`;
+  switch (state.kind) {
+    case "off":
+      return tile(
+        label,
+        "off",
+        "Another instance holds the lease and notices tenants, or this one is stopping.",
+      );
+    case "starting":
+      return tile(label, "starting", since(state.since, at));
+    case "alive":
+      return tile(label, "works", withError(since(state.since, at), state.warning));
+    case "broken":
+      return tile(
+        label,
+        html`<strong class="bad">broken</strong>`,
+        withError(since(state.since, at), state.error),
+      );
+  }
+}
+
+const withError = (text: Html, error: WayError | undefined): Html =>
+  error
+    ? html`${text}. <span class="code">${printable(error.code)}:</span> <bdi>${printable(error.message, LONGEST_MESSAGE)}</bdi>${error.hint === undefined ? null : html`; <bdi>${printable(error.hint, LONGEST_MESSAGE)}</bdi>`}`
+    : text;
+
+const since = (time: Date, at: PageTime): Html => html`since ${briefMoment(time, at)}`;
+
+function lastText({ last }: ServedCount, now: Date): Content {
+  if (last === null) return "since this process began";
+  return `the last one ${relative(last.at, now)}, ${took(last.ms)} after it was noticed`;
+}
+
+/** How old the tokens are, and how that stands to `rotation.max_age`. */
+export const tokenAges = (ledger: LedgerSnapshot, { now }: PageTime): Html =>
+  html`<p>${ageText(ledger, now)}</p>${histogram(ledger)}`;
+
+function ageText({ status: { oldestToken }, tooOld }: LedgerSnapshot, now: Date): Content {
+  const oldest =
+    oldestToken && `The oldest token is ${roundText(now.getTime() - oldestToken.getTime())} old. `;
+  if (tooOld === null) return html`${oldest}There is no <code>rotation.max_age</code>.`;
+  const { maxAgeMs, tokens } = tooOld;
+  const text =
+    tokens === 0
+      ? "no token is older"
+      : html`<strong class="attention">${groupedCount(tokens, "token")} ${tokens === 1 ? "is" : "are"} older</strong>`;
+  return html`${oldest}<code>rotation.max_age</code> is ${roundText(maxAgeMs)}: ${text}.`;
+}
+
+/** A table with a bar in each row. */
+function histogram({ tokenAges: ages, tooOld }: LedgerSnapshot): Html {
+  const most = Math.max(1, ...ages.map(({ groups }) => groups));
+  const isTooOld = ({ fromDays }: TokenAge): boolean => tooOld !== null && fromDays * DAY >= tooOld.maxAgeMs;
+  return html`<table class="histogram"><caption>Groups by the age of their token</caption>
+<thead class="unseen"><tr><th scope="col">Age</th><th scope="col">Groups</th><td></td></tr></thead>
+<tbody>${ages.map((age, index) => {
+    const { fromDays, groups } = age;
+    return html`<tr><th scope="row">${spanText(fromDays, ages[index + 1]?.fromDays)}</th><td class="figure">${grouped(groups)}</td><td><svg aria-hidden="true"><rect${isTooOld(age) ? html` class="too-old"` : null} width="${widthOf(groups, most)}%" height="100%" rx="2"/></svg></td></tr>`;
+  })}</tbody></table>`;
+}
+
+/** `under 1 day`, `1 to 7 days`, `365 days and more` */
+function spanText(from: number, to: number | undefined): string {
+  if (to === undefined) return `${grouped(from)} days and more`;
+  return from === 0 ? `under ${to === 1 ? "1 day" : `${to} days`}` : `${from} to ${to} days`;
+}
+
+/** In percent. Even a single group gets a bar that can be seen. */
+const widthOf = (groups: number, most: number): number =>
+  groups === 0 ? 0 : Math.max(0.5, Math.round((groups / most) * 1000) / 10);
+
 /** A value with its label and a note. */
-export const tile = (label: Content, value: Content, note: Content): Html =>
+const tile = (label: Content, value: Content, note: Content): Html =>
   html`<div><dt>${label}</dt><dd>${value}</dd>${note && html`<dd class="note">${note}</dd>`}</div>`;
 
 const number = (label: string, count: number, tone = ""): Html =>

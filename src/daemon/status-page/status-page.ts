@@ -1,15 +1,18 @@
-import { brokenWaysOf } from "../state/serving-state.ts";
-import type { DaemonState, LedgerSnapshot } from "../state/state.ts";
+import { brokenWaysOf, type DaemonState, type LedgerSnapshot } from "../state/state.ts";
+import { documentOf, headlineBox } from "./document.ts";
 import { type Headline, headlinesOf, type Part } from "./headline.ts";
 import { failingSection, heldRefreshSection, heldSection, rejectedSection } from "./held-and-failing.ts";
-import { documentOf } from "./markup/document.ts";
-import { headlineBox } from "./markup/headline-box.ts";
-import { type Content, type Html, html } from "./markup/html.ts";
-import type { PageTime } from "./markup/number-and-time-text.ts";
+import { type Content, type Html, html } from "./html.ts";
+import type { PageTime } from "./number-and-time-text.ts";
 import { runChart } from "./run-chart.ts";
-import { aboutSection, currentRunSection, groupsSection, runsSection } from "./sections.ts";
-import { servingSection } from "./serving-section.ts";
-import { tokenAges } from "./token-ages.ts";
+import {
+  aboutSection,
+  currentRunSection,
+  groupsSection,
+  runsSection,
+  servingSection,
+  tokenAges,
+} from "./sections.ts";
 
 const REFRESH_SECONDS = 30;
 const REFRESH_SECONDS_AT_WORK = 5;

@@ -3,12 +3,10 @@ import type { Explanation } from "../../engine/explain/explain-tenant.ts";
 import { isTold, type Line, LONGEST, type Section, sectionsOf } from "../../engine/explain/sections.ts";
 import { type State, standingOf } from "../../engine/explain/standing.ts";
 import type { DaemonState } from "../state/state.ts";
-import { copied } from "./copied-command.ts";
-import { documentOf } from "./markup/document.ts";
-import { headlineBox, type Tone } from "./markup/headline-box.ts";
-import { type Content, type Html, html } from "./markup/html.ts";
-import { instant, type PageTime, roundText, took } from "./markup/number-and-time-text.ts";
-import type { Look } from "./tenant-looks.ts";
+import { copied, documentOf, headlineBox, type Tone } from "./document.ts";
+import { type Content, type Html, html } from "./html.ts";
+import { instant, type PageTime, roundText, took } from "./number-and-time-text.ts";
+import type { Lookup } from "./tenant-lookups.ts";
 
 const TONES: Readonly<Record<State, Tone>> = {
   in_sync: "good",
@@ -29,10 +27,10 @@ const TONES: Readonly<Record<State, Tone>> = {
 };
 
 /** One tenant, as `groupsync explain` explains it; or why it can't be explained. */
-export function tenantPage(id: string, look: Look, state: DaemonState, now: Date): string {
+export function tenantPage(id: string, lookup: Lookup, state: DaemonState, now: Date): string {
   const { name, configPath, timezone: timeZone } = state;
   const at = { now, timeZone };
-  const { tone, title, main } = shownOf(id, look, configPath, at);
+  const { tone, title, main } = shownOf(id, lookup, configPath, at);
   return documentOf({ name, title, tone, main, asked: id, refreshSeconds: null }, at);
 }
 
@@ -42,16 +40,16 @@ interface Shown {
   readonly main: Html;
 }
 
-function shownOf(id: string, look: Look, configPath: string, at: PageTime): Shown {
-  switch (look.kind) {
+function shownOf(id: string, lookup: Lookup, configPath: string, at: PageTime): Shown {
+  switch (lookup.kind) {
     case "explained":
-      return explained(look.explanation, configPath, at);
+      return explained(lookup.explanation, configPath, at);
     case "unknown":
     case "failed": {
-      const { code, message, hint } = look.error;
+      const { code, message, hint } = lookup.error;
       const title =
-        look.kind === "unknown" ? "There is no such tenant" : `${printableId(id)} can't be explained`;
-      const tone = look.kind === "unknown" ? "idle" : "bad";
+        lookup.kind === "unknown" ? "There is no such tenant" : `${printableId(id)} can't be explained`;
+      const tone = lookup.kind === "unknown" ? "idle" : "bad";
       const text = html`<span class="code">${printable(code)}:</span> ${outside(message)}`;
       return {
         tone,
@@ -61,7 +59,7 @@ function shownOf(id: string, look: Look, configPath: string, at: PageTime): Show
     }
     case "slow": {
       const title = `${printableId(id)} can't be explained`;
-      const text = `The look was given up after ${took(look.ms)}. Is a table locked, or a token store slow?`;
+      const text = `The lookup was given up after ${took(lookup.ms)}. Is a table locked, or a token store slow?`;
       return {
         ...{ tone: "bad", title },
         main: html`${headlineBox(1, "bad", title, [text])}
@@ -69,12 +67,12 @@ function shownOf(id: string, look: Look, configPath: string, at: PageTime): Show
       };
     }
     case "refused": {
-      const title = `${printableId(id)} was not looked at`;
-      const text = `Because ${look.what}: try again in ${roundText(Math.max(1_000, look.waitMs))}.`;
+      const title = `${printableId(id)} was not looked up`;
+      const text = `Because ${lookup.what}: try again in ${roundText(Math.max(1_000, lookup.waitMs))}.`;
       return { tone: "idle", title, main: headlineBox(1, "idle", title, [text]) };
     }
     default:
-      return look satisfies never;
+      return lookup satisfies never;
   }
 }
 

@@ -1,10 +1,16 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
-import { Agent } from "node:http";
-import type { Socket } from "node:net";
+import { EventEmitter } from "node:events";
+import { Agent, type Server } from "node:http";
+import { Socket } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { type HttpServer, type ListenAt, serve } from "../../../src/daemon/http/http-server.ts";
-import { plain, type Reply } from "../../../src/daemon/http/reply.ts";
-import type { Routes } from "../../../src/daemon/http/routes.ts";
+import {
+  type HttpServer,
+  isAllowedHost,
+  keepRoom,
+  type ListenAt,
+  serve,
+} from "../../../src/daemon/http/http-server.ts";
+import { plain, type Reply, type Routes } from "../../../src/daemon/http/routes.ts";
 import { rejection } from "../../contracts/collect.ts";
 import { ask, connected, cut } from "./client.ts";
 
@@ -302,4 +308,36 @@ describe("the address", () => {
       code: "HTTP_ADDRESS",
     });
   });
+});
+
+test.each([
+  "localhost",
+  "127.0.0.1:8080",
+  "[::1]:8080",
+  "10.1.2.3",
+  "groupsync.internal",
+  "GroupSync.Internal.:8080",
+])("a page may be asked for at %s", (header) => {
+  expect(isAllowedHost(header, ["groupsync.internal"])).toBe(true);
+});
+
+test.each([
+  undefined,
+  "",
+  "evil.example.com",
+  "groupsync.internal.evil.example.com",
+  "127.0.0.1.evil.example.com",
+  "localhost:x",
+  "user@localhost",
+  "[::1",
+])("a page isn't shown at %j", (header) => {
+  expect(isAllowedHost(header, ["groupsync.internal"])).toBe(false);
+});
+
+test("a burst from one address leaves its last 150 connections, before any has had time to close", () => {
+  const server = new EventEmitter();
+  keepRoom(server as Server, () => {});
+  const burst = Array.from({ length: 400 }, () => new Socket());
+  for (const socket of burst) server.emit("connection", socket);
+  expect(burst.map(({ destroyed }) => destroyed)).toEqual(burst.map((_, n) => n < 250));
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { noCounts } from "../../../src/core/report/counts.ts";
-import type { ServingNow } from "../../../src/daemon/state/serving-state.ts";
+import type { ServingNow } from "../../../src/daemon/state/state.ts";
 import { StateTracker } from "../../../src/daemon/state/state-tracker.ts";
 import type { RunEvent } from "../../../src/ports/observer.ts";
 import type { Served } from "../../../src/ports/serve-tenant.ts";

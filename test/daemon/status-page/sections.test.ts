@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { noCounts } from "../../../src/core/report/counts.ts";
-import type { DaemonState } from "../../../src/daemon/state/state.ts";
+import type { DaemonState, LedgerSnapshot } from "../../../src/daemon/state/state.ts";
+import { aBrokenWay, anAliveWay, aServingState } from "../../builders/daemon-state.ts";
 import {
   aFinishedRun,
   aHealthyDaemon,
@@ -8,8 +9,9 @@ import {
   aHealthyStatus,
   minutesAgo,
   secondsAgo,
+  tokenAges,
 } from "../a-healthy-daemon.ts";
-import { aBadEnd, aCurrentRun, aStandby, pageOf, readOf } from "./shown-page.ts";
+import { aBadEnd, aCurrentRun, aStandby, headlineOf, pageOf, readOf, textOf } from "./shown-page.ts";
 
 test("nothing of a healthy page is a value that nobody can read", () => {
   expect(readOf(aHealthyDaemon())).not.toMatch(/\[object|undefined|NaN/);
@@ -109,4 +111,103 @@ describe("who holds the lease", () => {
 test("the page tells when the service last answered well", () => {
   expect(readOf(aHealthyDaemon({ lastAnswer: minutesAgo(50) }))).toContain("Last good answer 50 min ago");
   expect(readOf(aHealthyDaemon({ lastAnswer: null }))).not.toContain("Last good answer");
+});
+
+const broken = (since: Date) =>
+  aHealthyDaemon({
+    serving: aServingState({
+      ways: {
+        column: anAliveWay(),
+        channel: aBrokenWay(since, {
+          code: "CHANGES_NOT_HEARD",
+          message: "no notification <b> arrives",
+          hint: "write a direct url",
+        }),
+      },
+    }),
+  });
+
+describe("single tenants", () => {
+  test("have no section if none are served", () => {
+    expect(pageOf(aHealthyDaemon())).not.toContain("Between two syncs");
+  });
+
+  test("have each way in which they are noticed, and how they are served", () => {
+    const serving = aServingState({
+      ways: { column: { kind: "alive", since: minutesAgo(3) }, channel: null },
+      served: { count: 1_204, last: { at: secondsAgo(3), ms: 84 } },
+      oldestMs: 42_000,
+    });
+    const text = readOf(aHealthyDaemon({ serving }));
+    expect(text).toContain(
+      "Between two syncs source.changes.column works since 3 min ago (2026-03-01 11:59:30) POST /sync accepted",
+    );
+    expect(text).toContain(
+      "Served 1 204 tenants the last one 3 s ago, 84 ms after it was noticed Longest wait now 42 s",
+    );
+    expect(text).not.toContain("source.changes.channel");
+  });
+
+  test("may be noticed in a way that works, though something is to be mended", () => {
+    const warning = { code: "CHANGES_FAR_AHEAD", message: "the value <b> is", hint: "write the right value" };
+    const column = { kind: "alive", since: minutesAgo(3), warning } as const;
+    const serving = aServingState({ ways: { column, channel: null } });
+    expect(readOf(aHealthyDaemon({ serving }))).toContain(
+      "works since 3 min ago (2026-03-01 11:59:30) . CHANGES_FAR_AHEAD: the value <b> is ; write the right value",
+    );
+  });
+
+  test("are served by another instance while this one stands by", () => {
+    const serving = aServingState({ ways: { column: { kind: "off" }, channel: null }, oldestMs: 42_000 });
+    const text = readOf(aHealthyDaemon({ serving, standby: aStandby }));
+    expect(text).toContain("source.changes.column off Another instance holds the lease");
+    expect(text).toContain("POST /sync handed on to the instance that holds the lease Served 0 tenants");
+    expect(text).not.toContain("Longest wait");
+  });
+});
+
+describe("a way that doesn't work", () => {
+  test("says since when, why, and what helps", () => {
+    expect(readOf(broken(minutesAgo(5)))).toContain(
+      "source.changes.channel broken since 5 min ago (2026-03-01 11:57:30) . CHANGES_NOT_HEARD: no notification <b> arrives ; write a direct url",
+    );
+  });
+
+  test("needs attention once it has lasted", () => {
+    expect(headlineOf(broken(minutesAgo(1)))).toEqual([
+      "attention",
+      "Needs attention: source.changes.channel doesn't work. Full syncs find what is missed; until the next one, a tenant that only this would notice has no token. The reason",
+    ]);
+    expect(headlineOf(broken(secondsAgo(59)))[0]).toBe("good");
+  });
+});
+
+test("the ages of the tokens are a histogram", () => {
+  const page = pageOf(
+    aHealthyDaemon({ ledger: aHealthySnapshot({ tokenAges: tokenAges(50, 12_000, 0, 1) }) }),
+  );
+  expect(textOf(page)).toContain("under 7 days 50 7 to 30 days 12 000 30 to 60 days 0 60 days and more 1");
+  const widths = [...page.matchAll(/<rect width="([\d.]+)%"/g)].map(([, width]) => Number(width));
+  expect(widths).toEqual([0.5, 100, 0, 0.5]);
+});
+
+const DAY = 86_400_000;
+
+test.each<[LedgerSnapshot["tooOld"], string]>([
+  [null, "The oldest token is 86 days old. There is no rotation.max_age ."],
+  [{ maxAgeMs: 90 * DAY, tokens: 0 }, "rotation.max_age is 90 days: no token is older."],
+  [{ maxAgeMs: DAY / 2, tokens: 1 }, "rotation.max_age is 12 h: 1 token is older ."],
+  [{ maxAgeMs: 60 * DAY, tokens: 12_000 }, "rotation.max_age is 60 days: 12 000 tokens are older ."],
+])("the ages of the tokens are compared with rotation.max_age (%#)", (tooOld, text) => {
+  expect(readOf(aHealthyDaemon({ ledger: aHealthySnapshot({ tooOld }) }))).toContain(text);
+});
+
+test("the bars of tokens that are too old are marked", () => {
+  const tooOld = { maxAgeMs: 30 * DAY, tokens: 4 };
+  const page = pageOf(
+    aHealthyDaemon({ ledger: aHealthySnapshot({ tokenAges: tokenAges(1, 2, 3, 1), tooOld }) }),
+  );
+  expect(
+    [...page.matchAll(/<rect( class="too-old")? width=/g)].map(([, mark]) => mark !== undefined),
+  ).toEqual([false, false, true, true]);
 });

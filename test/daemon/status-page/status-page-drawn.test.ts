@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 import type { Page } from "playwright-core";
 import { afterAll, describe, expect, onTestFinished, test } from "vitest";
-import { pageHeaders } from "../../../src/daemon/status-page/markup/document.ts";
+import { pageHeaders } from "../../../src/daemon/status-page/document.ts";
 import { statusPage } from "../../../src/daemon/status-page/status-page.ts";
 import { LONG, someOf } from "../../support/long.ts";
 import { startChromium } from "../../support/servers/chromium.ts";

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { DaemonState } from "../../../src/daemon/state/state.ts";
-import { pageHeaders } from "../../../src/daemon/status-page/markup/document.ts";
+import { pageHeaders } from "../../../src/daemon/status-page/document.ts";
 import { anyText } from "../../builders/arbitraries.ts";
 import { aBrokenWay, aServingState } from "../../builders/daemon-state.ts";
 import {

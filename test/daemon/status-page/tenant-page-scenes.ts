@@ -1,6 +1,6 @@
 import { SyncError } from "../../../src/core/failure/sync-error.ts";
 import { Unusable } from "../../../src/core/group/tenant.ts";
-import type { Look } from "../../../src/daemon/status-page/tenant-looks.ts";
+import type { Lookup } from "../../../src/daemon/status-page/tenant-lookups.ts";
 import { tenantPage } from "../../../src/daemon/status-page/tenant-page.ts";
 import {
   anExplainedTenant,
@@ -40,7 +40,7 @@ const record = aRecord({
   formerTokens: [{ fingerprint: FINGERPRINT.toLowerCase(), since: daysAgo(90), until: daysAgo(19) }],
 });
 
-const LOOKS: Readonly<Record<string, readonly [id: string, look: Look]>> = {
+const LOOKUPS: Readonly<Record<string, readonly [id: string, lookup: Lookup]>> = {
   "in sync": ["acme", { kind: "explained", explanation: anExplanation({ now: NOW }) }],
   failing: [
     "acme",
@@ -100,8 +100,8 @@ const LOOKS: Readonly<Record<string, readonly [id: string, look: Look]>> = {
 
 /** Tenants' pages that have to look well, by what they show. */
 export const TENANT_PAGES: Readonly<Record<string, string>> = Object.fromEntries(
-  Object.entries(LOOKS).map(([name, [id, look]]) => [
+  Object.entries(LOOKUPS).map(([name, [id, lookup]]) => [
     `tenant ${name}`,
-    tenantPage(id, look, aHealthyDaemon({ timezone: "Europe/Berlin" }), NOW),
+    tenantPage(id, lookup, aHealthyDaemon({ timezone: "Europe/Berlin" }), NOW),
   ]),
 );

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { SyncError } from "../../../src/core/failure/sync-error.ts";
 import { Unusable } from "../../../src/core/group/tenant.ts";
-import type { Look } from "../../../src/daemon/status-page/tenant-looks.ts";
+import type { Lookup } from "../../../src/daemon/status-page/tenant-lookups.ts";
 import { tenantPage } from "../../../src/daemon/status-page/tenant-page.ts";
 import type { Explanation } from "../../../src/engine/explain/explain-tenant.ts";
 import { sectionsOf } from "../../../src/engine/explain/sections.ts";
@@ -18,10 +18,10 @@ import { aChangeFailure, aDesiredTenant, aLedgerGroup, aRow, failures } from "..
 import { aHealthyDaemon, NOW } from "../a-healthy-daemon.ts";
 import { textOf } from "./shown-page.ts";
 
-const explained = (explanation: Explanation): Look => ({ kind: "explained", explanation });
+const explained = (explanation: Explanation): Lookup => ({ kind: "explained", explanation });
 
-const pageOf = (look: Look, id = "acme", timezone = "UTC"): string =>
-  tenantPage(id, look, aHealthyDaemon({ timezone }), NOW);
+const pageOf = (lookup: Lookup, id = "acme", timezone = "UTC"): string =>
+  tenantPage(id, lookup, aHealthyDaemon({ timezone }), NOW);
 
 const readOf = (...page: Parameters<typeof pageOf>): string => textOf(pageOf(...page));
 
@@ -73,7 +73,7 @@ const error = new SyncError("UNKNOWN_ID", 'neither the source nor the ledger has
   hint: "check case",
 });
 
-test.each<[Look, string]>([
+test.each<[Lookup, string]>([
   [
     { kind: "unknown", error },
     'There is no such tenant UNKNOWN_ID: neither the source nor the ledger has "acme" check case',
@@ -81,14 +81,14 @@ test.each<[Look, string]>([
   [{ kind: "failed", error: new SyncError("X", "no\u202e") }, "acme can't be explained X: no\\u{202e}"],
   [
     { kind: "slow", ms: 10_000 },
-    "acme can't be explained The look was given up after 10 s. Is a table locked, or a token store slow? What waits for longer groupsync --config /etc/groupsync/config.yaml explain -- acme",
+    "acme can't be explained The lookup was given up after 10 s. Is a table locked, or a token store slow? What waits for longer groupsync --config /etc/groupsync/config.yaml explain -- acme",
   ],
   [
-    { kind: "refused", what: "there were too many looks", waitMs: 1_900 },
-    "acme was not looked at Because there were too many looks: try again in 2 s.",
+    { kind: "refused", what: "there were too many lookups", waitMs: 1_900 },
+    "acme was not looked up Because there were too many lookups: try again in 2 s.",
   ],
-])("what keeps a tenant from being shown is said plainly (%#)", (look, text) => {
-  expect(readOf(look)).toContain(text);
+])("what keeps a tenant from being shown is said plainly (%#)", (lookup, text) => {
+  expect(readOf(lookup)).toContain(text);
 });
 
 /** The same tenant, with this text wherever one comes from outside. */
@@ -119,8 +119,8 @@ function toldOf(text: string): string[] {
   const failed = new SyncError(text, text, { hint: text });
   return [
     explained(explanation),
-    ...(["unknown", "failed"] as const).map((kind): Look => ({ kind, error: failed })),
-  ].map((look) => pageOf(look, text));
+    ...(["unknown", "failed"] as const).map((kind): Lookup => ({ kind, error: failed })),
+  ].map((lookup) => pageOf(lookup, text));
 }
 
 test("no text from outside becomes markup, or changes how other text reads", () => {

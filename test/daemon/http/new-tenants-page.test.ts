@@ -4,7 +4,7 @@ import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
 import { Secret } from "../../../src/core/secret/secret.ts";
 import { serve } from "../../../src/daemon/http/http-server.ts";
-import { SyncRequests } from "../../../src/daemon/sync-requests/sync-requests.ts";
+import { SyncRequests } from "../../../src/daemon/http/sync-requests.ts";
 import type { Served } from "../../../src/ports/serve-tenant.ts";
 import { aClock } from "../../fakes/set-clock.ts";
 

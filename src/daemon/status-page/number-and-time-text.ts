@@ -1,4 +1,4 @@
-import { durationText } from "../../../core/text/quantity.ts";
+import { durationText } from "../../core/text/quantity.ts";
 import { type Html, html } from "./html.ts";
 
 /** When the page is made, and the time zone in which it shows times: a name of the IANA database. */

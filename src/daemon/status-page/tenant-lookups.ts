@@ -7,7 +7,7 @@ import { unknownIds } from "../../engine/plan/make-plan.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 
-interface TenantLookPorts {
+interface TenantLookupPorts {
   /** Reads all that is known of one tenant, and changes nothing. Rejects soon after the signal aborts. */
   readonly explain: (id: string, stop: AbortSignal) => Promise<Explanation>;
   readonly clock: Clock;
@@ -15,7 +15,7 @@ interface TenantLookPorts {
 }
 
 /** What somebody who asks for a tenant gets to see. */
-export type Look =
+export type Lookup =
   | { readonly kind: "explained"; readonly explanation: Explanation }
   | { readonly kind: "unknown" | "failed"; readonly error: SyncError }
   /** Given up after this time. */
@@ -23,49 +23,49 @@ export type Look =
   /** `what` is a sentence without its end. */
   | { readonly kind: "refused"; readonly what: string; readonly waitMs: number };
 
-/** Ten looks after a pause, and then one every two seconds. */
+/** Ten lookups after a pause, and then one every two seconds. */
 const ALLOWED = { rate: { count: 1, perMs: 2_000 }, burst: 10 };
 /** In milliseconds. */
-const LONGEST_LOOK = 10_000;
+const LONGEST_LOOKUP = 10_000;
 
 /**
- * Looks at single tenants for whoever has the status page open. The page has no login, so a visitor must not burden the
- * databases: there is one look at a time, few in a time, and none for long.
+ * Looks single tenants up for whoever has the status page open. The page has no login, so a visitor must not burden the
+ * databases: there is one lookup at a time, few in a time, and none for long.
  */
-export class TenantLooks {
-  readonly #ports: TenantLookPorts;
+export class TenantLookups {
+  readonly #ports: TenantLookupPorts;
   readonly #stop: AbortSignal;
   readonly #limiter = tokenBucket(ALLOWED);
-  #isLooking = false;
+  #isBusy = false;
 
-  /** After the signal to stop aborts, each look ends. */
-  constructor(ports: TenantLookPorts, stop: AbortSignal) {
+  /** After the signal to stop aborts, each lookup ends. */
+  constructor(ports: TenantLookupPorts, stop: AbortSignal) {
     this.#ports = ports;
     this.#stop = stop;
   }
 
   /** Never rejects. `gone` aborts when nobody waits for the answer any more. */
-  async at(id: string, gone: AbortSignal): Promise<Look> {
+  async at(id: string, gone: AbortSignal): Promise<Lookup> {
     // No source and no ledger has such an id.
     if (Buffer.byteLength(id) > MAX_ID_BYTES) return { kind: "unknown", error: unknownIds(new Set([id])) };
-    if (this.#isLooking) return refused("groupsync looks at another tenant just now", 1_000);
+    if (this.#isBusy) return refused("groupsync looks another tenant up just now", 1_000);
     const waitMs = this.#limiter(this.#ports.clock.monotonic());
-    if (waitMs > 0) return refused("there were too many looks at tenants", waitMs);
-    this.#isLooking = true;
+    if (waitMs > 0) return refused("there were too many lookups of tenants", waitMs);
+    this.#isBusy = true;
     const ending = new AbortController();
-    const look = this.#look(id, AbortSignal.any([ending.signal, gone, this.#stop])).finally(() => {
-      this.#isLooking = false;
+    const lookup = this.#lookUp(id, AbortSignal.any([ending.signal, gone, this.#stop])).finally(() => {
+      this.#isBusy = false;
     });
     const timer = new AbortController();
-    const tooLong = this.#ports.clock.sleep(LONGEST_LOOK, timer.signal).then((): Look => {
+    const tooLong = this.#ports.clock.sleep(LONGEST_LOOKUP, timer.signal).then((): Lookup => {
       ending.abort();
-      return { kind: "slow", ms: LONGEST_LOOK };
+      return { kind: "slow", ms: LONGEST_LOOKUP };
     });
-    // A look that doesn't end at once when it has to is not waited for, and no other begins before its end.
-    return Promise.race([look, tooLong]).finally(() => timer.abort());
+    // A lookup that doesn't end at once when it has to is not waited for, and no other begins before its end.
+    return Promise.race([lookup, tooLong]).finally(() => timer.abort());
   }
 
-  async #look(id: string, stop: AbortSignal): Promise<Look> {
+  async #lookUp(id: string, stop: AbortSignal): Promise<Lookup> {
     try {
       if (stop.aborted) throw interrupted();
       return { kind: "explained", explanation: await this.#ports.explain(id, stop) };
@@ -82,4 +82,4 @@ export class TenantLooks {
   }
 }
 
-const refused = (what: string, waitMs: number): Look => ({ kind: "refused", what, waitMs });
+const refused = (what: string, waitMs: number): Lookup => ({ kind: "refused", what, waitMs });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { WrongKeys } from "../../../src/daemon/sync-requests/wrong-keys.ts";
+import { WrongKeys } from "../../../src/daemon/http/wrong-keys.ts";
 
 const BURST = 100;
 

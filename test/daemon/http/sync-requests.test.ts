@@ -6,14 +6,13 @@ import { SyncError } from "../../../src/core/failure/sync-error.ts";
 import { MAX_ID_BYTES } from "../../../src/core/group/tenant.ts";
 import { Secret } from "../../../src/core/secret/secret.ts";
 import { serve } from "../../../src/daemon/http/http-server.ts";
-import { plain } from "../../../src/daemon/http/reply.ts";
-import type { Routes } from "../../../src/daemon/http/routes.ts";
-import { REPLY_STATUSES, SyncRequests } from "../../../src/daemon/sync-requests/sync-requests.ts";
+import { plain, type Routes } from "../../../src/daemon/http/routes.ts";
+import { REPLY_STATUSES, SyncRequests } from "../../../src/daemon/http/sync-requests.ts";
 import type { LogEntry } from "../../../src/ports/log.ts";
 import type { Served, ServeTenant } from "../../../src/ports/serve-tenant.ts";
 import { anyText } from "../../builders/arbitraries.ts";
 import { aClock } from "../../fakes/set-clock.ts";
-import { ask, connected, cut } from "../http/client.ts";
+import { ask, connected, cut } from "./client.ts";
 
 const KEY = "a-key-of-24-characters-0";
 const DONE: Served = { kind: "done", outcome: "created" };
@@ -130,6 +129,35 @@ describe("a tenant is served", () => {
     );
   });
 
+  test("whatever bytes of its id are percent-encoded", async () => {
+    const { post, served, clock } = await aRoute();
+    await fc.assert(
+      fc.asyncProperty(anyText({ minLength: 1, maxLength: 40 }), async (id) => {
+        clock.elapsed += 1_000;
+        const bytes = [...Buffer.from(id)].map((byte) => `%${byte.toString(16).padStart(2, "0")}`);
+        await post(`/sync/${bytes.join("")}`);
+        expect(served.at(-1)?.[0]).toBe(id);
+      }),
+    );
+  });
+
+  test("and invisible characters of its id are shown in the reply, which stands for the same id", async () => {
+    const { post } = await aRoute();
+    const id = "a\u202eb\u200b\n🍕";
+    const { body, json } = await post(path(id));
+    expect(body).toMatch(/^[ -~]*🍕[ -~]*\n$/u);
+    expect(json).toMatchObject({ user_group_id: id });
+  });
+
+  test("for whoever has the key, in any form of the header", async () => {
+    const { config, post } = await aRoute();
+    for (const scheme of ["bearer", "BEARER  "])
+      expect(await post("/sync/107", { authorization: `${scheme} ${KEY}` })).toMatchObject({ status: 200 });
+    config.key = "schlüssel-🔑-schlüssel";
+    const authorization = Buffer.from(`Bearer ${config.key}`).toString("latin1");
+    expect(await post("/sync/107", { authorization })).toMatchObject({ status: 200 });
+  });
+
   test("and waited for as long as the request says", async () => {
     const { post, served } = await aRoute();
     for (const query of ["?wait=0", "?wait=500ms&x=y", "?wait=1m", "?"]) await post(`/sync/107${query}`);
@@ -152,19 +180,26 @@ describe("a tenant is served", () => {
 });
 
 describe("a request is refused", () => {
-  test.each(["/sync/", "/sync/a/b", "/sync/a/", "/sync/%", "/sync/%zz", "/sync/%FF", "/sync/%F0%9F"])(
-    "with an id that can't be read: %s",
-    async (target) => {
-      const { post, served } = await aRoute();
-      expect(await post(target)).toMatchObject({
-        status: 400,
-        json: { message: expect.stringContaining("percent-encoded") },
-      });
-      expect(served).toEqual([]);
-    },
-  );
+  test.each([
+    "/sync/",
+    "/sync/a/b",
+    "/sync/a/",
+    "/sync/%",
+    "/sync/%zz",
+    "/sync/%FF",
+    "/sync/%F0%9F",
+    "/sync/%C0%AF",
+    "/sync/%ED%A0%80",
+  ])("with an id that can't be read: %s", async (target) => {
+    const { post, served } = await aRoute();
+    expect(await post(target)).toMatchObject({
+      status: 400,
+      json: { message: expect.stringContaining("percent-encoded") },
+    });
+    expect(served).toEqual([]);
+  });
 
-  test.each(["wait=", "wait=10", "wait=61s", "wait=-1s", "wait=1s&wait=2s"])(
+  test.each(["wait", "wait=", "wait=10", "wait=61s", "wait=-1s", "wait=1e9s", "wait=1s&wait=2s"])(
     "with a wait that isn't one: %s",
     async (query) => {
       const { post, served } = await aRoute();
@@ -193,6 +228,9 @@ describe("a request is refused", () => {
       { authorization: `Token ${KEY}` },
       { authorization: `Bearer ${KEY}x` },
       { authorization: `Bearer ${KEY.slice(1)}` },
+      { authorization: `Bearer${KEY}` },
+      { authorization: `Bearer ${KEY.toUpperCase()}` },
+      { authorization: `Bearer ${KEY}, Bearer ${KEY}` },
       { authorization: [`Bearer ${KEY}`, `Bearer ${KEY}`] as unknown as string },
       { authorization: ["Bearer x", `Bearer ${KEY}`] as unknown as string },
       { "x-authorization": `Bearer ${KEY}` },

@@ -1,4 +1,4 @@
-import { printable } from "../../../core/text/printable.ts";
+import { printable } from "../../core/text/printable.ts";
 
 /** Markup in which everything from outside is escaped. */
 class Html {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { noCounts } from "../../../src/core/report/counts.ts";
-import { readiness } from "../../../src/daemon/state/readiness.ts";
+import { pastRuns, readiness } from "../../../src/daemon/state/health.ts";
 import {
   aBrokenWay,
   aDaemonState,
@@ -9,6 +9,7 @@ import {
   aRunSummary,
   aServingState,
 } from "../../builders/daemon-state.ts";
+import { aFinishedRun, aHealthyDaemon } from "../a-healthy-daemon.ts";
 
 const NOW = new Date("2026-03-01T12:00:00Z");
 const ago = (ms: number): Date => new Date(NOW.getTime() - ms);
@@ -164,3 +165,14 @@ test.each<[string, boolean, number, number, Parameters<typeof aDaemonState>[0]]>
     expect(reason.includes("Needs attention: the service has given no good answer for ")).toBe(isTold);
   },
 );
+
+test("a run has the duration that the log has, without the wait for the lease", () => {
+  const finishedAt = new Date("2026-03-01T12:01:00Z");
+  const lastRun = aFinishedRun({
+    startedAt: new Date("2026-03-01T12:00:00Z"),
+    finishedAt,
+    durationMs: 405,
+  });
+  const [last] = pastRuns(aHealthyDaemon({ lastRun, ledger: null }));
+  expect(last?.startedAt).toEqual(new Date(finishedAt.getTime() - 405));
+});

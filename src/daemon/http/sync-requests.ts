@@ -1,16 +1,14 @@
+import { hash, timingSafeEqual } from "node:crypto";
 import { asSyncError, interrupted, SyncError } from "../../core/failure/sync-error.ts";
 import { MAX_ID_BYTES } from "../../core/group/tenant.ts";
 import { tokenBucket } from "../../core/limits/token-bucket.ts";
 import type { Secret } from "../../core/secret/secret.ts";
 import { printableId } from "../../core/text/printable.ts";
+import { parseDuration } from "../../core/text/quantity.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { Served, ServeTenant } from "../../ports/serve-tenant.ts";
-import { json, type Reply } from "../http/reply.ts";
-import type { PostRequest, Routes } from "../http/routes.ts";
-import { hasBearerKey } from "./bearer-key.ts";
-import { servedReply } from "./served-reply.ts";
-import { idOf, waitOf } from "./sync-request.ts";
+import { json, type PostRequest, type Reply, type Routes } from "./routes.ts";
 import { WrongKeys } from "./wrong-keys.ts";
 
 interface SyncRequestPorts {
@@ -31,6 +29,14 @@ const MOST_WAITING = 100;
 const ALLOWED = { rate: { count: 100, perMs: 1_000 }, burst: 500 };
 /** How much later than asked `serveTenant` may resolve, in milliseconds. */
 const GRACE = 5_000;
+/** How long a reply may be waited for, in milliseconds. */
+const DEFAULT_WAIT = 10_000;
+const LONGEST_WAIT = 60_000;
+
+/** ASCII without blanks and control characters, and without the slash. */
+const ONE_SEGMENT = /^[!-.0-~]+$/;
+/** In seconds: when to ask again about a tenant that could not be served. */
+const RETRY_AFTER = "5";
 
 /** `POST /sync/{user_group_id}`: serves one tenant for whoever has the key. */
 export class SyncRequests {
@@ -136,4 +142,61 @@ function bodyProblem({ headers }: PostRequest): Reply | undefined {
   if (Number(headers["content-length"] ?? 0) > LARGEST_BODY)
     return refused(413, `the body is longer than ${LARGEST_BODY} bytes; leave it out`);
   return undefined;
+}
+
+/** The id that one percent-encoded segment of a path stands for; undefined if the segment stands for none. */
+function idOf(segment: string): string | undefined {
+  if (!ONE_SEGMENT.test(segment)) return undefined;
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    // A percent sign without two digits after it, or bytes that are not UTF-8.
+    return undefined;
+  }
+}
+
+/** What `wait` says in a query, in milliseconds; undefined if it is wrong. */
+function waitOf(query: string): number | undefined {
+  const [wait, ...more] = new URLSearchParams(query).getAll("wait");
+  if (wait === undefined) return DEFAULT_WAIT;
+  const ms = parseDuration(wait);
+  return ms !== undefined && ms <= LONGEST_WAIT && more.length === 0 ? ms : undefined;
+}
+
+/**
+ * Whether a request has one Authorization header, and it is `Bearer` with this key. Compares digests, so that the time
+ * that it takes says nothing about the key, not even its length.
+ */
+function hasBearerKey(authorization: readonly string[] | undefined, key: Secret): boolean {
+  const [header = "", ...more] = authorization ?? [];
+  const [, sent] = /^Bearer +(.+)$/i.exec(header) ?? [];
+  if (sent === undefined || more.length > 0) return false;
+  // Node.js gives each byte of a header as one character.
+  return timingSafeEqual(digestOf(Buffer.from(sent, "latin1")), digestOf(Buffer.from(key.reveal())));
+}
+
+const digestOf = (bytes: Buffer): Buffer => hash("sha256", bytes, "buffer");
+
+/** The reply to a request for one tenant. */
+function servedReply(user_group_id: string, served: Served): Reply {
+  switch (served.kind) {
+    case "done":
+      return json(200, { user_group_id, outcome: served.outcome });
+    case "pending":
+      return json(202, { user_group_id, outcome: "pending" });
+    case "unknown": {
+      const message = "the source has no tenant with this id: is the transaction of its INSERT committed?";
+      return json(404, { user_group_id, outcome: "unknown", message });
+    }
+    case "conflict": {
+      const { outcome, code, message } = served;
+      return json(409, { user_group_id, outcome, code, message });
+    }
+    case "failed": {
+      const { code, message } = served;
+      return json(503, { user_group_id, outcome: "failed", code, message }, { "retry-after": RETRY_AFTER });
+    }
+    default:
+      return served satisfies never;
+  }
 }

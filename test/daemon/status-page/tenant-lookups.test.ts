@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { interrupted, SyncError } from "../../../src/core/failure/sync-error.ts";
-import { type Look, TenantLooks } from "../../../src/daemon/status-page/tenant-looks.ts";
+import { type Lookup, TenantLookups } from "../../../src/daemon/status-page/tenant-lookups.ts";
 import type { Explanation } from "../../../src/engine/explain/explain-tenant.ts";
 import { anExplanation } from "../../builders/explained.ts";
 import { aClock } from "../../fakes/set-clock.ts";
@@ -27,20 +27,20 @@ function aVisit() {
       stop.addEventListener("abort", () => reject(interrupted()));
     });
   };
-  const looks = new TenantLooks(
+  const lookups = new TenantLookups(
     { explain, clock, log: ({ message }) => logged.push(message) },
     daemon.signal,
   );
   return {
     ...{ clock, daemon, asked, logged },
     takesTooLong: () => isOver(),
-    at: (id: string, gone = nobodyLeaves) => looks.at(id, gone),
+    at: (id: string, gone = nobodyLeaves) => lookups.at(id, gone),
     answers: (explanation: Explanation | Error) =>
       answer(explanation instanceof Error ? Promise.reject(explanation) : Promise.resolve(explanation)),
   };
 }
 
-const kindOf = async (look: Promise<Look>): Promise<Look["kind"]> => (await look).kind;
+const kindOf = async (lookup: Promise<Lookup>): Promise<Lookup["kind"]> => (await lookup).kind;
 
 test("one tenant is looked at at a time", async () => {
   const visit = aVisit();
@@ -54,21 +54,21 @@ test("one tenant is looked at at a time", async () => {
   expect(visit.asked).toEqual(["a", "b"]);
 });
 
-test("ten looks are allowed after a pause, and then one every two seconds", async () => {
+test("ten lookups are allowed after a pause, and then one every two seconds", async () => {
   const visit = aVisit();
-  const look = (): Promise<Look["kind"]> => {
+  const lookup = (): Promise<Lookup["kind"]> => {
     const kind = kindOf(visit.at("a"));
     visit.answers(anExplanation());
     return kind;
   };
-  for (let n = 0; n < 10; n++) expect(await look()).toBe("explained");
+  for (let n = 0; n < 10; n++) expect(await lookup()).toBe("explained");
   expect(await visit.at("a")).toMatchObject({ kind: "refused", waitMs: expect.closeTo(2_000) });
   visit.clock.elapsed += 2_000;
-  expect(await look()).toBe("explained");
-  expect(await look()).toBe("refused");
+  expect(await lookup()).toBe("explained");
+  expect(await lookup()).toBe("refused");
 });
 
-test("a look that takes too long is given up, and no other begins before it has ended", async () => {
+test("a lookup that takes too long is given up, and no other begins before it has ended", async () => {
   const visit = aVisit();
   const first = visit.at("a");
   visit.takesTooLong();
@@ -79,21 +79,21 @@ test("a look that takes too long is given up, and no other begins before it has 
   expect(await kindOf(next)).toBe("explained");
 });
 
-test.each(["the visitor leaves", "the daemon stops"])("a look ends if %s", async (what) => {
+test.each(["the visitor leaves", "the daemon stops"])("a lookup ends if %s", async (what) => {
   const visit = aVisit();
   const gone = new AbortController();
-  const look = visit.at("a", gone.signal);
+  const lookup = visit.at("a", gone.signal);
   (what === "the daemon stops" ? visit.daemon : gone).abort();
-  expect(await look).toMatchObject({ kind: "failed", error: { code: "INTERRUPTED" } });
+  expect(await lookup).toMatchObject({ kind: "failed", error: { code: "INTERRUPTED" } });
   expect(await kindOf(visit.at("a", gone.signal.aborted ? gone.signal : visit.daemon.signal))).toBe("failed");
   expect(visit.asked).toEqual(["a"]);
 });
 
 test("an id that nobody has, and one that is too long to be anybody's, are unknown", async () => {
   const visit = aVisit();
-  const look = visit.at("a");
+  const lookup = visit.at("a");
   visit.answers(new SyncError("UNKNOWN_ID", 'neither the source nor the ledger has "a"'));
-  expect(await look).toMatchObject({ kind: "unknown", error: { code: "UNKNOWN_ID" } });
+  expect(await lookup).toMatchObject({ kind: "unknown", error: { code: "UNKNOWN_ID" } });
   expect(await visit.at("\u20ac".repeat(171))).toMatchObject({
     kind: "unknown",
     error: { code: "UNKNOWN_ID" },
