@@ -10,10 +10,13 @@ export const TOKEN_CONNECTIONS = 2;
 /** For commands that only read. */
 export const VIEW_CONNECTIONS = 2;
 
+/** A query of the source may compute for long before its first row. TCP finds out sooner that a host is gone. */
+const SILENCE_MS = 30 * 60_000;
+
 /** If a lock lasts longer, it is somebody's mistake or a long migration. The next run may find it gone. */
-export const TIMEOUTS: SessionTimeouts = { silenceMs: 10_000, inspectMs: 10_000, lockMs: 30_000 };
+export const TIMEOUTS: SessionTimeouts = { lockMs: 30_000, silenceMs: SILENCE_MS };
 /** For commands whose user waits at the screen. */
-export const VIEW_TIMEOUTS: SessionTimeouts = { silenceMs: 2_000, inspectMs: 5_000, lockMs: 5_000 };
+export const VIEW_TIMEOUTS: SessionTimeouts = { lockMs: 5_000, silenceMs: SILENCE_MS };
 
 /**
  * Shorter than most leases. If an instance stands still inside a transaction, the database ends the transaction before

@@ -9,7 +9,6 @@ import {
 import { SyncError } from "../../core/failure/sync-error.ts";
 import type { InTransaction } from "../sql/connection/connections.ts";
 import { retryDeadlocks } from "../sql/connection/deadlock-retry.ts";
-import { SessionWatchdog } from "../sql/connection/session-watchdog.ts";
 import { TransactionKeepalive } from "../sql/connection/transaction-keepalive.ts";
 import {
   LONG_READ,
@@ -19,11 +18,16 @@ import {
   withinLimits,
 } from "../sql/connection/wait-limits.ts";
 import type { Database, DatabaseOptions } from "../sql/dialect/database.ts";
-import { connectionOptions, cutOff, EVERY_SESSION, endInTime } from "./connection/connection.ts";
+import {
+  connectionOptions,
+  cutOff,
+  EVERY_SESSION,
+  endInTime,
+  lockLimits,
+  Session,
+} from "./connection/connection.ts";
 import { isAnswer, tooLarge } from "./connection/failures.ts";
-import { readStream } from "./connection/read-stream.ts";
 import { columnValue, withValues } from "./connection/statement.ts";
-import { insistOnVersion, type Thread, WHO_AM_I, watchedSession } from "./connection/watched-session.ts";
 import { mysql as dialect } from "./dialect.ts";
 
 /** In milliseconds: the pool ends a connection that is idle for longer, before the server does. */
@@ -37,11 +41,10 @@ const NOT_IN_SLOW_LOG = "long_query_time = 31536000, min_examined_row_limit = 42
 
 /**
  * The settings that the dialect's statements need, whatever the server's defaults are. A COMMIT must neither begin a
- * transaction nor end the session. `lock_wait_timeout` is in seconds: if a statement waited for an ALTER TABLE after
- * this process has ended, its transaction would keep the lease's row locked.
+ * transaction nor end the session.
  */
 const SESSION = `SET SESSION ${EVERY_SESSION}, sql_mode = 'ANSI_QUOTES,STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION',
-  lock_wait_timeout = 30, autocommit = 1, completion_type = NO_CHAIN, sql_safe_updates = 0,
+  autocommit = 1, completion_type = NO_CHAIN, sql_safe_updates = 0,
   foreign_key_checks = 1, unique_checks = 1, ${NOT_IN_SLOW_LOG}`;
 /** For a stream, in seconds. Its reader may wait an hour for the source. Its transaction locks nobody out. */
 const UNHURRIED = "wait_timeout = 3600, net_write_timeout = 3600";
@@ -63,10 +66,8 @@ export class MysqlDatabase implements Database {
   readonly #options: DatabaseOptions;
   readonly #open = new Set<PoolConnection>();
   readonly #busy = new Set<PoolConnection>();
-  /** The server's ids of the connections whose sessions are set up. */
-  readonly #threads = new WeakMap<PoolConnection, Thread>();
-  /** The largest statement that the server takes on each of these connections, in bytes. */
-  readonly #largest = new WeakMap<PoolConnection, number>();
+  /** The connections that are set up. */
+  readonly #sessions = new WeakMap<PoolConnection, PooledSession>();
   #closed = false;
   #broken = 0;
 
@@ -117,7 +118,7 @@ export class MysqlDatabase implements Database {
   transaction<T>(
     begin: readonly string[],
     body: (connection: InTransaction, begun: readonly object[]) => Promise<T>,
-    limits = WRITE,
+    limits: WaitLimits = WRITE,
   ): Promise<T> {
     return retryDeadlocks(dialect, (isLast) => this.#transaction(begin, body, limits, isLast));
   }
@@ -128,8 +129,8 @@ export class MysqlDatabase implements Database {
     limits: WaitLimits,
     isLastAttempt: boolean,
   ): Promise<T> {
-    const connection = await this.#connect(limits);
-    const askAnyway = this.#asking(connection, limits);
+    const pooled = await this.#connect(limits);
+    const askAnyway = this.#asking(pooled, limits);
     const transaction = new TransactionKeepalive(() => askAnyway("SELECT 1"), this.#options.idleMs);
     const ask: Ask = (text, values) => transaction.run(() => askAnyway(text, values));
     let broken = true;
@@ -149,7 +150,7 @@ export class MysqlDatabase implements Database {
     } finally {
       await transaction.end();
       // Close a broken connection instead of sending ROLLBACK: that works even if the server no longer answers.
-      this.#end(connection, broken);
+      this.#end(pooled.connection, broken);
     }
   }
 
@@ -159,20 +160,20 @@ export class MysqlDatabase implements Database {
     values: readonly unknown[],
     size: number,
   ): AsyncGenerator<Row[]> {
-    const connection = await this.#connect(LONG_READ);
-    const ask = this.#asking(connection, LONG_READ);
+    const pooled = await this.#connect(LONG_READ);
+    const ask = this.#asking(pooled, LONG_READ);
     let broken = true;
     try {
       await ask(`SET SESSION ${UNHURRIED}`);
       for (const statement of begin) await ask(statement);
       const query = { sql: withValues(text, values), rowsAsArray: true };
-      yield* this.#watchdog(connection).each(readStream<Row>(connection, query, size));
+      yield* pooled.session.batches<Row>(query, size);
       await ask("COMMIT");
       await ask(`SET SESSION ${this.#idle}`);
       broken = false;
     } finally {
       // Runs even if the reader stops early: the transaction must not stay open.
-      this.#end(connection, broken);
+      this.#end(pooled.connection, broken);
     }
   }
 
@@ -189,45 +190,55 @@ export class MysqlDatabase implements Database {
   }
 
   async #onConnection<T>(limits: WaitLimits, body: (ask: Ask) => Promise<T>): Promise<T> {
-    const connection = await this.#connect(limits);
+    const pooled = await this.#connect(limits);
     let broken = false;
     try {
-      return await body(this.#asking(connection, limits));
+      return await body(this.#asking(pooled, limits));
     } catch (error) {
       broken = !isAnswer(error);
       if (broken) this.#broken++;
       throw error;
     } finally {
-      this.#end(connection, broken);
+      this.#end(pooled.connection, broken);
     }
   }
 
-  async #connect(limits: WaitLimits): Promise<PoolConnection> {
+  /** A connection that is set up, and on which the server has these limits for locks. */
+  async #connect(limits: WaitLimits): Promise<PooledSession> {
     const connection = await this.#connected(limits);
     this.#busy.add(connection);
     try {
-      if (!this.#threads.has(connection)) {
-        const ask = this.#asking(connection, limits);
-        const [thread] = rowsOf(await ask<Rows<Thread>>(WHO_AM_I));
-        insistOnVersion(thread, this.#options.url);
-        await ask(`${SESSION}, ${this.#idle}`);
-        await ask(TRANSACTIONS);
-        if (thread) this.#threads.set(connection, thread);
-        const variables = new Map(
-          rowsOf(await ask<Rows<Variable>>(VARIABLES)).map(({ Variable_name, Value }) => [
-            Variable_name,
-            Value,
-          ]),
-        );
-        this.#largest.set(connection, Number(variables.get("max_allowed_packet")));
-        if (variables.get("wsrep_on") === "ON") await ask(IN_STEP);
+      let pooled = this.#sessions.get(connection);
+      if (!pooled) {
+        pooled = await this.#setUp(connection, limits);
+        this.#sessions.set(connection, pooled);
       }
-      return connection;
+      const { lockMs = this.#options.timeouts.lockMs } = limits;
+      if (pooled.lockMs !== lockMs) {
+        await this.#asking(pooled, limits)(`SET SESSION ${lockLimits(lockMs)}`);
+        pooled.lockMs = lockMs;
+      }
+      return pooled;
     } catch (error) {
       this.#broken++;
       this.#end(connection, true);
       throw error;
     }
+  }
+
+  async #setUp(connection: PoolConnection, limits: WaitLimits): Promise<PooledSession> {
+    const session = new Session(connection, this.#options);
+    await session.introduce(limits);
+    const { lockMs } = this.#options.timeouts;
+    const pooled = { connection, session, lockMs, largest: Number.POSITIVE_INFINITY };
+    const ask = this.#asking(pooled, limits);
+    await ask(`${SESSION}, ${lockLimits(lockMs)}, ${this.#idle}`);
+    await ask(TRANSACTIONS);
+    const variables = new Map(
+      rowsOf(await ask<Rows<Variable>>(VARIABLES)).map(({ Variable_name, Value }) => [Variable_name, Value]),
+    );
+    if (variables.get("wsrep_on") === "ON") await ask(IN_STEP);
+    return { ...pooled, largest: Number(variables.get("max_allowed_packet")) };
   }
 
   /** If a read stops waiting for its connection, returns the connection to the pool as soon as it is open. */
@@ -252,23 +263,16 @@ export class MysqlDatabase implements Database {
     return `wait_timeout = ${Math.ceil(this.#options.idleMs / 1_000)}`;
   }
 
-  #watchdog(connection: PoolConnection): SessionWatchdog {
-    const session = watchedSession(connection, this.#options, () => this.#threads.get(connection));
-    return new SessionWatchdog(session, this.#options.timeouts, this.#options.stop);
-  }
-
-  #asking(connection: PoolConnection, limits: WaitLimits): Ask {
-    const watchdog = this.#watchdog(connection);
+  #asking({ connection, session, largest }: PooledSession, limits: WaitLimits): Ask {
     return async <Answer extends QueryResult>(text: string, values?: readonly unknown[]) => {
       const statement = withValues(text, values);
       // Don't send a statement that is too large: the server would end the connection, and no error would tell which
       // row is at fault. The command takes one more byte.
       const bytes = Buffer.byteLength(statement) + 1;
-      const most = this.#largest.get(connection) ?? Number.POSITIVE_INFINITY;
-      if (bytes > most) throw tooLarge(bytes, most);
+      if (bytes > largest) throw tooLarge(bytes, largest);
       try {
         const ask = () => connection.promise().query<Answer>(statement);
-        const [answer] = await watchdog.wait(ask, limits);
+        const [answer] = await session.wait(ask, limits);
         return answer;
       } catch (error) {
         // The driver puts the statement there, and a token may be in the statement.
@@ -283,6 +287,15 @@ export class MysqlDatabase implements Database {
     if (broken) cutOff(connection);
     else connection.release();
   }
+}
+
+interface PooledSession {
+  readonly connection: PoolConnection;
+  readonly session: Session;
+  /** The limit for waits for a lock that the server has been told last. */
+  lockMs: number;
+  /** The largest statement that the server takes, in bytes. */
+  readonly largest: number;
 }
 
 /** Runs one statement, and waits for its answer no longer than the limits allow. */

@@ -1,4 +1,5 @@
 import { escape as quoted } from "mysql2";
+import { WRITE } from "../sql/connection/wait-limits.ts";
 import type { Assignments, Dialect } from "../sql/dialect/dialect.ts";
 import { SNAPSHOT } from "./connection/connection.ts";
 import { durabilityRisks } from "./connection/durability.ts";
@@ -13,7 +14,7 @@ import { MysqlTokenStatements } from "./tokens/token-statements.ts";
 /** A server that takes no writes refuses it, and not only the first write. */
 const BEGIN = "START TRANSACTION READ WRITE";
 
-function lockWait(seconds = 50): string {
+function lockWait(seconds = WRITE.lockMs / 1_000): string {
   return `SET SESSION innodb_lock_wait_timeout = ${seconds}`;
 }
 
@@ -23,8 +24,8 @@ export const mysql: Dialect = {
   ...failures,
   ...tokenOwners,
   begin: {
-    write: [lockWait(), BEGIN],
-    lease: [lockWait(10), BEGIN],
+    write: [BEGIN],
+    lease: [BEGIN],
     snapshot: SNAPSHOT,
   },
   now: "SYSDATE(6)",

@@ -2,7 +2,6 @@ import pg from "pg";
 import Cursor from "pg-cursor";
 import type { Connections, InTransaction } from "../sql/connection/connections.ts";
 import { retryDeadlocks } from "../sql/connection/deadlock-retry.ts";
-import { SessionWatchdog, type WatchedSession } from "../sql/connection/session-watchdog.ts";
 import { TransactionKeepalive } from "../sql/connection/transaction-keepalive.ts";
 import {
   LONG_READ,
@@ -12,13 +11,12 @@ import {
   withinLimits,
 } from "../sql/connection/wait-limits.ts";
 import type { Database, DatabaseOptions } from "../sql/dialect/database.ts";
-import { Client, connectionOptions } from "./connection/connection.ts";
+import { allInTime, Client, connectionOptions, Session } from "./connection/connection.ts";
 import { DURABLY } from "./connection/durability.ts";
 import { isAnswer } from "./connection/failures.ts";
 import { inOneRoundTrip, reading, writing } from "./connection/one-round-trip.ts";
-import { PIN, PINNED } from "./connection/search-path.ts";
+import { PIN, PINNED_PATH } from "./connection/search-path.ts";
 import { BEGIN, setLocally, UNHURRIED } from "./connection/settings.ts";
-import { allInTime, type Backend, WHO_AM_I, watchedSession } from "./connection/watched-session.ts";
 import { postgres } from "./dialect.ts";
 
 /** Runs one statement, and waits for its answer no longer than the limits allow. */
@@ -35,14 +33,14 @@ interface Open extends Omit<InTransaction, "query"> {
 export class PostgresDatabase implements Database {
   readonly dialect = postgres;
   readonly byRolesPath: Connections["byRolesPath"] = {
-    query: (text, values) => this.#answer(SHORT_READ, alone(reading()), text, values),
-    write: (text, values) => this.#answer(WRITE, alone(writing()), text, values),
+    query: (text, values) => this.#answer(SHORT_READ, reading, {}, text, values),
+    write: (text, values) => this.#answer(WRITE, writing, {}, text, values),
     stream: (begin, ...query) => this.#stream(begin, ...query),
   };
   readonly #options: DatabaseOptions;
   readonly #pool: pg.Pool;
   readonly #open = new Set<pg.PoolClient>();
-  readonly #busy = new Set<WatchedSession>();
+  readonly #busy = new Set<Session>();
   #broken = 0;
 
   constructor(options: DatabaseOptions) {
@@ -68,11 +66,11 @@ export class PostgresDatabase implements Database {
   }
 
   query<Row extends object>(text: string, values?: readonly unknown[]): Promise<Row[]> {
-    return this.#answer(SHORT_READ, alone(reading(PINNED)), text, values);
+    return this.#answer(SHORT_READ, reading, PINNED_PATH, text, values);
   }
 
   write<Row extends object>(text: string, values?: readonly unknown[]): Promise<Row[]> {
-    return this.#answer(WRITE, alone(writing(PINNED)), text, values);
+    return this.#answer(WRITE, writing, PINNED_PATH, text, values);
   }
 
   change(text: string, values?: readonly unknown[]): Promise<number> {
@@ -108,20 +106,14 @@ export class PostgresDatabase implements Database {
     size: number,
   ): AsyncGenerator<Row[]> {
     const client = await this.#connect(LONG_READ);
-    let backend: Backend | undefined;
-    const session = this.#attend(client, () => backend);
-    const watchdog = new SessionWatchdog(session, this.#options.timeouts, this.#options.stop);
+    const session = this.#attend(client);
+    const settings = setLocally({ ...UNHURRIED, ...this.#lockTimeout(LONG_READ) });
     let broken = true;
     try {
-      const begun = await watchdog.wait(() =>
-        client.query([begin, setLocally(UNHURRIED), ...others, WHO_AM_I].join("; ")),
-      );
-      backend = resultsOf<Backend>(begun).at(-1)?.rows[0];
-      yield* watchdog.each(readCursor<Row>(client, text, values, { rowMode: "array" }, size));
-      await watchdog.wait(() => client.query("COMMIT"));
+      await session.wait(() => client.query([begin, settings, ...others].join("; ")));
+      yield* session.each(readCursor<Row>(client, text, values, { rowMode: "array" }, size));
+      await session.wait(() => client.query("COMMIT"));
       broken = false;
-    } catch (error) {
-      throw whyLost(client) ?? error;
     } finally {
       // Runs even if the reader stops early: the transaction must not stay open.
       this.#release(client, session, broken);
@@ -137,7 +129,7 @@ export class PostgresDatabase implements Database {
   #within<T>(
     begin: readonly string[],
     body: (transaction: Open, begun: readonly object[]) => Promise<T>,
-    limits = WRITE,
+    limits: WaitLimits = WRITE,
   ): Promise<T> {
     return retryDeadlocks(postgres, (isLast) => this.#withinOne(begin, body, limits, isLast));
   }
@@ -150,7 +142,10 @@ export class PostgresDatabase implements Database {
     isLastAttempt: boolean,
   ): Promise<T> {
     const [first = BEGIN, ...others] = begin;
-    const settings = setLocally({ idle_in_transaction_session_timeout: String(this.#options.idleMs) });
+    const settings = setLocally({
+      idle_in_transaction_session_timeout: String(this.#options.idleMs),
+      ...this.#lockTimeout(limits),
+    });
     return this.#use(limits, run, async (askAnyway) => {
       const transaction = new TransactionKeepalive(() => askAnyway("SELECT 1"), this.#options.idleMs);
       const ask: Ask = (text, values) => transaction.run(() => askAnyway(text, values));
@@ -169,26 +164,30 @@ export class PostgresDatabase implements Database {
 
   #answer<Row extends object>(
     limits: WaitLimits,
-    how: Run,
+    how: typeof reading,
+    settings: Readonly<Record<string, string>>,
     text: string,
     values: readonly unknown[] = [],
   ): Promise<Row[]> {
-    return this.#use(limits, how, async (ask) => (await ask<Row>(text, values)).rows);
+    const transaction = how(setLocally({ ...settings, ...this.#lockTimeout(limits) }));
+    return this.#use(limits, alone(transaction), async (ask) => (await ask<Row>(text, values)).rows);
+  }
+
+  #lockTimeout({ lockMs = this.#options.timeouts.lockMs }: WaitLimits): Readonly<Record<string, string>> {
+    return { lock_timeout: String(lockMs) };
   }
 
   async #use<T>(limits: WaitLimits, how: Run, body: (ask: Ask) => Promise<T>): Promise<T> {
     const client = await this.#connect(limits);
-    const session = this.#attend(client, () => undefined);
-    const watchdog = new SessionWatchdog(session, this.#options.timeouts, this.#options.stop);
+    const session = this.#attend(client);
     let broken = true;
     try {
       const result = await body(<Row extends object>(text: string, values: readonly unknown[] = []) =>
-        watchdog
+        session
           .wait(() => how<Row>(client, text, values), limits)
           .catch((error: unknown) => {
-            if (isAnswer(error)) throw error;
-            this.#broken++;
-            throw whyLost(client) ?? error;
+            if (!isAnswer(error)) this.#broken++;
+            throw error;
           }),
       );
       broken = false;
@@ -211,20 +210,17 @@ export class PostgresDatabase implements Database {
     }
   }
 
-  #attend(client: pg.PoolClient, backend: () => Backend | undefined): WatchedSession {
-    const session = watchedSession(client, this.#options, backend);
+  #attend(client: pg.PoolClient): Session {
+    const session = new Session(client, this.#options);
     this.#busy.add(session);
     return session;
   }
 
-  #release(client: pg.PoolClient, session: WatchedSession, broken: boolean): void {
+  #release(client: pg.PoolClient, session: Session, broken: boolean): void {
     this.#busy.delete(session);
     client.release(broken);
   }
 }
-
-const whyLost = (client: pg.PoolClient): Error | undefined =>
-  client instanceof Client ? client.lost : undefined;
 
 type Run = <Row extends object>(
   client: pg.ClientBase,

@@ -1,4 +1,5 @@
 import { escapeLiteral } from "pg";
+import { WRITE } from "../sql/connection/wait-limits.ts";
 import type { Assignments, ColumnType, Dialect } from "../sql/dialect/dialect.ts";
 import { DURABLY, durabilityRisks } from "./connection/durability.ts";
 import { failures } from "./connection/failures.ts";
@@ -20,7 +21,7 @@ const TYPES: Readonly<Record<ColumnType, string>> = {
   time: "timestamptz",
 };
 
-function lockWait(seconds = 50): string {
+function lockWait(seconds = WRITE.lockMs / 1_000): string {
   return `SET LOCAL lock_timeout = '${seconds}s'`;
 }
 
@@ -35,8 +36,8 @@ export const postgres: Dialect = {
   ...failures,
   ...tokenOwners,
   begin: {
-    write: [...DURABLY, UNLOGGED, lockWait(), IMMEDIATELY],
-    lease: [...DURABLY, lockWait(10)],
+    write: [...DURABLY, UNLOGGED, IMMEDIATELY],
+    lease: DURABLY,
     snapshot: [BEGIN_SNAPSHOT],
   },
   now: "clock_timestamp()",

@@ -1,6 +1,5 @@
 import { connectionHint, LOCKED } from "../../sql/connection/connection-hints.ts";
 import type { Failures } from "../../sql/connection/failures.ts";
-import { LockWait } from "../../sql/connection/session-watchdog.ts";
 import type { SourceFailures } from "../../sql/source/source-checks.ts";
 
 /** The server's SQLSTATE for an error; empty if the error comes from the driver or the network. */
@@ -78,8 +77,7 @@ const GENERAL: ReadonlySet<number> = new Set([
 const ROLLED_BACK: ReadonlySet<number> = new Set([1213, 1317, 3101]);
 
 export const failures: Failures & SourceFailures = {
-  hintFor: (error) =>
-    error instanceof LockWait ? LOCKED : (HINTS[errorNumber(error)] ?? connectionHint("mysql", error)),
+  hintFor: (error) => HINTS[errorNumber(error)] ?? connectionHint("mysql", error),
   isGeneral: (error) => !isAnswer(error) || GENERAL.has(errorNumber(error)),
   // The server puts a question mark in its place.
   isUntranslatable: () => false,
@@ -119,9 +117,6 @@ export const tooLarge = (bytes: number, most: number): Error =>
 
 /** A right to a database, a table or a column is missing. */
 export const isDenied = (error: unknown): boolean => [1044, 1142, 1143].includes(errorNumber(error));
-
-/** The error comes from the server, and not from the driver or the network. */
-export const isFromServer = (error: unknown): boolean => sqlState(error) !== "";
 
 /** The server has answered with an error, and the connection is still usable. */
 export const isAnswer = (error: unknown): boolean =>

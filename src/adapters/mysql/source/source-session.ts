@@ -1,7 +1,6 @@
 import { type Connection, createConnection } from "mysql2";
 import type { FieldPacket, RowDataPacket } from "mysql2/promise";
-import { SessionWatchdog } from "../../sql/connection/session-watchdog.ts";
-import { serverLockMs, withinLimits } from "../../sql/connection/wait-limits.ts";
+import { withinLimits } from "../../sql/connection/wait-limits.ts";
 import type { SourceOptions } from "../../sql/source/source-request.ts";
 import type { SourceSession } from "../../sql/source/source-session.ts";
 import {
@@ -10,9 +9,9 @@ import {
   cutOff,
   EVERY_SESSION,
   endInTime,
+  lockLimits,
+  Session,
 } from "../connection/connection.ts";
-import { readStream } from "../connection/read-stream.ts";
-import { insistOnVersion, type Thread, WHO_AM_I, watchedSession } from "../connection/watched-session.ts";
 
 /**
  * Gives every value the same text whatever the server's settings are. The sql_mode keeps its other parts, because the
@@ -28,8 +27,7 @@ const SESSION = `SET SESSION ${EVERY_SESSION},
 /** A connection that reads the source. It waits for nothing without a limit. */
 export class MysqlSourceSession implements SourceSession {
   readonly #connection: Connection;
-  readonly #watchdog: SessionWatchdog;
-  #thread: Thread | undefined;
+  readonly #session: Session;
   #isReading = false;
   /** Why the connection was lost. Later statements would fail with no more than "connection is closed". */
   #lost: Error | undefined;
@@ -43,20 +41,15 @@ export class MysqlSourceSession implements SourceSession {
     this.#connection.on("error", (error) => {
       this.#lost ??= error;
     });
-    const session = watchedSession(this.#connection, options, () => this.#thread);
-    this.#watchdog = new SessionWatchdog(session, options.timeouts, stop);
+    this.#session = new Session(this.#connection, { ...options, stop });
   }
 
   static async open(options: SourceOptions, stop: AbortSignal): Promise<MysqlSourceSession> {
-    const lockSeconds = Math.ceil(serverLockMs(options.timeouts) / 1_000);
     const session = new MysqlSourceSession(options, stop);
     try {
       await withinLimits(stop, session.#orWhyLost(session.#connection.promise().connect()));
-      [session.#thread] = await session.query<Thread>(WHO_AM_I);
-      insistOnVersion(session.#thread, options.url);
-      await session.query(
-        `${SESSION}, lock_wait_timeout = ${lockSeconds}, innodb_lock_wait_timeout = ${lockSeconds}`,
-      );
+      await session.#orWhyLost(session.#session.introduce());
+      await session.query(`${SESSION}, ${lockLimits(options.timeouts.lockMs)}`);
       await session.query("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ");
       return session;
     } catch (error) {
@@ -104,9 +97,7 @@ export class MysqlSourceSession implements SourceSession {
   }
 
   async prepare(sql: string): Promise<void> {
-    const prepared = await this.#orWhyLost(
-      this.#watchdog.wait(() => this.#connection.promise().prepare(sql)),
-    );
+    const prepared = await this.#orWhyLost(this.#session.wait(() => this.#connection.promise().prepare(sql)));
     await prepared.close();
   }
 
@@ -114,7 +105,7 @@ export class MysqlSourceSession implements SourceSession {
     this.#isReading = true;
     try {
       const ask = () => this.#connection.promise().query<(Row & RowDataPacket)[]>({ sql, rowsAsArray: true });
-      const [rows] = await this.#orWhyLost(this.#watchdog.wait(ask));
+      const [rows] = await this.#orWhyLost(this.#session.wait(ask));
       return rows;
     } finally {
       this.#isReading = false;
@@ -131,7 +122,7 @@ export class MysqlSourceSession implements SourceSession {
   async *batches<Row extends readonly unknown[]>(sql: string, size: number): AsyncGenerator<Row[]> {
     this.#isReading = true;
     try {
-      yield* this.#watchdog.each(readStream<Row>(this.#connection, { sql, rowsAsArray: true }, size));
+      yield* this.#session.batches<Row>({ sql, rowsAsArray: true }, size);
     } catch (error) {
       throw this.#lost ?? error;
     } finally {
@@ -148,7 +139,7 @@ export class MysqlSourceSession implements SourceSession {
 
   #query<Row extends object>(sql: string): Promise<[(Row & RowDataPacket)[], FieldPacket[]]> {
     return this.#orWhyLost(
-      this.#watchdog.wait(() => this.#connection.promise().query<(Row & RowDataPacket)[]>(sql)),
+      this.#session.wait(() => this.#connection.promise().query<(Row & RowDataPacket)[]>(sql)),
     );
   }
 

@@ -5,12 +5,15 @@ import type { Secret } from "../../../core/secret/secret.ts";
 import type { ChangeChannel, OpenChannel } from "../../../ports/change-feed.ts";
 import { databaseError } from "../../sql/connection/failures.ts";
 import { withinLimits } from "../../sql/connection/wait-limits.ts";
-import { connectionOptions } from "../connection/connection.ts";
+import { allInTime, connectionOptions, endInTime } from "../connection/connection.ts";
 import { failures } from "../connection/failures.ts";
 import { quoteName } from "../connection/identifiers.ts";
 import { textOrBytes } from "../connection/settings.ts";
-import { allInTime, type Backend, endInTime, WHO_AM_I } from "../connection/watched-session.ts";
 import { isOwnNotification, ownNotification } from "./own-notification.ts";
+
+/** Identifies the server's session: a pooler in between has ids of its own, and a load balancer leads to several servers. */
+const WHO_AM_I = `SELECT pg_catalog.pg_backend_pid() AS pid,
+  extract(epoch FROM pg_catalog.pg_postmaster_start_time())::pg_catalog.text AS server`;
 
 export interface ChannelOptions {
   readonly url: Secret;
@@ -162,7 +165,7 @@ class Line implements OpenChannel {
   /** Names the server's session that answers. `before` are statements that it runs first. */
   async #backendOf(client: pg.Client, ...before: string[]): Promise<string> {
     const answers: unknown = await this.#inTime(client.query([...before, WHO_AM_I].join("; ")));
-    const [row] = ([answers].flat() as pg.QueryResult<Backend>[]).at(-1)?.rows ?? [];
+    const [row] = ([answers].flat() as pg.QueryResult[]).at(-1)?.rows ?? [];
     return JSON.stringify(row);
   }
 

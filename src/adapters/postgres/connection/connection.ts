@@ -1,8 +1,24 @@
+import { connect, Socket } from "node:net";
 import pg, { type ClientConfig } from "pg";
 import type { Secret } from "../../../core/secret/secret.ts";
 import { databaseHost, tlsParameters } from "../../../core/tls/database-tls.ts";
 import { insistOnVersion } from "../../sql/connection/server-version.ts";
 import { type TlsSettings, tlsSettings } from "../../sql/connection/tls.ts";
+import {
+  type SessionTimeouts,
+  SessionWaits,
+  type WaitLimits,
+  withTimeout,
+} from "../../sql/connection/wait-limits.ts";
+import { failures } from "./failures.ts";
+import { inOneRoundTrip, reading } from "./one-round-trip.ts";
+import { PINNED_PATH } from "./search-path.ts";
+import { setLocally } from "./settings.ts";
+
+/** How long the end of a connection, a request to cancel or a question about a lock may take, in milliseconds. */
+const FAREWELL = 5_000;
+/** In milliseconds: until then a statement that was sent has reached the server. */
+const CANCEL_AGAIN = 500;
 
 /**
  * Stands before each statement. If pgpool balances loads, it has such a statement run by the primary. Otherwise a standby
@@ -72,4 +88,164 @@ function driverTls(tls: TlsSettings): NonNullable<ClientConfig["ssl"]> {
     rejectUnauthorized: tls.verify !== "none",
     ...(tls.verify === "ca" && { checkServerIdentity: () => undefined }),
   };
+}
+
+export interface SessionOptions {
+  readonly url: Secret;
+  readonly applicationName: string;
+  readonly timeouts: SessionTimeouts;
+  readonly stop: AbortSignal;
+}
+
+/** One connection, which waits for nothing without a limit. The pool and the source use it alike. */
+export class Session {
+  readonly #client: pg.ClientBase;
+  readonly #waits: SessionWaits;
+
+  constructor(client: pg.ClientBase, options: SessionOptions) {
+    this.#client = client;
+    const waiting = {
+      socket: () => socketOf(client),
+      waitsFor: () => waitsFor(options),
+      cut: () => this.cut(),
+      isLockTimeout: failures.isLockTimeout,
+    };
+    this.#waits = new SessionWaits(waiting, options.timeouts, options.stop);
+  }
+
+  /** See `SessionWaits.wait`. If the connection was lost, rejects with the reason. */
+  async wait<T>(ask: () => Promise<T>, limits?: WaitLimits): Promise<T> {
+    try {
+      return await this.#waits.wait(ask, limits);
+    } catch (error) {
+      throw this.#lost ?? error;
+    }
+  }
+
+  /** See `SessionWaits.each`. */
+  async *each<T>(items: AsyncIterable<T>): AsyncGenerator<T> {
+    try {
+      yield* this.#waits.each(items);
+    } catch (error) {
+      throw this.#lost ?? error;
+    }
+  }
+
+  get #lost(): Error | undefined {
+    return this.#client instanceof Client ? this.#client.lost : undefined;
+  }
+
+  /** Ends the connection at once, and cancels its statement. */
+  cut(): void {
+    socketOf(this.#client)?.destroy();
+    requestCancel(this.#client);
+  }
+}
+
+/** Closes a connection politely; after `FAREWELL` cuts it off, because the server may be gone. Never rejects. */
+export const endInTime = (client: pg.Client): Promise<void> => allInTime(client.end(), [client]);
+
+/** Like `endInTime`, for several connections. `ended` resolves when all are closed. */
+export async function allInTime(ended: Promise<void>, clients: Iterable<pg.ClientBase>): Promise<void> {
+  await withTimeout(FAREWELL, ended).catch(() => {});
+  for (const client of clients) socketOf(client)?.destroy();
+}
+
+function socketOf(client: pg.ClientBase): Socket | undefined {
+  const { stream } = (client as pg.Client).connection;
+  return stream instanceof Socket ? stream : undefined;
+}
+
+/**
+ * Ends the session's statement at the server: while a server waits for a lock or sorts, it doesn't notice that its
+ * client has gone. The request needs no TLS and no password, but the key that the server gave to the session. It has its
+ * own connection, so it may overtake the statement, and is repeated once. Ignores failures.
+ */
+function requestCancel(client: pg.ClientBase): void {
+  const { host, port, processID, secretKey } = client as pg.ClientBase & Cancellable;
+  if (typeof processID !== "number" || typeof secretKey !== "number") return;
+  const request = Buffer.alloc(16);
+  for (const [index, word] of [16, 80_877_102, processID, secretKey].entries()) {
+    request.writeInt32BE(word | 0, index * 4);
+  }
+  const send = (): void => {
+    const socket = connect(host.startsWith("/") ? { path: `${host}/.s.PGSQL.${port}` } : { host, port });
+    socket.setTimeout(FAREWELL, () => socket.destroy());
+    socket.on("error", () => {});
+    socket.end(request);
+    socket.resume();
+  };
+  send();
+  setTimeout(send, CANCEL_AGAIN).unref();
+}
+
+interface Cancellable {
+  readonly host: string;
+  readonly port: number;
+  readonly processID: unknown;
+  readonly secretKey: unknown;
+}
+
+interface Waits {
+  readonly holders: readonly Holder[] | null;
+  readonly forStandby: boolean;
+}
+
+/** Null stands for what this user may not see. */
+interface Holder {
+  readonly pid: number;
+  readonly user: string | null;
+  readonly program: string | null;
+  readonly since: string | null;
+  readonly locks: string | null;
+}
+
+/**
+ * What the sessions of this user and program in this database wait for. A pooler has ids of its own, so no session is asked for by its id.
+ * Never reads a statement's text, which may hold secrets. A holder with pid 0 is a prepared transaction.
+ */
+const WAITS = `
+  WITH ours AS (
+    SELECT a.pid, a.wait_event AS event FROM pg_catalog.pg_stat_activity AS a
+    WHERE a.application_name = $1 AND a.usename = current_user AND a.datname = current_database()
+      AND (a.wait_event_type = 'Lock' OR a.wait_event = 'SyncRep'))
+  SELECT EXISTS (SELECT 1 FROM ours WHERE event = 'SyncRep') AS "forStandby",
+    (SELECT jsonb_agg(DISTINCT jsonb_build_object('pid', b.pid, 'user', h.usename, 'program', h.application_name,
+         'since', to_char(h.xact_start AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), 'locks', (
+       SELECT string_agg(DISTINCT theirs.mode || coalesce(' on ' || theirs.relation::regclass::text, ''), ', ')
+       FROM pg_catalog.pg_locks AS wanted JOIN pg_catalog.pg_locks AS theirs ON theirs.pid = b.pid AND theirs.granted
+         AND theirs.locktype = wanted.locktype AND theirs.database IS NOT DISTINCT FROM wanted.database
+         AND theirs.relation IS NOT DISTINCT FROM wanted.relation
+         AND theirs.transactionid IS NOT DISTINCT FROM wanted.transactionid
+       WHERE wanted.pid = ours.pid AND NOT wanted.granted)))
+     FROM ours CROSS JOIN LATERAL unnest(pg_blocking_pids(ours.pid)) AS b (pid)
+       LEFT JOIN pg_catalog.pg_stat_activity AS h ON h.pid = b.pid) AS holders`;
+
+async function waitsFor({ url, applicationName }: SessionOptions): Promise<string> {
+  const client = new Client({
+    ...connectionOptions(url, applicationName),
+    connectionTimeoutMillis: FAREWELL,
+  });
+  try {
+    const query = { text: WAITS, values: [applicationName] };
+    const ask = async () => {
+      await client.connect();
+      return inOneRoundTrip<Waits>(client, reading(setLocally(PINNED_PATH)), query);
+    };
+    const { rows } = await withTimeout(FAREWELL, ask());
+    const [{ holders = null, forStandby = false } = {}] = rows;
+    if (holders) return `held by ${holders.map(holderText).join("; ")}`;
+    return forStandby ? "the commit waits for a synchronous standby" : "";
+  } catch {
+    return "";
+  } finally {
+    void endInTime(client);
+  }
+}
+
+function holderText({ pid, user, program, since, locks }: Holder): string {
+  if (pid === 0) return "a prepared transaction (see pg_prepared_xacts)";
+  const details = [user && `user ${user}`, program, since && `in a transaction since ${since}`, locks];
+  const known = details.filter((detail) => detail !== null && detail !== "");
+  return `session ${pid}${known.length === 0 ? "" : ` (${known.join(", ")})`}`;
 }

@@ -1,6 +1,5 @@
 import { connectionHint, LOCKED, NO_ROOM } from "../../sql/connection/connection-hints.ts";
 import type { Failures } from "../../sql/connection/failures.ts";
-import { LockWait } from "../../sql/connection/session-watchdog.ts";
 import type { SourceFailures } from "../../sql/source/source-checks.ts";
 
 /** PostgreSQL's SQLSTATE for an error. Errors of the network have codes of Node.js. */
@@ -74,7 +73,7 @@ const messageHint = (error: unknown): string | undefined =>
   error instanceof Error ? MESSAGES.find(([message]) => message.test(error.message))?.[1] : undefined;
 
 /** The error comes from the server, and not from the driver or the network. */
-export const isFromServer = (error: unknown): error is Error & { readonly severity: unknown } =>
+const isFromServer = (error: unknown): error is Error & { readonly severity: unknown } =>
   error instanceof Error && "severity" in error;
 
 /** A session that ends, or that doesn't come about: a broken connection, a refused login, a shutdown, a timeout. */
@@ -92,7 +91,6 @@ export const isAnswer = (error: unknown): boolean => {
 
 export const failures: Failures & SourceFailures = {
   hintFor: (error) => {
-    if (error instanceof LockWait) return LOCKED;
     if (isOnStandby(error)) return STANDBY;
     return messageHint(error) ?? HINTS[sqlState(error)] ?? connectionHint("postgres", error);
   },

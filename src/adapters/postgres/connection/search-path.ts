@@ -1,5 +1,3 @@
-import { setLocally } from "./settings.ts";
-
 /**
  * PostgreSQL looks names up in each schema of the role's search_path. If somebody else may create functions or
  * operators in one of these schemas, a statement may run them with groupsync's rights. Every statement therefore has
@@ -27,4 +25,4 @@ export const UNPIN = `SELECT pg_catalog.set_config('search_path', pg_catalog.cur
 export const PIN_AGAIN = `SET LOCAL search_path = ${PATH}`;
 
 /** Pins the path in the round trip of one statement. */
-export const PINNED = setLocally({ search_path: PATH });
+export const PINNED_PATH = { search_path: PATH } as const;

@@ -18,7 +18,8 @@ const NETWORK: Readonly<Record<string, string>> = {
   ETIMEDOUT: "the host doesn't answer; is a firewall in between?",
 };
 
-const SILENCE = /the database has (fallen silent|not answered)|the database doesn't answer/;
+const SILENCE = /the database has not answered|the database doesn't answer/;
+const HOLDER = /; held by /;
 
 /** Hints by error message, because not every driver keeps the codes of OpenSSL and Node.js. */
 const TLS: readonly (readonly [RegExp, (names: FileNames) => string])[] = [
@@ -53,7 +54,7 @@ const TLS: readonly (readonly [RegExp, (names: FileNames) => string])[] = [
 export function connectionHint(dialect: TlsDialect, error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
   const code = "code" in error && typeof error.code === "string" ? error.code : "";
-  if (SILENCE.test(error.message)) return NO_ROOM;
+  if (SILENCE.test(error.message)) return HOLDER.test(error.message) ? LOCKED : NO_ROOM;
   const tls = TLS.find(([message]) => message.test(error.message));
   return NETWORK[code] ?? tls?.[1](tlsFileNames(dialect));
 }

@@ -1,21 +1,14 @@
+import { setMaxListeners } from "node:events";
+import type { Socket } from "node:net";
 import { interrupted } from "../../../core/failure/sync-error.ts";
 
-/** When a silent session is inspected, and how long it may wait for a lock. In milliseconds. */
+/** The limits of a session's waits, in milliseconds. */
 export interface SessionTimeouts {
-  /** The session is inspected over another connection each time the server has sent nothing for this long. */
-  readonly silenceMs: number;
-  /** The most that one inspection may take. */
-  readonly inspectMs: number;
-  /** The longest wait for another session's lock, unless {@link WaitLimits} say otherwise. */
+  /** How long the server has a statement wait for another session's lock, unless {@link WaitLimits} say otherwise. */
   readonly lockMs: number;
+  /** How long the server may send nothing while this process waits for its answer. */
+  readonly silenceMs: number;
 }
-
-/**
- * The server's own limit for a wait for a lock, in milliseconds. The server's error doesn't name the lock's holder, so
- * this process has to give up first. It may need an inspection that begins just before `lockMs` is over, and one more.
- */
-export const serverLockMs = ({ silenceMs, inspectMs, lockMs }: SessionTimeouts): number =>
-  lockMs + silenceMs + 2 * inspectMs;
 
 /** The limits of one statement, in milliseconds. */
 export interface WaitLimits {
@@ -25,24 +18,23 @@ export interface WaitLimits {
   readonly afterStopMs: number;
   /** A read can be abandoned: after a stop it rejects with INTERRUPTED. */
   readonly isRead: boolean;
-  /** These override the session's own timeouts. */
+  /** Overrides the session's own limit. */
   readonly lockMs?: number;
-  readonly silenceMs?: number;
 }
 
 /** A long read has no time limit, and ends at once on a stop. */
 export const LONG_READ: WaitLimits = { answerMs: Number.POSITIVE_INFINITY, afterStopMs: 0, isRead: true };
 /** A short read may go on for a moment after a stop: recording what has happened may need the answer. */
 export const SHORT_READ: WaitLimits = { answerMs: 60_000, afterStopMs: 2_000, isRead: true };
-/** A write gets more time after a stop. It has no lock limit here: its transaction sets one on the server. */
-export const WRITE: WaitLimits = {
+/** A write gets more time after a stop, and for a lock. */
+export const WRITE: WaitLimits & { readonly lockMs: number } = {
   answerMs: 60_000,
   afterStopMs: 10_000,
   isRead: false,
-  lockMs: Number.POSITIVE_INFINITY,
+  lockMs: 50_000,
 };
 /** The lease's row is locked for moments only, unless its holder stands still. The caller tries again soon. */
-export const LEASE_CALL: WaitLimits = { ...SHORT_READ, silenceMs: 500, lockMs: 2_000 };
+export const LEASE_CALL: WaitLimits = { ...SHORT_READ, lockMs: 4_000 };
 /** A migration of a large table may take long. Its waits for locks keep the session's limit. */
 export const MIGRATION: WaitLimits = {
   answerMs: Number.POSITIVE_INFINITY,
@@ -51,7 +43,101 @@ export const MIGRATION: WaitLimits = {
 };
 
 /** The database hasn't answered within the limit. */
-export class NoAnswer extends Error {}
+export class NoAnswer extends Error {
+  constructor(ms: number) {
+    super(`the database has not answered for ${Math.round(ms / 1_000)} s`);
+  }
+}
+
+/** A session at the server, as its waits need it. */
+export interface WaitingSession {
+  /** Undefined before the session has one. */
+  socket(): Socket | undefined;
+  /** Asks the server over another connection what this session waits for, in words. Empty if unknown. Never rejects. */
+  waitsFor(): Promise<string>;
+  /** Ends the connection at once, and cancels the session's statement on the server. */
+  cut(): void;
+  isLockTimeout(error: unknown): boolean;
+}
+
+/**
+ * Waits for a session's answers, and never without a limit. The server ends a wait for a lock. Its error doesn't name the
+ * lock's holder, so another connection asks once, when half of that time is over.
+ */
+export class SessionWaits {
+  readonly #session: WaitingSession;
+  readonly #timeouts: SessionTimeouts;
+  readonly #stop: AbortSignal;
+
+  constructor(session: WaitingSession, timeouts: SessionTimeouts, stop: AbortSignal) {
+    this.#session = session;
+    this.#timeouts = timeouts;
+    this.#stop = stop;
+    // Many sessions listen to this signal. By default Node.js warns at the eleventh listener.
+    setMaxListeners(0, stop);
+  }
+
+  /** Rejects as the answer does. Once a limit is over, cuts the session off and rejects. */
+  async wait<T>(ask: () => Promise<T>, limits: WaitLimits = LONG_READ): Promise<T> {
+    if (endsAtOnce(this.#stop, limits)) throw interrupted();
+    let waitsFor = Promise.resolve("");
+    const { lockMs = this.#timeouts.lockMs } = limits;
+    const asking = setTimeout(() => {
+      waitsFor = this.#session.waitsFor();
+    }, lockMs / 2);
+    const silence = silenceOf(this.#session.socket(), this.#timeouts.silenceMs);
+    let isAnswered = false;
+    try {
+      const answered = ask().finally(() => {
+        isAnswered = true;
+      });
+      return await withinLimits(this.#stop, Promise.race([answered, silence.reached]), limits);
+    } catch (error) {
+      if (!isAnswered) this.#session.cut();
+      if (error instanceof NoAnswer || (error instanceof Error && this.#session.isLockTimeout(error))) {
+        const known = await waitsFor;
+        if (known !== "") error.message += `; ${known}`;
+      }
+      throw error;
+    } finally {
+      clearTimeout(asking);
+      silence.clear();
+    }
+  }
+
+  /** Waits for each item as for a long read. */
+  async *each<T>(items: AsyncIterable<T>): AsyncGenerator<T> {
+    const iterator = items[Symbol.asyncIterator]();
+    let isWaiting = true;
+    try {
+      for (;;) {
+        isWaiting = true;
+        const result = await this.wait(() => iterator.next());
+        isWaiting = false;
+        if (result.done === true) return;
+        yield result.value;
+      }
+    } finally {
+      // After a wait that failed, `return` would wait for the same lost answer.
+      if (!isWaiting) await iterator.return?.();
+    }
+  }
+}
+
+interface Deadline {
+  /** Rejects once the time is over. */
+  readonly reached: Promise<never>;
+  clear(): void;
+}
+
+function silenceOf(socket: Socket | undefined, ms: number): Deadline {
+  let onSilence = (): void => {};
+  const reached = new Promise<never>((_, reject) => {
+    onSilence = () => reject(new NoAnswer(ms));
+    socket?.setTimeout(ms, onSilence);
+  });
+  return { reached, clear: () => socket?.setTimeout(0, onSilence) };
+}
 
 /** Settles as `work` does. Rejects once the limits are over; `work` itself goes on. */
 export async function withinLimits<T>(
@@ -82,13 +168,10 @@ export async function withTimeout<T>(ms: number, answer: Promise<T>): Promise<T>
 }
 
 /** Whether the process was told to stop, and these limits allow no time after that. */
-export const endsAtOnce = (stop: AbortSignal, { afterStopMs }: WaitLimits): boolean =>
+const endsAtOnce = (stop: AbortSignal, { afterStopMs }: WaitLimits): boolean =>
   stop.aborted && afterStopMs === 0;
 
-function deadlineOf(
-  stop: AbortSignal,
-  limits: WaitLimits,
-): { readonly reached: Promise<never>; clear(): void } {
+function deadlineOf(stop: AbortSignal, limits: WaitLimits): Deadline {
   let timer: NodeJS.Timeout | undefined;
   let onStop = (): void => {};
   const reached = new Promise<never>((_, reject) => {
@@ -96,15 +179,13 @@ function deadlineOf(
       clearTimeout(timer);
       if (ms !== Number.POSITIVE_INFINITY) timer = setTimeout(() => reject(error()), ms);
     };
-    const noAnswer = (ms: number) => (): Error =>
-      new NoAnswer(`the database has not answered for ${inSeconds(ms)}`);
     onStop = () => {
       if (endsAtOnce(stop, limits)) return reject(interrupted());
       const ms = Math.min(limits.afterStopMs, limits.answerMs);
-      rejectAfter(ms, limits.isRead ? interrupted : noAnswer(ms));
+      rejectAfter(ms, limits.isRead ? interrupted : () => new NoAnswer(ms));
     };
     if (stop.aborted) onStop();
-    else rejectAfter(limits.answerMs, noAnswer(limits.answerMs));
+    else rejectAfter(limits.answerMs, () => new NoAnswer(limits.answerMs));
   });
   stop.addEventListener("abort", onStop, { once: true });
   return {
@@ -115,5 +196,3 @@ function deadlineOf(
     },
   };
 }
-
-export const inSeconds = (ms: number): string => `${Math.round(ms / 1000)} s`;

@@ -14,7 +14,7 @@ export type ColumnType = "id" | "text" | "integer" | "bigint" | "time";
 /** The statements that open a transaction. */
 interface Beginnings {
   readonly write: readonly string[];
-  /** To take the lease. The server waits ten seconds for a lock; this process gives up sooner if it sees the lock. */
+  /** To take the lease. */
   readonly lease: readonly string[];
   /** To read at one point in time. */
   readonly snapshot: readonly string[];
@@ -68,7 +68,8 @@ export interface Dialect extends Identifiers, Failures, TablePlaces, TableOwners
   /** Opens the savepoint for statements on the customer's tables, goes back to it, and closes it. */
   readonly savepoint: { readonly open: string; readonly undo: string; readonly release: string };
   /**
-   * Sets how many seconds a statement of this transaction waits for a lock; left out: as at the transaction's start.
+   * Sets how many seconds a statement of this transaction waits for a lock; left out: as at the start of a write. Set that
+   * again before the transaction's end.
    */
   lockWait(seconds?: number): string;
   literal(text: string): string;

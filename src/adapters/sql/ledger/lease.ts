@@ -4,7 +4,6 @@ import type { Lease, LeaseAttempt, LeaseHolder, Leases, Seizure } from "../../..
 import type { StoredToken } from "../../../ports/token-store.ts";
 import type { Queryable } from "../connection/connections.ts";
 import { databaseError } from "../connection/failures.ts";
-import { LockWait } from "../connection/session-watchdog.ts";
 import { LEASE_CALL } from "../connection/wait-limits.ts";
 import type { LedgerReader } from "./scope.ts";
 
@@ -87,7 +86,7 @@ class LeaseRows implements Leases {
   /** Whether the error says that another session keeps the lease's row locked, or changes it again and again. */
   #isLocked(error: unknown): boolean {
     const { dialect } = this.#reader.database;
-    return error instanceof LockWait || dialect.isLockTimeout(error) || dialect.isDeadlock(error);
+    return dialect.isLockTimeout(error) || dialect.isDeadlock(error);
   }
 
   #cannotTake(error: unknown): SyncError {

@@ -35,6 +35,7 @@ export async function rehearseTokens(
   return database.transaction(dialect.begin.write, async (connection) => {
     await connection.query(dialect.lockWait(LONGEST_WAIT));
     const finding = await rehearse(database, table, options, connection);
+    await connection.query(dialect.lockWait());
     await connection.query("ROLLBACK");
     return finding;
   });

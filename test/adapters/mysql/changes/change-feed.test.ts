@@ -9,7 +9,7 @@ async function readerOf(database: FreshDatabase): Promise<ChangeReader> {
   const feed = mysqlChangeFeed({
     url: new Secret(database.url),
     applicationName: "groupsync:feed-under-test",
-    timeouts: { silenceMs: 10_000, inspectMs: 10_000, lockMs: 30_000 },
+    timeouts: { lockMs: 30_000, silenceMs: 600_000 },
     table: "customers",
     changeColumn: "changed",
     columns: ["id"],

@@ -10,7 +10,7 @@ async function readerOf(database: FreshDatabase, url = database.url): Promise<Ch
   const feed = postgresChangeFeed({
     url: new Secret(url),
     applicationName: "groupsync:feed-under-test",
-    timeouts: { silenceMs: 10_000, inspectMs: 10_000, lockMs: 30_000 },
+    timeouts: { lockMs: 30_000, silenceMs: 600_000 },
     table: "customers",
     changeColumn: "changed",
     columns: ["id"],

@@ -11,13 +11,13 @@ import { behindPgbouncer } from "../../../support/postgres/behind-pgbouncer.ts";
 import { startPostgres } from "../../../support/postgres/embedded-postgres.ts";
 import { startStandby } from "../../../support/postgres/standby.ts";
 
-function open(url: string): PostgresDatabase {
+function open(url: string, lockMs = 30_000): PostgresDatabase {
   const database = new PostgresDatabase({
     url: new Secret(url),
     applicationName: "groupsync:hints",
     maxConnections: 2,
     idleMs: 30_000,
-    timeouts: { silenceMs: 300, inspectMs: 5_000, lockMs: 30_000 },
+    timeouts: { lockMs, silenceMs: 600_000 },
     stop: NEVER,
   });
   onTestFinished(() => database.close());
@@ -64,6 +64,19 @@ test("a pool without a connection to spare, and a full pooler", async () => {
   });
 });
 
+test("the holder of a lock, through a pooler that has ids of its own for sessions", async () => {
+  const { url } = await freshDatabase("postgres");
+  const holder = await connected(url);
+  await holder.query("CREATE TABLE t (n int)");
+  await holder.query("BEGIN; LOCK TABLE t");
+  const { rows } = await holder.query("SELECT pg_backend_pid() AS pid");
+  const database = open(await behindPgbouncer(url, { mode: "transaction", poolSize: 3 }), 3_000);
+  expect(await failureOf(database.query("SELECT * FROM public.t"))).toEqual({
+    message: expect.stringMatching(`lock timeout; held by session ${rows[0].pid} .*AccessExclusiveLock on`),
+    hint: expect.stringContaining("end its work"),
+  });
+});
+
 test("a pooler that gives each statement another connection", async () => {
   const { url } = await freshDatabase("postgres");
   const database = open(await behindPgbouncer(url, { mode: "statement", poolSize: 1 }));
@@ -98,10 +111,10 @@ test.runIf(LONG)("a commit that waits for a synchronous standby", async () => {
   const waits = database.transaction(
     database.dialect.begin.write,
     (connection) => connection.query("INSERT INTO public.t VALUES (1)"),
-    { ...WRITE, answerMs: 2_000 },
+    { ...WRITE, answerMs: 2_000, lockMs: 600 },
   );
   expect(await failureOf(waits)).toEqual({
-    message: expect.stringMatching(/has not answered for 2 s: the commit waits for a synchronous standby/),
+    message: expect.stringMatching(/has not answered for 2 s; the commit waits for a synchronous standby/),
     hint: expect.stringContaining("synchronous_standby_names"),
   });
 });

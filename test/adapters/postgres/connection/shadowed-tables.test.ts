@@ -61,7 +61,7 @@ test("tenants are read from the table that was found first", async () => {
   const source = postgresTenantSource({
     url: new Secret(url),
     applicationName: "groupsync:under-test",
-    timeouts: { silenceMs: 10_000, inspectMs: 10_000, lockMs: 30_000 },
+    timeouts: { lockMs: 30_000, silenceMs: 600_000 },
     table: "customers",
   });
   const snapshot = await source.open(["id"], "seed", new AbortController().signal);

@@ -21,7 +21,7 @@ const TYPES: Readonly<Record<ColumnKind, string>> = {
   bytes: "bytea",
 };
 
-const TIMEOUTS: SessionTimeouts = { silenceMs: 10_000, inspectMs: 10_000, lockMs: 30_000 };
+const TIMEOUTS: SessionTimeouts = { lockMs: 30_000, silenceMs: 600_000 };
 
 export const postgresSource = (url: string, options: SourceOptions, timeouts = TIMEOUTS): TenantSource =>
   postgresTenantSource({ url: new Secret(url), applicationName: APPLICATION, timeouts, ...options });

@@ -20,7 +20,7 @@ import { PROCESS_LIST } from "../../../support/mysql/mysql-server.ts";
 
 const kind = inject("databaseKind");
 const APPLICATION = "groupsync:feed-under-test";
-const TIMEOUTS: SessionTimeouts = { silenceMs: 10_000, inspectMs: 10_000, lockMs: 30_000 };
+const TIMEOUTS: SessionTimeouts = { lockMs: 30_000, silenceMs: 600_000 };
 
 interface Kind {
   readonly name: string;

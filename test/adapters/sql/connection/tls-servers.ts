@@ -77,7 +77,7 @@ const optionsOf = (url: string): DatabaseOptions => ({
   applicationName: "groupsync:tls",
   maxConnections: 1,
   idleMs: 30_000,
-  timeouts: { silenceMs: 10_000, inspectMs: 10_000, lockMs: 30_000 },
+  timeouts: { lockMs: 30_000, silenceMs: 600_000 },
   stop: new AbortController().signal,
 });
 

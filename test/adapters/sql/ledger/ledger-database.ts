@@ -30,7 +30,7 @@ export function aDatabase(
     applicationName: "groupsync:under-test",
     maxConnections: 3,
     idleMs: 30_000,
-    timeouts: { silenceMs: 10_000, inspectMs: 10_000, lockMs: 30_000 },
+    timeouts: { lockMs: 30_000, silenceMs: 600_000 },
     stop: new AbortController().signal,
     ...more,
   });

@@ -1,5 +1,5 @@
 import { expect, inject, test } from "vitest";
-import type { SessionTimeouts } from "../../../../src/adapters/sql/connection/wait-limits.ts";
+import { MIGRATION, type SessionTimeouts } from "../../../../src/adapters/sql/connection/wait-limits.ts";
 import { type SqlLedger, sqlLedger, sqlLedgerView } from "../../../../src/adapters/sql/ledger/ledger.ts";
 import { collect } from "../../../contracts/collect.ts";
 import { lockTable, untilWaiting } from "../../../support/databases/table-lock.ts";
@@ -8,17 +8,31 @@ import { aDatabase, HISTORY_MS, LOCATION } from "./ledger-database.ts";
 import { preparedDatabase } from "./prepared-database.ts";
 
 const kind = inject("databaseKind");
-const SHORT_TIMEOUTS: SessionTimeouts = { silenceMs: 200, inspectMs: 20_000, lockMs: 1_000 };
+const SHORT_LOCKS: SessionTimeouts = { lockMs: 4_000, silenceMs: 600_000 };
 
 test("a view soon gives up if somebody keeps the lease locked, and the message names the session", async () => {
   const fresh = await preparedDatabase();
   const { session } = await lockTable(fresh, "groupsync_leases");
-  const database = aDatabase(fresh.url, kind, { timeouts: SHORT_TIMEOUTS });
+  const database = aDatabase(fresh.url, kind, { timeouts: SHORT_LOCKS });
   await expect(sqlLedgerView(database, LOCATION, "default").status()).rejects.toMatchObject({
     code: "LEDGER_UNAVAILABLE",
     message: expect.stringMatching(new RegExp(`lock.*\\bsession ${session}\\b`)),
     hint: expect.stringContaining("end its work"),
   });
+  await untilWaiting(fresh, 0);
+});
+
+test("a statement of a migration waits for a lock no longer than any other", async () => {
+  const fresh = await preparedDatabase();
+  const { session } = await lockTable(fresh, "groupsync_runs");
+  const database = aDatabase(fresh.url, kind, { timeouts: SHORT_LOCKS });
+  const runs = kind === "postgres" ? "public.groupsync_runs" : "groupsync_runs";
+  const migrating = database.transaction(
+    database.dialect.begin.write,
+    (connection) => connection.query(`ALTER TABLE ${runs} ADD more int`),
+    MIGRATION,
+  );
+  await expect(migrating).rejects.toThrow(new RegExp(`lock.*\\bsession ${session}\\b`, "is"));
   await untilWaiting(fresh, 0);
 });
 
@@ -73,12 +87,12 @@ test("a database closes at once, even while statements run", async () => {
 test("the read of the groups ends if the database falls silent", async () => {
   const fresh = await preparedDatabase();
   const line = await tcpProxy(fresh.url);
-  const database = aDatabase(line.url, kind, { timeouts: { ...SHORT_TIMEOUTS, inspectMs: 500 } });
+  const database = aDatabase(line.url, kind, { timeouts: { ...SHORT_LOCKS, silenceMs: 1_000 } });
   await database.query("SELECT 1");
   const groups = collect(sqlLedgerView(database, LOCATION, "default").groups());
   line.swallow(true);
   await expect(groups).rejects.toMatchObject({
     code: "LEDGER_UNAVAILABLE",
-    message: expect.stringMatching(/silent|answer/),
+    message: expect.stringContaining("has not answered for 1 s"),
   });
 });

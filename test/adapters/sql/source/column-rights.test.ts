@@ -56,7 +56,7 @@ test("rights to the columns in use are enough for the change column", async () =
   const feed = feedOf({
     url: new Secret(url),
     applicationName: "groupsync:feed-under-test",
-    timeouts: { silenceMs: 10_000, inspectMs: 10_000, lockMs: 30_000 },
+    timeouts: { lockMs: 30_000, silenceMs: 600_000 },
     table: "customers",
     columns: ["id", "name"],
     changeColumn: "changed",
