@@ -253,7 +253,7 @@ const foldsCase = (): SecretStoreFailure =>
  * Writes a file, reads it back and removes it. Makes no folder: where one is missing, looks at the rights to the one
  * above. `folders` are those that groupsync writes to, the directory itself first.
  */
-export async function rehearseFiles(directory: string, folders: readonly string[]): Promise<string> {
+async function rehearseFiles(directory: string, folders: readonly string[]): Promise<string> {
   if (!(await isThere(directory))) {
     const above = await nearest(directory);
     await access(above, constants.W_OK | constants.X_OK);

@@ -76,10 +76,7 @@ export class SecretTokenStore implements TokenStore {
   }
 
   rehearse({ canary }: RehearsalOptions): Promise<readonly Finding[]> {
-    const retried: Retried = (work) => this.#retries.with(work);
-    return this.#usable("write", async () => [
-      await rehearseSecrets(this.#secrets, this.#options.path, canary, retried),
-    ]);
+    return this.#usable("write", async () => [await this.#rehearse(canary)]);
   }
 
   holdsAny(): Promise<boolean> {
@@ -141,6 +138,34 @@ export class SecretTokenStore implements TokenStore {
   ): Promise<ReadonlyMap<string, SyncError>> {
     const entries = [...new Set(ids)].map((id) => [id] as const);
     return this.#each(entries, "TOKEN_NOT_REMOVED", options, (_, name) => this.#secrets.remove(name));
+  }
+
+  async #rehearse(canary: boolean): Promise<Finding> {
+    const secrets = this.#secrets;
+    const { title } = secrets;
+    const retries = this.#retries;
+    if (secrets.rehearse) return ok(`${title}: ${await secrets.rehearse()}`);
+    await retries.with(() => secrets.prepare());
+    if (!canary) {
+      return warning(
+        `${title}: the login works; whether secrets can be written was not tried`,
+        "check --canary writes a secret and deletes it; such stores keep a deleted name for days",
+      );
+    }
+    const name = this.#nameOf(`groupsync-check-${randomBytes(8).toString("hex")}`);
+    const content = new Secret(randomBytes(32).toString("base64url"));
+    try {
+      await retries.with(() => secrets.put(name, content, () => false));
+      const found = await retries.with(() => secrets.get(name));
+      if (!found?.content.equals(content)) throw notReadBack(name);
+    } finally {
+      await retries
+        .with(() => secrets.remove(name))
+        .catch((error: unknown) => {
+          throw staysBehind(name, error);
+        });
+    }
+    return ok(`${title}: the secret ${name} was written, read back and deleted`);
   }
 
   #nameOf(id: string): string {
@@ -239,39 +264,6 @@ const unforeseen = (error: unknown): SecretStoreFailure =>
     "please report it: its text is left out, for it may hold a token",
   );
 
-/** Repeats a call that fails for a moment. */
-export type Retried = <T>(work: () => Promise<T>) => Promise<T>;
-
-/** Tries whether a store takes secrets and lets them go. Rejects with a SecretStoreFailure if it doesn't. */
-export async function rehearseSecrets(
-  secrets: SecretStore,
-  path: SecretPath,
-  canary: boolean,
-  retried: Retried,
-): Promise<Finding> {
-  const { title } = secrets;
-  if (secrets.rehearse) return ok(`${title}: ${await secrets.rehearse()}`);
-  await retried(() => secrets.prepare());
-  if (!canary) {
-    return warning(
-      `${title}: the login works; whether secrets can be written was not tried`,
-      "check --canary writes a secret and deletes it; such stores keep a deleted name for days",
-    );
-  }
-  const name = secretName(`groupsync-check-${randomBytes(8).toString("hex")}`, path, secrets.naming);
-  const content = new Secret(randomBytes(32).toString("base64url"));
-  try {
-    await retried(() => secrets.put(name, content, () => false));
-    const found = await retried(() => secrets.get(name));
-    if (!found?.content.equals(content)) throw notReadBack(name);
-  } finally {
-    await retried(() => secrets.remove(name)).catch((error: unknown) => {
-      throw staysBehind(name, error);
-    });
-  }
-  return ok(`${title}: the secret ${name} was written, read back and deleted`);
-}
-
 function staysBehind(name: string, error: unknown): unknown {
   if (!(error instanceof SecretStoreFailure)) return error;
   return new SecretStoreFailure(
@@ -289,7 +281,7 @@ const notReadBack = (name: string): SecretStoreFailure =>
   );
 
 /** The owner mark of a path of a secret store: a secret whose name no tenant's secret can have. */
-export class SecretOwnerMark {
+class SecretOwnerMark {
   readonly name: string;
   readonly #secrets: SecretStore;
 

@@ -106,7 +106,7 @@ const MOST_LINKS = 40;
  * the use of its path. But only root, this user and those whom the operator trusts could do so: that is what the check
  * shows.
  */
-export async function safeDirectory(directory: string, trust: Trust): Promise<string> {
+async function safeDirectory(directory: string, trust: Trust): Promise<string> {
   const way = await wayTo(resolve(directory));
   const danger = dangerOnPath(way, trust);
   if (danger) throw unsafe(directory, danger);

@@ -1,13 +1,12 @@
-import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import {
   type SecretStore,
   SecretStoreFailure,
   type SecretStoreProblem,
 } from "../../../src/adapters/token-stores/secret-store.ts";
-import { rehearseSecrets, SecretTokenStore } from "../../../src/adapters/token-stores/secret-token-store.ts";
+import { SecretTokenStore } from "../../../src/adapters/token-stores/secret-token-store.ts";
 import { SyncError } from "../../../src/core/failure/sync-error.ts";
 import { Secret } from "../../../src/core/secret/secret.ts";
 import type { TokenFormat } from "../../../src/core/tokens/secrets.ts";
@@ -18,7 +17,7 @@ import { isOfBOrD, secretStoreContract, someTokens } from "../../contracts/token
 import { someTransaction } from "../../fakes/ledger/ledger-transaction.ts";
 import { InMemorySecretStore } from "../../fakes/secret-store.ts";
 import { VirtualClock, VirtualTime } from "../../fakes/virtual-time.ts";
-import { aFileStore } from "./a-folder.ts";
+import { aFileStore, aFolder } from "./a-folder.ts";
 import { aSecretPlace, PATH } from "./a-secret-place.ts";
 
 secretStoreContract("secrets in memory", () => {
@@ -291,8 +290,12 @@ describe("one secret that is refused alone", () => {
   });
 });
 
-const rehearse = (secrets: SecretStore, canary: boolean) =>
-  rehearseSecrets(secrets, PATH, canary, (work) => work());
+async function rehearse(secrets: SecretStore, canary: boolean) {
+  const options = { path: PATH, format: "token" } as const;
+  const store = new SecretTokenStore(secrets, options, new VirtualClock(new VirtualTime()));
+  const [finding] = await store.rehearse({ canary });
+  return finding;
+}
 
 describe("a store that remembers removed secrets", () => {
   test("gets nothing written without --canary, and its login is tried", async () => {
@@ -333,12 +336,6 @@ describe("a store that remembers removed secrets", () => {
 });
 
 describe("a directory", () => {
-  const aFolder = (): string => {
-    const folder = mkdtempSync(join(tmpdir(), "groupsync-rehearsal-"));
-    onTestFinished(() => rmSync(folder, { recursive: true }));
-    return folder;
-  };
-
   test("that is not there yet is not made", async () => {
     const directory = join(aFolder(), "new/tokens");
     expect(await rehearse(aFileStore(directory), false)).toMatchObject({

@@ -53,7 +53,7 @@ export async function migrateLedger(
 }
 
 /** Rejects unless the encoding is UTF8: only then does `COLLATE "C"` order by the UTF-8 bytes, and every id fits. */
-export async function insistOnUtf8(database: Connections): Promise<void> {
+async function insistOnUtf8(database: Connections): Promise<void> {
   const [row] = await database.query<{ server_encoding: string }>("SHOW server_encoding");
   if (row?.server_encoding === "UTF8") return;
   throw new SyncError("LEDGER_ENCODING", `the ledger's database is encoded in ${row?.server_encoding}`, {

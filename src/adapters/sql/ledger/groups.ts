@@ -246,7 +246,7 @@ const INTENT_COLUMNS = {
 const WITHDRAWN_COLUMNS = { id: "id", intent: "text", intended: "text" } as const;
 
 /** Intents: marks that are committed before the calls that they announce. */
-export const intentWrites = (ledger: LedgerScope): Pick<GroupWrites, "begin" | "withdraw"> => ({
+const intentWrites = (ledger: LedgerScope): Pick<GroupWrites, "begin" | "withdraw"> => ({
   begin: (changes, now) => begin(ledger, changes, now),
   withdraw: (begun) => withdraw(ledger, begun),
 });

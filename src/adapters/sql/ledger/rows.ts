@@ -236,7 +236,7 @@ const COLUMNS = KINDS.flatMap((kind) => Object.values<string>(FAILURES[kind]));
 export const FAILURE_COLUMNS = COLUMNS.join(", ");
 
 /** For a JSON object that `failureIn` and `failuresIn` read. */
-export const FAILURE_MEMBERS = Object.fromEntries(
+const FAILURE_MEMBERS = Object.fromEntries(
   ["failure_fingerprint", ...COLUMNS].map((column) => [
     column,
     { of: column, isTime: KINDS.some((kind) => isTime(FAILURES[kind], column)) },

@@ -1,5 +1,113 @@
+import { expect, onTestFinished, test } from "vitest";
+import { sqlLedger } from "../../../../src/adapters/sql/ledger/ledger.ts";
+import { SqlTokenTable } from "../../../../src/adapters/sql/tokens/token-table.ts";
+import type { Change } from "../../../../src/core/plan/change.ts";
+import type { RecordedOutcome } from "../../../../src/ports/ledger/groups.ts";
+import { aGroup, anApplied, anApply } from "../../../builders/groups.ts";
+import { collect } from "../../../contracts/collect.ts";
+import { begin, NOW, opened, write } from "../../../contracts/ledger/rig.ts";
 import { ledgerDatabaseContract } from "../../../contracts/ledger.ts";
-import { ledgerDatabase } from "./ledger-database.ts";
+import { type DatabaseKind, SERVERS } from "../../../support/databases/fresh-database.ts";
+import { startMariadb } from "../../../support/mysql/embedded-mariadb.ts";
+import { startPostgres } from "../../../support/postgres/embedded-postgres.ts";
+import { startStandby } from "../../../support/postgres/standby.ts";
+import { OWN } from "../tokens/token-place.ts";
+import { aDatabase, HISTORY_MS, LOCATION, ledgerDatabase } from "./ledger-database.ts";
 import { preparedLedgerDatabase } from "./prepared-database.ts";
 
 ledgerDatabaseContract("in a database", () => ledgerDatabase(), preparedLedgerDatabase);
+
+test("groups that are too large for one statement are recorded in one write", async () => {
+  const at = await opened(preparedLedgerDatabase);
+  // In a statement, each quote in a property takes eight characters; MariaDB takes 16 MB of them.
+  const changes = Array.from({ length: 10 }, (_, n) => {
+    const user_group_id = `t${n}`;
+    return anApply({
+      user_group_id,
+      group: aGroup({ user_group_id, properties: { p: '"'.repeat(400_000) } }),
+    });
+  });
+  await begin(at, ...changes);
+  const outcomes = changes.map((change): RecordedOutcome => ({ outcome: anApplied({ change }) }));
+  await write(at, (transaction) => transaction.record(outcomes, NOW));
+
+  const ids = changes.map((change) => change.user_group_id);
+  const confirmed = await at.ledger.confirmed(ids);
+  expect(ids.map((id) => confirmed.get(id))).toEqual(changes.map(({ group }) => group));
+});
+
+/** What has the server give up the ledger's transaction, and not the other one. */
+const STUBBORN: Readonly<Record<DatabaseKind, readonly string[]>> = {
+  // Whoever has waited for so long looks for a deadlock, and gives up its own transaction.
+  postgres: ["SET deadlock_timeout = '1min'", "BEGIN"],
+  // The one that has changed fewer rows is given up.
+  mysql: ["START TRANSACTION", "INSERT INTO heavy SELECT 1 FROM groupsync_groups"],
+};
+
+test("a write that the database rolls back because of a deadlock is repeated", async () => {
+  const at = await opened(preparedLedgerDatabase);
+  const { kind, url, query, untilBlocked } = at.database;
+  const change = (id: string): Change => anApply({ user_group_id: id });
+  await at.ledger.write(at.lease, (transaction) =>
+    transaction.begin(["a", "b", ...Array.from({ length: 50 }, (_, n) => `c${n}`)].map(change), NOW),
+  );
+  await query("CREATE TABLE heavy (n int)");
+  const other = SERVERS[kind].connect(url);
+  onTestFinished(() => other.end());
+  for (const statement of STUBBORN[kind]) await other.query(statement);
+  const touch = (id: string) =>
+    other.query(
+      "UPDATE groupsync_groups SET held = 'touched' WHERE scope = 'default' AND user_group_id = $1",
+      [id],
+    );
+
+  let attempts = 0;
+  await touch("b");
+  await at.ledger.write(at.lease, async (transaction) => {
+    attempts++;
+    await transaction.markReturned(["a"]);
+    if (attempts === 1) {
+      const blocked = touch("a").then(() => other.query("COMMIT"));
+      onTestFinished(async () => void (await blocked));
+      await untilBlocked();
+    }
+    await transaction.markReturned(["b"]);
+  });
+  expect(attempts).toBe(2);
+  expect((await collect(at.ledger.groups())).flat()).toHaveLength(52);
+});
+
+/** The url of a server that takes no writes. */
+const READ_ONLY: Readonly<Record<DatabaseKind, () => Promise<string>>> = {
+  postgres: async () => {
+    const primary = await startPostgres();
+    onTestFinished(primary.stop);
+    const standby = await startStandby(primary, "replica");
+    onTestFinished(standby.stop);
+    return standby.url;
+  },
+  mysql: async () => {
+    const server = await startMariadb({ settings: { read_only: "1" } });
+    onTestFinished(server.stop);
+    const { query, end } = SERVERS.mysql.connect(server.url);
+    onTestFinished(end);
+    await query("CREATE DATABASE replica; CREATE USER us IDENTIFIED BY 'x'; GRANT ALL ON replica.* TO us");
+    return Object.assign(new URL(server.url), { username: "us", password: "x", pathname: "/replica" }).href;
+  },
+};
+
+test.each(["postgres", "mysql"] as const)("a check tells that a server takes no writes: %s", async (kind) => {
+  const url = await READ_ONLY[kind]().catch((error: unknown) => {
+    if (process.env.CI === "true") throw error;
+    console.error(`skipped: there is no ${kind} server that takes no writes: ${error}`);
+  });
+  if (url === undefined) return;
+  const database = aDatabase(url, kind);
+  const ledger = sqlLedger(database, LOCATION, "default", HISTORY_MS);
+  const hint = expect.stringMatching(/replica|standby/);
+  await expect(ledger.inspect()).rejects.toMatchObject({ code: "LEDGER_UNAVAILABLE", hint });
+  await expect(new SqlTokenTable(database, OWN).inspect()).rejects.toMatchObject({
+    code: "TOKEN_STORE_UNAVAILABLE",
+    hint,
+  });
+});

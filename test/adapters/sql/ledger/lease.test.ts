@@ -1,11 +1,13 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { expect, inject, onTestFinished, test } from "vitest";
 import type { Database } from "../../../../src/adapters/sql/dialect/database.ts";
 import { type SqlLedger, sqlLedger } from "../../../../src/adapters/sql/ledger/ledger.ts";
 import type { Lease } from "../../../../src/ports/ledger/lease.ts";
 import type { Ledger } from "../../../../src/ports/ledger/ledger.ts";
+import { leaseOf, NOW, prepared } from "../../../contracts/ledger/rig.ts";
 import { holdLocks } from "../../../support/databases/table-lock.ts";
 import { tcpProxy } from "../../../support/servers/tcp-proxy.ts";
-import { aDatabase, HISTORY_MS, LOCATION } from "./ledger-database.ts";
+import { aDatabase, HISTORY_MS, LOCATION, ledgerDatabase } from "./ledger-database.ts";
 import { preparedLedgerDatabase } from "./prepared-database.ts";
 
 const kind = inject("databaseKind");
@@ -137,3 +139,23 @@ test.each<[doing: string, transact: (database: Database, body: () => Promise<voi
 );
 
 function ignore(): void {}
+
+test("an instance that held the lease before an older ledger was restored can't write beside the next holder", async () => {
+  const database = await ledgerDatabase();
+  const ledger = await prepared(database);
+  const yesterday = await leaseOf(ledger, "yesterday");
+  await ledger.releaseLease(yesterday);
+  const former = await leaseOf(ledger, "from before the restore");
+
+  await database.query("UPDATE groupsync_leases SET epoch = $1, holder = '', expires_at = acquired_at", [
+    yesterday.epoch,
+  ]);
+  // Two moments differ by a millisecond at least.
+  await sleep(5);
+  const next = await leaseOf(ledger, "after the restore");
+  const write = (lease: typeof next) =>
+    ledger.write(lease, (transaction) => transaction.recordTokensVerified(NOW));
+  await expect(write(former)).rejects.toMatchObject({ code: "LEASE_LOST" });
+  expect(await ledger.renewLease(former, 1_000)).toBe(false);
+  await write(next);
+});
