@@ -4,7 +4,6 @@ import { compareIds } from "../../core/group/tenant.ts";
 import { wasNeverMade } from "../../core/plan/planned-action.ts";
 import { printableId } from "../../core/text/printable.ts";
 import { quantity } from "../../core/text/quantity.ts";
-import { isVerificationDue } from "../../core/tokens/verification.ts";
 import type { GroupReads, VouchedToken } from "../../ports/ledger/groups.ts";
 import type { Warning } from "../../ports/observer.ts";
 import type { TokenDestination, TokenStore } from "../../ports/token-store.ts";
@@ -56,6 +55,15 @@ export async function verifyTokens(
       if (mayBeIncomplete) await transaction.recordTokenDestinations(tokenDestinations);
     });
   return unrestored;
+}
+
+/**
+ * Whether it is time to read every token in every store again, `everyMs` after all were read last (`verifiedAt`). A time in
+ * the future tells nothing: a clock was wrong.
+ */
+function isVerificationDue(everyMs: number, verifiedAt: Date | null, now: Date): boolean {
+  if (verifiedAt === null || verifiedAt > now) return true;
+  return now.getTime() - verifiedAt.getTime() >= everyMs;
 }
 
 /** Leaves out groups whose next try is not due, and reports their failures: a store may still lack their tokens. */

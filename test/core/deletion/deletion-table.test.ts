@@ -16,33 +16,21 @@ import {
   aLedgerGroup,
   anAbsence,
   aReading,
-  aRejectedTenant,
-  aTenantNotReady,
 } from "../../builders/groups.ts";
 
 /**
  * What becomes of one tenant's group, from the decision on it to the clearance for all. The compiler insists on
- * every cell. In the words of the operator:
+ * every cell. A row that is rejected or not ready leaves everything as it is: planned-action.test.ts. In the words of the operator:
  *
  * - keep: nothing is done, nor is anything coming
  * - wait: kept, and deleted once the grace period is over
  * - hold: its deletion or replacement is due, and needs the operator's approval
  * - doubt: its deletion is due, and the read is not worth enough to do it
  */
-type Fate =
-  | "create"
-  | "update"
-  | "replace"
-  | "outdated"
-  | "reject"
-  | "keep"
-  | "wait"
-  | "delete"
-  | "hold"
-  | "doubt";
+type Fate = "create" | "update" | "replace" | "outdated" | "keep" | "wait" | "delete" | "hold" | "doubt";
 
 /** Purged: absent, and flagged when it was last seen. */
-type TenantIs = "present" | "rejected" | "not ready" | "absent" | "flagged" | "purged";
+type TenantIs = "present" | "absent" | "flagged" | "purged";
 /** In the ledger: not at all, at rest, or with a call that an earlier run has left under way. */
 type Ownership = "unknown" | "owned" | "creating" | "updating" | "replacing" | "deleting";
 /** Healthy; empty but for this row; or of another source than the one that the groups came from. */
@@ -70,22 +58,6 @@ const TABLE: Table = {
     updating:  { healthy: all("update"), empty: all("update"), elsewhere: all("update") },
     replacing: { healthy: all("replace"), empty: all("replace"), elsewhere: all("replace") },
     deleting:  { healthy: all("update"), empty: all("update"), elsewhere: all("update") },
-  },
-  rejected: {
-    unknown:   { healthy: all("reject"), empty: all("reject"), elsewhere: all("reject") },
-    owned:     { healthy: all("reject"), empty: all("reject"), elsewhere: all("reject") },
-    creating:  { healthy: all("reject"), empty: all("reject"), elsewhere: all("reject") },
-    updating:  { healthy: all("reject"), empty: all("reject"), elsewhere: all("reject") },
-    replacing: { healthy: all("reject"), empty: all("reject"), elsewhere: all("reject") },
-    deleting:  { healthy: all("reject"), empty: all("reject"), elsewhere: all("reject") },
-  },
-  "not ready": {
-    unknown:   { healthy: all("keep"), empty: all("keep"), elsewhere: all("keep") },
-    owned:     { healthy: all("keep"), empty: all("keep"), elsewhere: all("keep") },
-    creating:  { healthy: all("keep"), empty: all("keep"), elsewhere: all("keep") },
-    updating:  { healthy: all("keep"), empty: all("keep"), elsewhere: all("keep") },
-    replacing: { healthy: all("keep"), empty: all("keep"), elsewhere: all("keep") },
-    deleting:  { healthy: all("keep"), empty: all("keep"), elsewhere: all("keep") },
   },
   // limit:                     within               beyond
   // grace period:              running    over      running    over
@@ -141,7 +113,7 @@ const TABLE: Table = {
 
 /** What else may count as evidence. A deletion that was begun is finished, also where a row has vanished since. */
 type Policy = Exclude<DeletionPolicy["when"], "absent">;
-type Gone = Exclude<TenantIs, "present" | "rejected" | "not ready">;
+type Gone = Exclude<TenantIs, "present">;
 
 // biome-ignore format: a table is read by its columns
 const BY_POLICY: Record<Policy, Record<Gone, Record<Ownership, Row>>> = {
@@ -305,14 +277,12 @@ function fateOf({ tenant, ownership, read, limit, grace, when, update, isChanged
 
   const deletion = { when, gracePeriodMs: 24 * HOUR, limit: LIMIT };
   const decision = planAction(TENANTS[tenant], known, aDecisionContext({ update, deletion, reading }));
-  const isConclusive = read !== "empty" || ["present", "not ready", "flagged"].includes(tenant);
+  const isConclusive = read !== "empty" || ["present", "flagged"].includes(tenant);
   return inWords(decision, clearanceFor(decision, limit, isConclusive));
 }
 
 const TENANTS = {
   present: aDesiredTenant(),
-  rejected: aRejectedTenant(),
-  "not ready": aTenantNotReady(),
   absent: undefined,
   flagged: aFlaggedTenant(),
   purged: undefined,
@@ -350,17 +320,15 @@ function inWords(decision: PlannedAction | null, guard: GuardResult): Fate {
       return guard.kind === "inconclusive" ? "doubt" : "hold";
     case "missing":
       return decision.dueInMs === null ? "keep" : "wait";
-    case "rejected":
-      return "reject";
     case "create":
     case "update":
     case "outdated":
       return decision.kind;
+    case "rejected":
     case "not_ready":
-      return "keep";
     case "gone":
     case "waiting":
-      throw new Error("no group of these tables has failed, or is named by the operator");
+      throw new Error("no row of these tables waits or is rejected, and no group has failed or is named");
   }
 }
 

@@ -155,6 +155,13 @@ describe("tokens.verify", () => {
     expect(await world.sync(HOURLY)).toMatchObject({ counts: { restored: 0 } });
   });
 
+  test("tokens that a clock which was ahead had verified are due", async () => {
+    const world = await synced("a", "b");
+    world.ledger.tokensVerifiedAt = new Date(world.time.now().getTime() + 1);
+    meddle(world);
+    expect(await world.sync(HOURLY)).toMatchObject({ counts: { restored: 1 } });
+  });
+
   test("a sync of some tenants verifies their tokens, and leaves the others due", async () => {
     const world = await synced("a", "b");
     await world.time.sleep(HOUR);
