@@ -70,7 +70,7 @@ export class CompositeTokenStore implements TokenStore {
     const refusals = results.map((result) => {
       if (result.status === "fulfilled") return result.value;
       const { reason } = result;
-      if (!options?.asFarAsPossible || !isAway(reason)) throw reason;
+      if (!options?.asFarAsPossible || !isUnavailable(reason)) throw reason;
       return new Map(tokens.map(({ user_group_id }) => [user_group_id, reason]));
     });
     return new Map(
@@ -130,7 +130,7 @@ export class CompositeTokenStore implements TokenStore {
   }
 }
 
-const isAway = (error: unknown): error is SyncError =>
+const isUnavailable = (error: unknown): error is SyncError =>
   error instanceof SyncError && error.code.startsWith("TOKEN_STORE_");
 
 const notEverywhere = ({ message, hint }: SyncError): SyncError =>

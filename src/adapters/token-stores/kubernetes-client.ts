@@ -140,7 +140,7 @@ export function failureOf(error: unknown, namespace: string): SecretStoreFailure
   const failure = (problem: SecretStoreProblem, message: string, hint: string) =>
     new SecretStoreFailure(problem, `${message} (HTTP ${code})`, hint, retryAfterMs(headers["retry-after"]));
 
-  if (code === 429) return failure("throttled", "it asks for patience", PRIORITY);
+  if (code === 429) return failure("throttled", "it asks to wait", PRIORITY);
   if (code >= 500) return failure("passing", "it failed", "is the API server well, and etcd behind it?");
   if (code === 401) return failure("unavailable", "the login was refused", LOGIN);
   if (!status) return notTheApi();

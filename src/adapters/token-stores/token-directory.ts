@@ -107,10 +107,10 @@ const MOST_LINKS = 40;
  * shows.
  */
 async function safeDirectory(directory: string, trust: Trust): Promise<string> {
-  const way = await wayTo(resolve(directory));
-  const danger = dangerOnPath(way, trust);
+  const resolved = await resolvedPath(resolve(directory));
+  const danger = dangerOnPath(resolved, trust);
   if (danger) throw unsafe(directory, danger);
-  return way.end;
+  return resolved.end;
 }
 
 export const unsafe = (directory: string, { what, remedy }: Danger): SyncError =>
@@ -119,7 +119,7 @@ export const unsafe = (directory: string, { what, remedy }: Danger): SyncError =
   });
 
 /** Resolves a path as the system does: from the root, name by name, and through links. */
-async function wayTo(path: string): Promise<ResolvedPath> {
+async function resolvedPath(path: string): Promise<ResolvedPath> {
   const entries: Entry[] = [];
   const ahead = ["", ...namesIn(path)];
   let at = "/";

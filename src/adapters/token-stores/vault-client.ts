@@ -93,11 +93,7 @@ export function failureOf(answer: VaultAnswer, rights: string): SecretStoreFailu
     new SecretStoreFailure(problem, `${message} (${http})`, hint, answer.retryAfterMs);
   if (says(answer, /is sealed/i)) return failure("unavailable", "it is sealed", "unseal it");
   if (status === 429)
-    return failure(
-      "throttled",
-      "it asks for patience",
-      "a rate limit quota of Vault's is too low for groupsync",
-    );
+    return failure("throttled", "it asks to wait", "a rate limit quota of Vault's is too low for groupsync");
   if (says(answer, /upgrad(?:e|ing) from non-versioned/i))
     return failure("passing", "the engine is being upgraded to version 2", "wait until Vault has done so");
   if (status === 412)
@@ -179,7 +175,7 @@ interface Login {
 }
 
 /** How long `close` waits for the login to be revoked, in milliseconds. */
-const LONGEST_FAREWELL = 2_000;
+const LONGEST_REVOCATION = 2_000;
 
 /** Keeps one login, and renews it while it is used. */
 export class VaultSession {
@@ -219,14 +215,14 @@ export class VaultSession {
     const { token } = this.#login;
     this.#login = undefined;
     const path = "auth/token/revoke-self";
-    await this.#http.send({ method: "POST", path, token, timeoutMs: LONGEST_FAREWELL }).catch(() => {});
+    await this.#http.send({ method: "POST", path, token, timeoutMs: LONGEST_REVOCATION }).catch(() => {});
   }
 
   async #fresh(login: Login | undefined): Promise<Login> {
     const renewed = login?.isRenewable ? await this.#renewed(login) : undefined;
     if (renewed) return renewed;
     if (this.#auth.method !== "token") return this.#loggedIn(this.#auth);
-    return login ? { ...login, renewAt: Number.POSITIVE_INFINITY } : this.#looked(this.#auth.token);
+    return login ? { ...login, renewAt: Number.POSITIVE_INFINITY } : this.#lookedUp(this.#auth.token);
   }
 
   /** Undefined if Vault refuses, or if the lease comes near its maximum and gets shorter. */
@@ -242,8 +238,8 @@ export class VaultSession {
     return isShort ? undefined : login;
   }
 
-  /** Looks up the lease of a token from the config. A token without the right to this look-up may still be valid. */
-  async #looked(token: Secret): Promise<Login> {
+  /** Looks up the lease of a token from the config. A token without the right to this lookup may still be valid. */
+  async #lookedUp(token: Secret): Promise<Login> {
     const { status, body } = await this.#http.send({ method: "GET", path: "auth/token/lookup-self", token });
     const data = status === 200 && isJsonObject(body.data) ? body.data : {};
     return this.#lease(token, data.renewable, data.ttl, undefined);

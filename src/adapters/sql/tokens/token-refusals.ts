@@ -67,7 +67,7 @@ export class TokenRefusals {
     return new SyncError(
       "TOKEN_NOT_REMOVED",
       `${this.#options.table} keeps the token of ${this.#row(id)}: ${describe(withoutTokens(error, tokens))}`,
-      { hint: this.#wayOut(error) },
+      { hint: this.#remedy(error) },
     );
   }
 
@@ -88,7 +88,7 @@ export class TokenRefusals {
     });
   }
 
-  #wayOut(error: unknown): string {
+  #remedy(error: unknown): string {
     const { table, rows, tokenColumn } = this.#options;
     if (this.#failures.refusesNull(error, tokenColumn)) return this.#statements.allowNull;
     return rows === "own"
