@@ -6,7 +6,7 @@ import type { Config } from "../config/model/config.ts";
 import type { Notice } from "../core/changes/notice.ts";
 import { Secret } from "../core/secret/secret.ts";
 import type { NoticingState } from "../daemon/changes/noticing.ts";
-import { UnnoticedWarning } from "../daemon/changes/unnoticed-warning.ts";
+import { UnnoticedChanges } from "../daemon/changes/unnoticed-changes.ts";
 import type { Serving } from "../daemon/session.ts";
 import type { ServingNow } from "../daemon/state/state.ts";
 import { askHolder } from "../engine/serving/ask-holder.ts";
@@ -68,7 +68,7 @@ export function composeServing(ports: ServingPorts, stop: AbortSignal): Composed
     onServed: (user_group_id, served, ms) => observe({ kind: "served", user_group_id, served, ms }),
     onOverflow: syncSoon,
   });
-  const unnoticed = new UnnoticedWarning(log);
+  const unnoticed = new UnnoticedChanges(log);
   const onNotice = (notice: Notice): void => {
     if (notice.kind === "anything") {
       syncSoon();

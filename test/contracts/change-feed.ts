@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { type ChangedRow, MOST_AHEAD_MS, OVERLAP_MS } from "../../src/core/changes/change-window.ts";
-import { ColumnLooks } from "../../src/daemon/changes/column-looks.ts";
+import { ColumnLooks } from "../../src/daemon/changes/column-lookups.ts";
 import type { ChangeFeed, ChangeReader } from "../../src/ports/change-feed.ts";
 import { aClock } from "../fakes/set-clock.ts";
 import { NEVER } from "./rows-of.ts";

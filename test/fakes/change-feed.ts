@@ -1,5 +1,5 @@
 import type { ChangePosition } from "../../src/core/changes/change-window.ts";
-import { CHANGES_NOT_HEARD } from "../../src/core/changes/noticing-trouble.ts";
+import { CHANGES_NOT_HEARD } from "../../src/core/changes/notice.ts";
 import { SyncError } from "../../src/core/failure/sync-error.ts";
 import type { ChangeChannel, ChangeFeed, ChangeReader, OpenChannel } from "../../src/ports/change-feed.ts";
 import type { Clock } from "../../src/ports/clock.ts";

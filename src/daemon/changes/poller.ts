@@ -1,11 +1,10 @@
-import type { Notice } from "../../core/changes/notice.ts";
-import { CHANGES_NOT_INDEXED } from "../../core/changes/noticing-trouble.ts";
+import { CHANGES_NOT_INDEXED, type Notice } from "../../core/changes/notice.ts";
 import { waitBeforeReconnect } from "../../core/failure/backoff.ts";
 import type { ChangeFeed, ChangeReader } from "../../ports/change-feed.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { Beginning } from "./beginning.ts";
-import { ColumnLooks } from "./column-looks.ts";
+import { ColumnLooks } from "./column-lookups.ts";
 import { WakeableSleep } from "./wakeable-sleep.ts";
 import { type WayState, WayTracker } from "./way-state.ts";
 

@@ -4,9 +4,8 @@ import type { Clock } from "../../ports/clock.ts";
 import type { RunEvent } from "../../ports/observer.ts";
 import { REPLY_STATUSES } from "../http/sync-requests.ts";
 import type { DaemonState } from "../state/state.ts";
+import { EventMetrics } from "./event-metrics.ts";
 import { type MeasuredCall, type OperationLabel, type ResultLabel, resultLabel } from "./measured-service.ts";
-import { RunMetrics } from "./run-metrics.ts";
-import { ServingMetrics } from "./serving-metrics.ts";
 import { registerStateMetrics } from "./state-metrics.ts";
 
 const OPERATIONS: readonly OperationLabel[] = ["get", "post", "delete"];
@@ -37,8 +36,7 @@ const NEVER = 86_400_000;
  */
 export class Metrics {
   readonly #registry = new Registry();
-  readonly #runs: RunMetrics;
-  readonly #serving: ServingMetrics;
+  readonly #events: EventMetrics;
   readonly #requests: Counter<"operation" | "result">;
   readonly #durations: Histogram<"operation">;
   readonly #syncRequests: Counter<"status">;
@@ -46,8 +44,7 @@ export class Metrics {
   constructor(state: () => DaemonState, clock: Clock) {
     const registers = [this.#registry];
     registerStateMetrics(this.#registry, state);
-    this.#runs = new RunMetrics(this.#registry, clock);
-    this.#serving = new ServingMetrics(this.#registry, state);
+    this.#events = new EventMetrics(this.#registry, clock);
     this.#requests = new Counter({
       name: "groupsync_requests_total",
       help: "Requests to the service, by operation and result: ok, or the code of the failure in small letters.",
@@ -76,10 +73,7 @@ export class Metrics {
     for (const name of [...MISNAMED, ...COSTLY]) this.#registry.removeSingleMetric(name);
   }
 
-  readonly observe = (event: RunEvent): void => {
-    this.#runs.observe(event);
-    this.#serving.observe(event);
-  };
+  readonly observe = (event: RunEvent): void => this.#events.observe(event);
 
   readonly observeCall = ({ operation, result, seconds }: MeasuredCall): void => {
     this.#requests.inc({ operation, result });

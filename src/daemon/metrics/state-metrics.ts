@@ -1,6 +1,7 @@
 import { Counter, Gauge, type Registry } from "prom-client";
 import { rejectedRows } from "../../core/group/rejections.ts";
-import type { DaemonState } from "../state/state.ts";
+import type { WayState } from "../changes/way-state.ts";
+import { type DaemonState, waysOf } from "../state/state.ts";
 
 /** Null or undefined if not known. Then the metric has no sample, instead of 0 or NaN. */
 type Sample = number | null | undefined;
@@ -117,6 +118,12 @@ const GAUGES: readonly StateGauge[] = [
     help: "Since when the token is live that has been so for the longest.",
     value: ({ ledger }) => timestamp(ledger?.status.oldestToken),
   },
+  {
+    name: "groupsync_oldest_unserved_tenant_seconds",
+    help: "For how long the noticed tenant waits that has waited for longest; 0 if none waits, none on standby. A tenant whose change fails isn't counted here.",
+    // While this instance stands by, another one serves.
+    value: ({ serving, standby }) => (serving === null || standby !== null ? null : serving.oldestMs / 1_000),
+  },
 ];
 
 /** A group may be in several states. */
@@ -160,6 +167,19 @@ export function registerStateMetrics(registry: Registry, state: () => DaemonStat
       for (const to of NOTIFIED) this.set({ to }, unreached.includes(`notify.${to}`) ? 0 : 1);
     },
   });
+  new Gauge({
+    name: "groupsync_noticing_up",
+    help: "1 while tenants are noticed in this way, 0 while they should be, and are not; none while another instance holds the lease.",
+    labelNames: ["way"],
+    registers,
+    collect() {
+      this.reset();
+      for (const { way, state: wayState } of waysOf(state().serving)) {
+        const up = upOf(wayState);
+        if (up !== null) this.set({ way }, up);
+      }
+    },
+  });
   new Counter({
     name: "groupsync_skipped_ticks_total",
     help: "Ticks of the schedule that came while a run went on.",
@@ -188,3 +208,16 @@ const timestamp = (at: Date | null | undefined): Sample => at && at.getTime() / 
 const lastSyncCounts = (ledger: DaemonState["ledger"]) =>
   ledger?.history.find(({ command, result }) => command === "sync" && result && result.outcome !== "failed")
     ?.result?.counts;
+
+/** Null if nothing has to be noticed: another instance holds the lease. */
+function upOf({ kind }: WayState): 0 | 1 | null {
+  switch (kind) {
+    case "off":
+      return null;
+    case "alive":
+      return 1;
+    case "starting":
+    case "broken":
+      return 0;
+  }
+}

@@ -1,4 +1,4 @@
-import { CHANGES_NOT_INDEXED, LOOKS_NOT_INDEXED } from "../../core/changes/noticing-trouble.ts";
+import { CHANGES_NOT_INDEXED, LOOKS_NOT_INDEXED } from "../../core/changes/notice.ts";
 import { remedyOf } from "../../core/failure/remedies.ts";
 import { digestSeed } from "../../core/group/desired-group.ts";
 import { columnsOf, type GroupRules } from "../../core/group/group-rules.ts";

@@ -4,11 +4,14 @@ import { Metrics } from "../../../src/daemon/metrics/metrics.ts";
 import type { DaemonState } from "../../../src/daemon/state/state.ts";
 import type { LedgerStatus } from "../../../src/ports/ledger/scope.ts";
 import {
+  aBrokenWay,
   aCurrentRun,
   aDaemonState,
   aLedgerSnapshot,
   aLedgerStatus,
+  anAliveWay,
   aRecordedRun,
+  aServingState,
 } from "../../builders/daemon-state.ts";
 import { aRejection } from "../../builders/groups.ts";
 import { aClock } from "../../fakes/set-clock.ts";
@@ -130,6 +133,35 @@ describe("of the daemon's state", () => {
     ];
     const gauges = await gaugesOf(aDaemonState({ ledger: aLedgerSnapshot({ history }) }));
     expect(gauges).toMatchObject({ groupsync_not_ready_rows: 5 });
+  });
+});
+
+describe("of single tenants", () => {
+  const of = (state: Partial<DaemonState>) => gaugesOf(aDaemonState(state));
+  const waysWith = (channel: ReturnType<typeof anAliveWay>): Partial<DaemonState> => ({
+    serving: aServingState({ ways: { column: null, channel } }),
+  });
+
+  test("the longest wait has a sample, unless another instance serves them", async () => {
+    const serving = aServingState({ oldestMs: 1_500 });
+    const standby = { since: new Date(0), message: "another instance is at work" };
+    const name = "groupsync_oldest_unserved_tenant_seconds";
+    expect(await of({ serving })).toHaveProperty(name, 1.5);
+    expect(await of({ serving, standby })).not.toHaveProperty(name);
+    expect(await of({ serving: null })).not.toHaveProperty(name);
+  });
+
+  test("a way of noticing them is up, or it isn't", async () => {
+    const up = async (channel: ReturnType<typeof anAliveWay>) =>
+      (await of(waysWith(channel)))['groupsync_noticing_up{way="channel"}'];
+    expect(await up(anAliveWay())).toBe(1);
+    expect(await up(aBrokenWay())).toBe(0);
+    expect(await up({ kind: "starting", since: new Date(0) })).toBe(0);
+  });
+
+  test("a way that the config doesn't name, or that is off, has no sample", async () => {
+    const names = Object.keys(await of(waysWith({ kind: "off" })));
+    expect(names.filter((name) => name.startsWith("groupsync_noticing_up"))).toEqual([]);
   });
 });
 

@@ -1,5 +1,5 @@
 import pg from "pg";
-import { CHANGES_NOT_HEARD } from "../../../core/changes/noticing-trouble.ts";
+import { CHANGES_NOT_HEARD } from "../../../core/changes/notice.ts";
 import { SyncError } from "../../../core/failure/sync-error.ts";
 import type { Secret } from "../../../core/secret/secret.ts";
 import type { ChangeChannel, OpenChannel } from "../../../ports/change-feed.ts";

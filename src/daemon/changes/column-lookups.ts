@@ -1,9 +1,10 @@
-import { compareValues, isFarBeyond } from "../../core/changes/change-value.ts";
 import {
   type ChangedRow,
   type ChangePosition,
   type ChangeWindow,
+  compareValues,
   isAtNewest,
+  isFarBeyond,
   isFlood,
   type LookTime,
   looked,

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { Metrics } from "../../../src/daemon/metrics/metrics.ts";
 import type { RunEvent } from "../../../src/ports/observer.ts";
+import type { Served } from "../../../src/ports/serve-tenant.ts";
 import { aDaemonState, aRunSummary } from "../../builders/daemon-state.ts";
 import { aClock } from "../../fakes/set-clock.ts";
 import { samplesIn } from "./exposition.ts";
@@ -89,6 +90,54 @@ describe("of runs", () => {
   });
 });
 
+describe("tenants that are served singly", () => {
+  test("count by what became of them, each from the start with 0", async () => {
+    const samples = await samplesAfterServing(
+      [{ kind: "done", outcome: "created" }, 84],
+      [{ kind: "done", outcome: "unchanged" }, 9],
+      [{ kind: "unknown" }, 9],
+      [{ kind: "conflict", outcome: "held", code: "NEEDS_FULL_SYNC", message: "no" }, 9],
+      [{ kind: "failed", code: "TIMEOUT", message: "no" }, 9],
+    );
+    const ends = ["created", "unchanged", "unknown", "held", "failed"];
+    for (const outcome of [
+      ...ends,
+      "adopted",
+      "updated",
+      "replaced",
+      "restored",
+      "rejected",
+      "waiting",
+      "outdated",
+    ])
+      expect(samples).toHaveProperty(
+        [`groupsync_served_tenants_total{outcome="${outcome}"}`],
+        ends.includes(outcome) ? 1 : 0,
+      );
+  });
+
+  test.each(["created", "adopted", "updated", "replaced", "restored"] as const)(
+    "are measured from the notice to the stored token: %s",
+    async (outcome) => {
+      expect(await samplesAfterServing([{ kind: "done", outcome }, 120])).toMatchObject({
+        'groupsync_notice_to_token_seconds_bucket{le="0.1"}': 0,
+        'groupsync_notice_to_token_seconds_bucket{le="0.15"}': 1,
+        groupsync_notice_to_token_seconds_sum: 0.12,
+      });
+    },
+  );
+
+  test("are not measured if no token was to be stored, or none could be", async () => {
+    const samples = await samplesAfterServing(
+      [{ kind: "done", outcome: "unchanged" }, 9],
+      [{ kind: "unknown" }, 9],
+      [{ kind: "pending" }, 9],
+      [{ kind: "failed", code: "TIMEOUT", message: "no" }, 9],
+    );
+    expect(samples).toMatchObject({ groupsync_notice_to_token_seconds_count: 0 });
+  });
+});
+
 const failed = (code: string) =>
   aRunSummary({ outcome: "failed", error: { code, message: "it did not reach its end" } });
 
@@ -98,4 +147,11 @@ async function samplesAfter(...events: RunEvent[]) {
   const metrics = new Metrics(aDaemonState, aClock());
   for (const event of events) metrics.observe(event);
   return await samplesOf(metrics);
+}
+
+async function samplesAfterServing(...ends: readonly (readonly [Served, ms: number])[]) {
+  const events = ends.map(
+    ([served, ms]): RunEvent => ({ kind: "served", user_group_id: "acme", served, ms }),
+  );
+  return await samplesAfter(...events);
 }

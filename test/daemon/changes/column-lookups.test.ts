@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { MOST_AHEAD_MS } from "../../../src/core/changes/change-window.ts";
 import type { Notice } from "../../../src/core/changes/notice.ts";
-import { ColumnLooks } from "../../../src/daemon/changes/column-looks.ts";
+import { ColumnLooks } from "../../../src/daemon/changes/column-lookups.ts";
 import type { ChangeReader } from "../../../src/ports/change-feed.ts";
 import { aColumn, type Version } from "../../fakes/change-column.ts";
 import { aClock } from "../../fakes/set-clock.ts";

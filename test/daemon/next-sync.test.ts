@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { SyncPace } from "../../../src/core/changes/sync-pace.ts";
+import { SyncPace } from "../../src/daemon/next-sync.ts";
 
 /** How long each of these syncs waits that are wanted `ms` after the one before it, and that take as long as given. */
 function pauses(pace: SyncPace, now: { at: number }, wantedAfter: readonly number[], tookMs = 100): number[] {

@@ -15,8 +15,19 @@ const DRIFTS = Object.keys(DRIFT_TEXT) as Drift[];
 
 const RUN_SECONDS = [0.1, 0.5, 1, 5, 10, 30, 60, 300, 600, 1_800, 3_600, 10_800];
 
-/** Counts the events of runs. */
-export class RunMetrics {
+/** The ends of tenants that are served singly. */
+type End = Extract<Served, { outcome: string }>["outcome"] | "unknown" | "failed";
+
+const ENDS = [
+  ...["created", "adopted", "updated", "replaced", "restored", "unchanged"],
+  ...["rejected", "held", "waiting", "outdated", "not_ready", "unknown", "failed"],
+] as const satisfies readonly End[];
+
+/** The finest are around what is promised: a second for a notice that comes at once. */
+const TOKEN_SECONDS = [0.05, 0.1, 0.15, 0.25, 0.5, 0.75, 1, 1.5, 2.5, 5, 10, 30, 60, 300];
+
+/** Counts the events of runs, and of single tenants that are served between two of them. */
+export class EventMetrics {
   readonly #clock: Clock;
   readonly #runs: Counter<"outcome">;
   readonly #durations: Histogram<"outcome">;
@@ -26,6 +37,8 @@ export class RunMetrics {
   readonly #retries: Counter;
   readonly #unstored: Counter;
   readonly #throttled: Counter;
+  readonly #served: Counter<"outcome">;
+  readonly #tokenSeconds: Histogram;
   /**
    * On the monotonic clock, in milliseconds. Waiting time up to `#countedTo` is counted. A wait that was announced
    * lasts until `#waitsUntil`.
@@ -82,6 +95,18 @@ export class RunMetrics {
       registers,
       collect: () => this.#countWaiting(),
     });
+    this.#served = new Counter({
+      name: "groupsync_served_tenants_total",
+      help: "Tenants that were looked at singly, by what became of them.",
+      labelNames: ["outcome"],
+      registers,
+    });
+    this.#tokenSeconds = new Histogram({
+      name: "groupsync_notice_to_token_seconds",
+      help: "How long after a tenant was noticed its token was stored and its group was as its row says. A look that found nothing to do doesn't count.",
+      buckets: TOKEN_SECONDS,
+      registers,
+    });
     // Begin every series with 0. Prometheus sees no increase in a series that begins with 1, so an alert would miss it.
     for (const outcome of OUTCOMES) {
       this.#runs.inc({ outcome }, 0);
@@ -89,6 +114,7 @@ export class RunMetrics {
     }
     for (const change of CHANGES) this.#changes.inc({ change }, 0);
     for (const drift of DRIFTS) this.#drift.inc({ drift }, 0);
+    for (const outcome of ENDS) this.#served.inc({ outcome }, 0);
   }
 
   observe(event: RunEvent): void {
@@ -97,7 +123,7 @@ export class RunMetrics {
         this.#changes.inc({ change: event.result });
         break;
       case "served":
-        this.#served(event.served);
+        this.#countServed(event);
         break;
       case "deleted":
       case "rotated":
@@ -127,11 +153,14 @@ export class RunMetrics {
     }
   }
 
-  #served(served: Served): void {
+  #countServed({ served, ms }: Extract<RunEvent, { kind: "served" }>): void {
+    if (served.kind === "pending") return;
+    const outcome = "outcome" in served ? served.outcome : served.kind;
+    this.#served.inc({ outcome });
     if (served.kind === "failed") this.#failures.inc();
-    if (served.kind !== "done") return;
-    const { outcome } = served;
-    if (outcome !== "unchanged" && outcome !== "restored") this.#changes.inc({ change: outcome });
+    if (served.kind !== "done" || served.outcome === "unchanged") return;
+    this.#tokenSeconds.observe(ms / 1_000);
+    if (served.outcome !== "restored") this.#changes.inc({ change: served.outcome });
   }
 
   #finished({ outcome, error, durationMs }: RunSummary): void {
