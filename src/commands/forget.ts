@@ -6,7 +6,7 @@ import { exitCodeOfRun } from "../core/report/exit-code.ts";
 import { deleteAndForget, type Forgotten, forgetScope } from "../engine/forget.ts";
 import type { RunPorts, RunSettings } from "../engine/leased-run.ts";
 import { scopeOverview } from "../engine/scope/scope.ts";
-import type { Dialog } from "../ports/setup/dialog.ts";
+import type { Dialog } from "../ports/setup.ts";
 import type { CommandContext, CommandIo } from "./context.ts";
 import { type Forgetting, forgetJson, forgottenText, howToForget, overviewText } from "./output/forget.ts";
 

@@ -3,24 +3,28 @@ import { Command, InvalidArgumentError } from "commander";
 import type { InitDatabase, InitSetup } from "../compose/init.ts";
 import { using } from "../compose/opened.ts";
 import { SyncError } from "../core/failure/sync-error.ts";
+import type { Tenant } from "../core/group/tenant.ts";
 import { type CatalogTable, tablesNamed, titleOf } from "../core/proposal/catalog.ts";
-import { isVisible } from "../core/proposal/columns.ts";
-import type { Proposal, WishedMapping, Wishes } from "../core/proposal/proposal.ts";
-import { isOursOrNamed, proposals } from "../core/proposal/proposal.ts";
+import { type Choice, isVisible, mappingChoices, nameChoices } from "../core/proposal/columns.ts";
+import { type Proposal, proposals, type WishedMapping, type Wishes } from "../core/proposal/proposal.ts";
 import { configText } from "../core/setup/config-text.ts";
-import { mysqlStatements } from "../core/setup/mysql-statements.ts";
-import { postgresStatements } from "../core/setup/postgres-statements.ts";
 import { fewRows, type Setup } from "../core/setup/setup.ts";
-import { printable, shellWord } from "../core/text/printable.ts";
+import { statements } from "../core/setup/statements.ts";
+import { printable } from "../core/text/printable.ts";
 import { quantity } from "../core/text/quantity.ts";
-import type { Dialog } from "../ports/setup/dialog.ts";
-import type { NewFiles } from "../ports/setup/new-files.ts";
+import { readTenants } from "../engine/plan/read-tenants.ts";
+import type { AnswerProblem, Dialog, DialogOption, NewFiles } from "../ports/setup.ts";
 import type { CommandContext, CommandIo } from "./context.ts";
-import { examplesAmong, exampleTenants, exampleText } from "./init/example-groups.ts";
-import { nextSteps } from "./init/next-steps.ts";
-import { ambiguous, noProposal, notOurs, unseenDatabase } from "./init/no-proposal.ts";
-import { otherTablesText, proposalText, whoseIs } from "./init/proposal-text.ts";
-import { askBaseUrl, askProposal, askUrl } from "./init/questions.ts";
+import {
+  exampleText,
+  needsSchema,
+  nextSteps,
+  noProposal,
+  otherTablesText,
+  type Places,
+  proposalText,
+  unseenDatabase,
+} from "./output/init.ts";
 
 interface Flags {
   readonly url?: string;
@@ -80,7 +84,7 @@ export async function init(
   command: Command,
 ): Promise<void> {
   const places = placesOf(flags, setup.files, command);
-  const dialog = flags.yes ? undefined : await setup.dialog?.open();
+  const dialog = flags.yes ? undefined : await setup.openDialog();
   const url = await urlOf(setup, flags, command, dialog);
   const baseUrlProblem = flags.baseUrl === undefined ? undefined : setup.baseUrlProblem(flags.baseUrl);
   if (baseUrlProblem !== undefined) command.error(`error: --base-url: ${baseUrlProblem}`);
@@ -91,8 +95,7 @@ export async function init(
       `In ${database.title}, this user sees ${quantity(catalog.tables.length, "table")}, views included.\n`,
     );
     if (!isVisible(catalog.database ?? "")) throw unseenDatabase(catalog);
-    const named = flags.table === undefined ? [] : tablesNamed(catalog.tables, flags.table);
-    if (flags.table !== undefined && named.length > 1) throw ambiguous(flags.table, named);
+    if (flags.table !== undefined) insistOnOneTable(catalog.tables, flags.table);
     const wishes: Wishes = {
       table: flags.table,
       id: flags.id,
@@ -104,33 +107,33 @@ export async function init(
     const found = proposals(catalog.tables, wishes);
     const [best] = found.fit;
     if (!best) throw noProposal(catalog, found, wishes);
-    if (!dialog && !isOursOrNamed(best.table, wishes)) throw notOurs(best.table);
-    const proposal = dialog ? await askProposal(dialog, io.stdout, found.fit, best, wishes) : best;
+    const proposal = dialog
+      ? await askProposal(dialog, io.stdout, { fit: found.fit, best, wishes, tables: catalog.tables })
+      : best;
     const baseUrl = flags.baseUrl ?? (dialog && (await askBaseUrl(dialog, setup.baseUrlProblem)));
-    const decided = setupOf(catalog.dialect, catalog.database, proposal, baseUrl);
+    const decided: Setup = {
+      dialect: catalog.dialect,
+      database: catalog.database ?? proposal.table.schema,
+      proposal,
+      baseUrl,
+    };
     const config = configText(decided);
 
     io.stdout(`\n${proposalText(decided)}${dialog ? "" : otherTablesText(found, proposal)}\n`);
-    io.stdout(
-      isOursOrNamed(proposal.table, wishes)
-        ? await exampleGroups(database, decided, config, io.stop)
-        : withoutExamples(proposal.table),
-    );
+    io.stdout(await examples(database, decided, config, io.stop));
     if (dialog && !(await dialog.confirm(`Write ${places.config} and ${places.statements}?`))) {
       throw new SyncError("INTERRUPTED", "nothing was written");
     }
-    const statements =
-      decided.dialect === "postgres" ? postgresStatements(decided) : mysqlStatements(decided);
     setup.files.create([
       { path: places.config, text: config },
-      { path: places.statements, text: statements },
+      { path: places.statements, text: statements(decided) },
     ]);
     io.stdout(`\nWrote ${places.config} and ${places.statements}.\n\n${nextSteps(decided, places, url)}`);
   });
 }
 
 /** Ends the command if one of the files is there already. */
-function placesOf({ output, config }: Flags, files: NewFiles, command: Command) {
+function placesOf({ output, config }: Flags, files: NewFiles, command: Command): Places {
   const path = normalize(output ?? config);
   const places = { config: path, statements: join(dirname(path), "groupsync.sql") };
   const [existing] = files.existing([places.config, places.statements]);
@@ -160,40 +163,119 @@ async function urlOf(
   return given;
 }
 
-const setupOf = (
-  dialect: Setup["dialect"],
-  database: string | null,
-  proposal: Proposal,
-  baseUrl: string | undefined,
-): Setup => ({ dialect, database: database ?? proposal.table.schema, proposal, baseUrl });
-
-/**
- * To plan a query is enough to run a function of whoever made the table: by an index, a type, a policy or a view. A table
- * that was chosen in the dialog, and not typed, may have been made to be taken for another one.
- */
-function withoutExamples(table: CatalogTable): string {
-  const title = titleOf(table);
-  return `No example rows: ${printable(title)} ${whoseIs(table)}, and reading it may run its owner's functions with this user's rights
-  if you trust its owner, name it with its schema: --table ${shellWord(title)}
-`;
+/** A name with a schema is that of one table. Without a schema it has to be that of one of this user's own alone. */
+function insistOnOneTable(tables: readonly CatalogTable[], text: string): void {
+  const named = tablesNamed(tables, text);
+  const isExact = named.some((table) => titleOf(table) === text);
+  if (!isExact && (named.length > 1 || named.some(({ isOurs }) => !isOurs))) throw needsSchema(text, named);
 }
 
 /** Rows that can't be read keep nobody from a config: the user of this url is not the role that will read them. */
-async function exampleGroups(
+async function examples(
   database: InitDatabase,
   setup: Setup,
   config: string,
   stop: AbortSignal,
 ): Promise<string> {
-  const { source, rules } = await database.examples(config, setup.database, fewRows(setup, ROWS_READ));
+  const { rules, open } = await database.examples(config, setup.database, fewRows(setup, ROWS_READ));
   try {
-    const tenants = await exampleTenants(source, rules, stop);
-    return `Rows as the groups that they would become:\n\n${exampleText(examplesAmong(tenants))}`;
+    const snapshot = await open(stop);
+    try {
+      const tenants: Tenant[] = [];
+      for await (const batch of readTenants(snapshot.rows(), rules)) tenants.push(...batch);
+      return `Rows as the groups that they would become:\n\n${exampleText(tenants)}`;
+    } finally {
+      await snapshot.close();
+    }
   } catch (error) {
     if (!(error instanceof SyncError) || error.code !== "SOURCE_UNAVAILABLE") throw error;
     return `No example rows: ${error.message}\n${error.hint === undefined ? "" : `  ${error.hint}\n`}`;
   }
 }
+
+const NONE = "(none)";
+
+const askUrl = (dialog: Dialog, problem: AnswerProblem): Promise<string> =>
+  dialog.askSecret("The url of the database: postgres://user:password@host/database or mysql://…", problem);
+
+/** Undefined if the answer is empty. */
+async function askBaseUrl(dialog: Dialog, problem: AnswerProblem): Promise<string | undefined> {
+  const answer = await dialog.ask(
+    "The address of the service; leave it empty to set it later",
+    "https://dashboards.example.com",
+    (text) => (text === "" ? undefined : problem(text)),
+  );
+  return answer || undefined;
+}
+
+interface Asked {
+  readonly fit: readonly Proposal[];
+  readonly best: Proposal;
+  readonly wishes: Wishes;
+  readonly tables: readonly CatalogTable[];
+}
+
+/**
+ * Asks for the table, the name and the mapping. The answers at which each question begins are those of the best proposal.
+ * What was wished is not asked. What has only one answer is told.
+ */
+async function askProposal(
+  dialog: Dialog,
+  tell: (text: string) => void,
+  { fit, best, wishes, tables }: Asked,
+): Promise<Proposal> {
+  const askOne = async (question: string, options: readonly DialogOption[]): Promise<string> => {
+    const preset = options[0]?.value ?? "";
+    if (options.length > 1) return dialog.choose(question, options, preset);
+    tell(`${question}: ${printable(preset)}, for no other fits\n`);
+    return preset;
+  };
+  const titles = fit.map(({ table, reasons }) => ({ value: titleOf(table), hint: reasons.join(", ") }));
+  const title = wishes.table ?? (await askOne("The table with one row for each tenant", titles));
+  const { table, id: proposedId } = fit.find((one) => titleOf(one.table) === title) ?? best;
+  const id = proposedId.column.name;
+  const names = nameChoices(table, id, true).map(optionOf);
+  const name = wishes.name ?? (await askOne("The column that becomes the group's name", names));
+  const mapping = wishes.mapping ?? (await askMapping(dialog, table, [id, name]));
+  const [answered] = proposals(tables, { ...wishes, table: titleOf(table), id, name, mapping }).fit;
+  if (!answered) throw new Error("the answers fit no table");
+  return answered;
+}
+
+/** Asked in any case, because without a mapping tenants may see others' data. The config takes more columns. */
+async function askMapping(
+  dialog: Dialog,
+  table: CatalogTable,
+  taken: readonly string[],
+): Promise<readonly WishedMapping[] | undefined> {
+  const [proposed] = mappingChoices(table, taken);
+  const choices = mappingChoices(table, taken, true);
+  if (choices.length === 0) return undefined;
+  const column = await dialog.choose(
+    "The column with the tenant's data source",
+    [
+      ...choices.map(optionOf),
+      { value: NONE, hint: "each group sees the default data source of each schema" },
+    ],
+    proposed?.column.name ?? NONE,
+  );
+  if (column === NONE) return [];
+  const answer = await dialog.ask(
+    `The id of the service's schema that takes its data from ${column}; several with commas; leave it empty to write it later`,
+    "40",
+    () => undefined,
+  );
+  const schemaIds = new Set(answer.split(",").map((id) => id.trim()));
+  schemaIds.delete("");
+  return schemaIds.size === 0
+    ? [{ schemaId: null, column }]
+    : [...schemaIds].map((schemaId) => ({ schemaId, column }));
+}
+
+const optionOf = ({ column, reason }: Choice): DialogOption => ({
+  value: column.name,
+  hint: `${column.type}, ${reason}`,
+});
 
 function mapping(text: string, before: readonly WishedMapping[] = []): readonly WishedMapping[] {
   const [, schemaId, column] = /^([^=]+)=(.+)$/s.exec(text) ?? [];

@@ -1,6 +1,6 @@
 import type { DialogStreams } from "../adapters/terminal/dialog.ts";
 import type { Terminal } from "../adapters/terminal/progress-bar.ts";
-import type { Dialog } from "../ports/setup/dialog.ts";
+import type { Dialog } from "../ports/setup.ts";
 
 /** What the adapters need from the process. */
 export interface Host {

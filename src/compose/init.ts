@@ -4,23 +4,22 @@ import { loadConfig } from "../config/load.ts";
 import type { Config, DatabaseUrl } from "../config/model/config.ts";
 import { describeDatabase } from "../config/model/database-description.ts";
 import { parseBaseUrl, parseDatabaseUrl, tlsProblems } from "../config/schema/urls.ts";
-import type { GroupRules } from "../core/group/group-rules.ts";
+import { digestSeed } from "../core/group/desired-group.ts";
+import { columnsOf, type GroupRules } from "../core/group/group-rules.ts";
 import { UNKNOWN_SCHEMA, VARIABLES } from "../core/setup/setup.ts";
 import { isPlainHttpToAnotherHost } from "../core/tls/database-tls.ts";
-import type { CatalogReader } from "../ports/setup/catalog.ts";
-import type { AnswerProblem, Dialog } from "../ports/setup/dialog.ts";
-import type { NewFiles } from "../ports/setup/new-files.ts";
-import type { TenantSource } from "../ports/tenant-source.ts";
+import type { AnswerProblem, CatalogReader, Dialog, NewFiles } from "../ports/setup.ts";
+import type { TenantSnapshot } from "../ports/tenant-source.ts";
 import { Databases, VIEW_CONNECTIONS, VIEW_TIMEOUTS } from "./databases.ts";
-import type { Host } from "./host.ts";
+import { dialogOf, type Host } from "./host.ts";
 import type { Opened } from "./opened.ts";
 import { tenantSource } from "./tenant-source.ts";
 
 export interface InitSetup {
   /** The url in the environment, if there is one. */
   readonly url: string | undefined;
-  /** Undefined if there is nobody to ask. */
-  readonly dialog: { open(): Promise<Dialog> } | undefined;
+  /** Resolves to undefined if there is nobody to ask. */
+  openDialog(): Promise<Dialog | undefined>;
   readonly files: NewFiles;
   readonly urlProblem: AnswerProblem;
   readonly baseUrlProblem: AnswerProblem;
@@ -32,14 +31,14 @@ export interface InitDatabase {
   readonly title: string;
   readonly catalog: CatalogReader;
   /**
-   * The source and the rules of a config whose tenants are in this database, with this condition in place of
+   * The rules of a config whose tenants are in this database, and what opens its source with this condition in place of
    * `source.where`. Throws CONFIG_INVALID if the text is no valid config.
    */
   examples(
     config: string,
     database: string,
     where: string,
-  ): Promise<{ readonly source: TenantSource; readonly rules: GroupRules }>;
+  ): Promise<{ readonly rules: GroupRules; readonly open: (stop: AbortSignal) => Promise<TenantSnapshot> }>;
 }
 
 /** The scope of the config that init writes. */
@@ -47,12 +46,9 @@ const NAME = "default";
 
 /** What `init` needs. Reads no config file, and contacts nothing before a database is opened. */
 export function composeInit(host: Host): InitSetup {
-  const streams = host.person();
   return {
     url: host.env[VARIABLES.source],
-    dialog: streams && {
-      open: async () => (await import("../adapters/terminal/dialog.ts")).terminalDialog(streams, host.stop),
-    },
+    openDialog: () => dialogOf(host),
     files: newFiles,
     urlProblem: (text) => {
       const url = parseDatabaseUrl(text);
@@ -84,7 +80,9 @@ async function openDatabase(url: DatabaseUrl, host: Host): Promise<Opened<InitDa
       examples: async (configText, database, where) => {
         const config = asLoaded(configText, withDatabase(url, database), host);
         const narrowed = { ...config, source: { ...config.source, where } };
-        return { source: await tenantSource(narrowed, databases), rules: asWritten(config.group) };
+        const source = await tenantSource(narrowed, databases);
+        const rules = config.group;
+        return { rules, open: (stop) => source.open(columnsOf(rules), digestSeed(rules), stop) };
       },
     },
     close: () => databases.close(),
@@ -97,11 +95,11 @@ async function catalogReader(
 ): Promise<CatalogReader> {
   switch (dialect) {
     case "postgres": {
-      const { PostgresCatalogReader } = await import("../adapters/postgres/catalog/catalog-reader.ts");
+      const { PostgresCatalogReader } = await import("../adapters/postgres/source/catalog-reader.ts");
       return new PostgresCatalogReader(database);
     }
     case "mysql": {
-      const { MysqlCatalogReader } = await import("../adapters/mysql/catalog/catalog-reader.ts");
+      const { MysqlCatalogReader } = await import("../adapters/mysql/source/catalog-reader.ts");
       return new MysqlCatalogReader(database);
     }
   }
@@ -113,22 +111,12 @@ function withDatabase({ dialect, url }: DatabaseUrl, database: string): string {
   return Object.assign(new URL(url.reveal()), { pathname: encodeURIComponent(database) }).href;
 }
 
-/** Takes the place of SCHEMA_ID. No schema has such an id. */
-const STAND_IN = "not known yet";
-
-/** The rules with SCHEMA_ID again, as the config has it. */
-function asWritten(rules: GroupRules): GroupRules {
-  const { mapping } = rules;
-  if (mapping.kind === "json") return rules;
-  const { [STAND_IN]: unknown, ...keys } = mapping.keys;
-  return unknown
-    ? { ...rules, mapping: { ...mapping, keys: { ...keys, [UNKNOWN_SCHEMA]: unknown } } }
-    : rules;
-}
+/** Takes the place of SCHEMA_ID, which the config refuses. No schema has such an id. */
+const STAND_IN = `<${UNKNOWN_SCHEMA}>`;
 
 /**
  * The config as it will be loaded, with stand-ins for what is not known yet: the database that is open for the variables'
- * values, and another key for SCHEMA_ID, which the config refuses. Throws CONFIG_INVALID if the text is no valid config.
+ * values, and another key for SCHEMA_ID. Throws CONFIG_INVALID if the text is no valid config.
  */
 function asLoaded(text: string, url: string, { env }: Host): Config {
   const path = "config.yaml";

@@ -24,14 +24,20 @@ export const aTable = (
   schema: "public",
   name,
   kind: "table",
-  rows: 100,
   owner: null,
   isOurs: true,
   isReadable: true,
-  hasPolicies: false,
   isPartitioned: false,
   columns: [aKey(), aColumn("name"), ...columns],
-  referencedBy: 0,
-  references: 0,
+  links: [],
   ...given,
 });
+
+/** Tables of the user with a foreign key to the id of this one. */
+export const tablesReferringTo = (table: CatalogTable, count: number): readonly CatalogTable[] =>
+  Array.from({ length: count }, (_, index) =>
+    aTable(`${table.name}_part_${index}`, [], {
+      columns: [],
+      links: [{ column: "parent", toSchema: table.schema, toTable: table.name, toColumn: "id" }],
+    }),
+  );

@@ -2,7 +2,7 @@ import { Command } from "commander";
 import { describe, expect, test } from "vitest";
 import { type ForgetFlags, forgetCommand, forget as runForget } from "../../src/commands/forget.ts";
 import { SyncError } from "../../src/core/failure/sync-error.ts";
-import type { Dialog } from "../../src/ports/setup/dialog.ts";
+import type { Dialog } from "../../src/ports/setup.ts";
 import { Instance } from "../fakes/instance.ts";
 import { VirtualClock } from "../fakes/virtual-time.ts";
 import { syncSettings, tenants, World } from "../fakes/world.ts";

@@ -4,8 +4,7 @@ import { initCommand, init as runInit } from "../../src/commands/init.ts";
 import type { InitDatabase, InitSetup } from "../../src/compose/init.ts";
 import { SyncError } from "../../src/core/failure/sync-error.ts";
 import type { CatalogTable } from "../../src/core/proposal/catalog.ts";
-import type { Dialog } from "../../src/ports/setup/dialog.ts";
-import type { NewFile } from "../../src/ports/setup/new-files.ts";
+import type { Dialog, NewFile } from "../../src/ports/setup.ts";
 import { aColumn, aKey, aTable } from "../builders/catalog.ts";
 import { someRules } from "../builders/rules.ts";
 import { anIo, type Printed } from "./an-io.ts";
@@ -51,16 +50,13 @@ async function init(flags: readonly string[], options: Options = {}): Promise<En
     },
     examples: async () => ({
       rules: someRules(),
-      source: {
-        open: () =>
-          Promise.reject(new SyncError("SOURCE_UNAVAILABLE", "cannot read customers", { hint: "GRANT it" })),
-        lookUps: () => Promise.reject(new Error("not asked for")),
-      },
+      open: () =>
+        Promise.reject(new SyncError("SOURCE_UNAVAILABLE", "cannot read customers", { hint: "GRANT it" })),
     }),
   };
   const setup: InitSetup = {
     url: "url" in options ? options.url : URL_OF_SHOP,
-    dialog: options.dialog && { open: async () => options.dialog as Dialog },
+    openDialog: async () => options.dialog,
     files: {
       existing: (paths) => paths.filter((path) => options.there?.includes(path)),
       create: (files) => made.push(...files),
@@ -102,7 +98,6 @@ function aDialog(answers: Partial<Dialog> = {}): Dialog & { readonly asked: stri
   return {
     asked,
     choose: async (question, _, preset) => noted(question, preset),
-    chooseSome: async (question, _, preset) => noted(question, preset),
     ask: async (question) => noted(question, ""),
     askSecret: async (question) => noted(question, URL_OF_SHOP),
     confirm: async (question) => noted(question, true),
@@ -150,52 +145,43 @@ describe("a table of another owner", () => {
   const theirs = aTable("customers", [], { isOurs: false, owner: "mallory" });
   const tables = [theirs];
 
-  test("is taken and read without a question only if it is named with its schema", async () => {
-    for (const flags of [["--yes"], [], ["--table", "customers"]]) {
-      const { error, files } = await init(flags, { tables });
+  test("is taken and read only if it is named with its schema, also in a terminal", async () => {
+    for (const dialog of [undefined, aDialog()]) {
+      const { error, files } = await init([], { tables, ...(dialog && { dialog }) });
       expect(error).toMatchObject({
         code: "CONFIG_PROPOSAL",
-        message: "public.customers belongs to mallory, and was not named with its schema",
-        hint: expect.stringContaining("--table public.customers"),
+        hint: expect.stringMatching(/tables of other owners .* --table public\.customers \(owner mallory\)$/),
       });
       expect(files).toEqual({});
+      expect(dialog?.asked ?? []).toEqual([]);
     }
+    const bare = await init(["--table", "customers"], { tables });
+    expect(bare.error).toMatchObject({
+      code: "CONFIG_PROPOSAL",
+      message: "public.customers belongs to mallory, and was not named with its schema",
+      hint: expect.stringContaining("--table public.customers"),
+    });
     const { stdout, files } = await init(["--table", "public.customers"], { tables });
+    expect(stdout).toContain("and belongs to mallory\n");
     expect(stdout).toContain("No example rows: cannot read customers");
     expect(Object.keys(files)).toHaveLength(2);
   });
 
-  test("comes behind all of the user's own", async () => {
-    const own = aTable("things");
-    const proposed = await init(["--yes"], { tables: [theirs, own] });
-    expect(proposed.files["config.yaml"]).toContain("table: public.things\n");
-    const preset = await init([], { tables: [theirs, own], dialog: aDialog() });
-    expect(preset.files["config.yaml"]).toContain("table: public.things\n");
-  });
-
-  test("is no answer that Enter alone would give", async () => {
-    for (const flags of [[], ["--table", "customers"]]) {
-      const dialog = aDialog();
-      const { error, files } = await init(flags, { tables, dialog });
-      expect(dialog.asked).toEqual(["The table with one row for each tenant"]);
-      expect(error).toMatchObject({ code: "CONFIG_PROPOSAL" });
-      expect(files).toEqual({});
-    }
-  });
-
-  test("isn't read if somebody chooses it in the dialog", async () => {
+  test("is no answer to a question, and no other table that would fit", async () => {
     const offered: string[] = [];
     const dialog = aDialog({
-      choose: async (question, options, preset) => {
-        offered.push(...options.map(({ hint }) => hint ?? ""));
-        return question.includes("one row for each tenant") ? "public.customers" : preset;
+      choose: async (_, options, preset) => {
+        offered.push(...options.map(({ value }) => value));
+        return preset;
       },
     });
-    const { stdout, files } = await init([], { tables: [theirs, aTable("vendors")], dialog });
-    expect(offered.join()).toContain("belongs to mallory");
-    expect(stdout).toContain("No example rows: public.customers belongs to mallory, and reading it may run");
-    expect(stdout).toContain("name it with its schema: --table public.customers\n");
-    expect(files["config.yaml"]).toContain("table: public.customers\n");
+    const all = [theirs, aTable("things"), aTable("vendors")];
+    const asked = await init([], { tables: all, dialog });
+    expect(asked.files["config.yaml"]).toContain("table: public.things\n");
+    expect(offered).toEqual(["public.things", "public.vendors"]);
+    const proposed = await init(["--yes"], { tables: all });
+    expect(proposed.files["config.yaml"]).toContain("table: public.things\n");
+    expect(proposed.stdout).toContain("with --table: public.vendors\n");
   });
 });
 
@@ -325,11 +311,9 @@ describe("in a terminal", () => {
     expect(dialog.asked).toEqual([
       expect.stringContaining("The url of the database"),
       "The table with one row for each tenant",
-      "The column that becomes user_group_id",
       "The column that becomes the group's name",
       "The column with the tenant's data source",
       expect.stringContaining("The id of the service's schema that takes its data from warehouse"),
-      "The columns that the dashboards get as properties",
       expect.stringContaining("The address of the service"),
       "Write config.yaml and groupsync.sql?",
     ]);
@@ -360,64 +344,19 @@ describe("in a terminal", () => {
 
   test("tells what it doesn't ask, because only one table or column fits", async () => {
     const { stdout } = await init([], {
-      tables: [aTable("customers", [aColumn("plan")])],
+      tables: [aTable("customers", [aColumn("plan", { kind: "choice" })])],
       dialog: aDialog(),
     });
     expect(stdout).toContain("The table with one row for each tenant: public.customers, for no other fits\n");
-    expect(stdout).toContain("The column that becomes user_group_id: id, for no other fits\n");
+    expect(stdout).toContain("The column that becomes the group's name: name, for no other fits\n");
   });
 
-  test("takes several schemas, and asks for another column as long as there is one", async () => {
-    const chosen: string[] = [];
+  test("takes several schemas of one column, each once", async () => {
     const dialog = aDialog({
-      choose: async (question, options, preset) => {
-        if (!question.includes("data source")) return preset;
-        chosen.push(question);
-        return options.find(({ value }) => value === "dwh")?.value ?? preset;
-      },
-      ask: async (question) => (question.includes("from dwh") ? "41, 42," : ""),
+      ask: async (question) => (question.includes("from warehouse") ? "41, 42,,41" : ""),
     });
-    const two = [aTable("customers", [aColumn("warehouse"), aColumn("dwh")])];
-    const config = (await init([], { tables: two, dialog })).files["config.yaml"] ?? "";
-    expect(chosen).toEqual([
-      "The column with the tenant's data source",
-      "The column with another data source",
-    ]);
-    expect(config).toMatch(/"41": dwh\n.*\n? *"42": dwh\n/s);
-    expect(config).not.toContain('": warehouse');
-  });
-
-  test("refuses a schema that has a column already", async () => {
-    const problems: (string | undefined)[] = [];
-    const dialog = aDialog({
-      choose: async (question, options, preset) =>
-        question.includes("another data source") ? (options[0]?.value ?? "") : preset,
-      ask: async (question, _, problem) => {
-        if (!question.includes("schema")) return "";
-        problems.push(problem("40, 41"), problem("40, 40"));
-        return problem("40") === undefined ? "40" : "41";
-      },
-    });
-    const two = [aTable("customers", [aColumn("warehouse"), aColumn("dwh")])];
-    const config = (await init([], { tables: two, dialog })).files["config.yaml"] ?? "";
-    const twice = "schema 40 has a column already";
-    expect(problems).toEqual([undefined, twice, twice, twice]);
-    expect(config).toMatch(/"40": \w+\n.*"41": \w+\n/s);
-  });
-
-  test("offers no id that would leave no column for the name", async () => {
-    const offered: string[][] = [];
-    const columns = [aKey("id"), aColumn("slug", { key: "unique" })];
-    const dialog = aDialog({
-      choose: async (_, options, preset) => {
-        offered.push(options.map(({ value }) => value));
-        return preset;
-      },
-    });
-    const tables = [aTable("customers", [], { columns })];
-    const config = (await init([], { tables, dialog })).files["config.yaml"];
-    expect(offered).not.toContainEqual(["id", "slug"]);
-    expect(config).toContain("\n  name: slug\n");
+    const config = (await init([], { tables, dialog })).files["config.yaml"] ?? "";
+    expect(config.match(/^ {4}"\d+": warehouse$/gm)).toEqual(['    "41": warehouse', '    "42": warehouse']);
   });
 
   test("offers tables, names and data sources that no rule finds", async () => {
@@ -425,6 +364,7 @@ describe("in a terminal", () => {
     const kunden = aTable("kunden", [], { columns: [aKey("nr"), ...columns] });
     const dialog = aDialog({
       choose: async (question, options, preset) => {
+        if (question.includes("one row for each tenant")) return "public.kunden";
         if (!question.includes("data source")) return options.at(-1)?.value ?? "";
         expect(preset).toBe("(none)");
         return "quelle";
@@ -438,20 +378,16 @@ describe("in a terminal", () => {
 
   test("takes the answers", async () => {
     const answers: Record<string, string> = {
-      "The column that becomes user_group_id": "uuid",
       "The column that becomes the group's name": "title",
       "The column with the tenant's data source": "(none)",
     };
     const dialog = aDialog({
       choose: async (question, _, preset) => answers[question] ?? preset,
-      chooseSome: async () => [],
       ask: async () => "https://dash.example.com",
     });
     const config = (await init([], { tables, dialog })).files["config.yaml"] ?? "";
-    expect(config).toContain("\n  id: uuid\n");
     expect(config).toContain("\n  name: title\n");
     expect(config).toContain("\n  mapping: {}\n");
-    expect(config).toContain("\n  properties: {}\n");
     expect(config).toContain("\n  base_url: https://dash.example.com\n");
   });
 

@@ -10,7 +10,7 @@ import {
 } from "node:fs";
 import { dirname } from "node:path";
 import { describe, SyncError } from "../../core/failure/sync-error.ts";
-import type { NewFiles } from "../../ports/setup/new-files.ts";
+import type { NewFiles } from "../../ports/setup.ts";
 
 export const newFiles: NewFiles = {
   existing(paths) {

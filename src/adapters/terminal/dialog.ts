@@ -1,8 +1,8 @@
 import type { Readable, Writable } from "node:stream";
-import { autocomplete, confirm, isCancel, multiselect, password, text } from "@clack/prompts";
+import { autocomplete, confirm, isCancel, password, text } from "@clack/prompts";
 import { SyncError } from "../../core/failure/sync-error.ts";
 import { printable } from "../../core/text/printable.ts";
-import type { Dialog, DialogOption } from "../../ports/setup/dialog.ts";
+import type { Dialog, DialogOption } from "../../ports/setup.ts";
 
 /** A terminal at which a person reads and types. */
 export interface DialogStreams {
@@ -26,17 +26,6 @@ export function terminalDialog({ input, output }: DialogStreams, stop: AbortSign
           initialValue: preset,
           maxItems: MOST_SHOWN,
           placeholder: "type to search",
-        }),
-      ),
-    chooseSome: async (question, options, preset) =>
-      answered(
-        await multiselect({
-          ...shared,
-          message: printable(question),
-          options: options.map(shown),
-          initialValues: preset,
-          maxItems: MOST_SHOWN,
-          required: false,
         }),
       ),
     ask: async (question, example, problem) =>

@@ -26,14 +26,20 @@ export interface CatalogColumn {
   readonly movesItself: boolean;
 }
 
+/** A foreign key of one column to another table. */
+export interface CatalogLink {
+  readonly column: string;
+  readonly toSchema: string;
+  readonly toTable: string;
+  readonly toColumn: string;
+}
+
 /** A table or a view that may have the tenants. */
 export interface CatalogTable {
   readonly schema: string;
   readonly name: string;
-  /** Only a table can have triggers for each statement, keys and indexes. A foreign table counts as a view. */
+  /** Only a table has keys and indexes. A foreign table counts as a view. */
   readonly kind: "table" | "view";
-  /** The database's estimate. Null if it has none. */
-  readonly rows: number | null;
   /** PostgreSQL: the owner; MySQL: the definer of a view. Null if the server has or tells none. */
   readonly owner: string | null;
   /**
@@ -43,15 +49,10 @@ export interface CatalogTable {
   readonly isOurs: boolean;
   /** False if the user may not read all of its columns. */
   readonly isReadable: boolean;
-  /** PostgreSQL: policies may hide rows from a role. */
-  readonly hasPolicies: boolean;
   /** PostgreSQL: the rows are in partitions, so no index can be made while others write. */
   readonly isPartitioned: boolean;
   readonly columns: readonly CatalogColumn[];
-  /** How many of the user's other tables have a foreign key to this one. */
-  readonly referencedBy: number;
-  /** To how many other tables this one has a foreign key. */
-  readonly references: number;
+  readonly links: readonly CatalogLink[];
 }
 
 /** The catalog of one database, as far as its user may see it. */

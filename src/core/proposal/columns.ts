@@ -1,6 +1,5 @@
 import { printable } from "../text/printable.ts";
 import type { CatalogColumn, CatalogTable, ColumnKind } from "./catalog.ts";
-import { hasWords, wordsOf } from "./words.ts";
 
 /** A column for one purpose, and why it was chosen. The reason is a clause without a subject, such as `is unique`. */
 export interface Choice {
@@ -8,87 +7,89 @@ export interface Choice {
   readonly reason: string;
 }
 
-/** Each list of choices has the best one first. */
-type Ranked = readonly Choice[];
+/**
+ * The words of a name in small letters, each in the singular: `CustomerIDs`, `customer_ids` and `Customer ids` are
+ * `customer id`.
+ */
+export const wordsOf = (name: string): readonly string[] =>
+  name
+    .replace(/(\p{Ll}|\p{N})(\p{Lu})/gu, "$1 $2")
+    .replace(/(\p{Lu})(\p{Lu}\p{Ll}{2})/gu, "$1 $2")
+    .toLowerCase()
+    .split(/[^\p{L}\p{N}]+/u)
+    .filter((word) => word !== "")
+    .map(singular);
+
+/** Enough for the words that matter here. `address`, `status` and `is` are no plurals. */
+function singular(word: string): string {
+  if (word.length < 3 || /(ss|us|is)$/.test(word)) return word;
+  if (word.endsWith("ies")) return `${word.slice(0, -3)}y`;
+  if (/(s|x|ch)es$/.test(word)) return word.slice(0, -2);
+  return word.endsWith("s") ? word.slice(0, -1) : word;
+}
+
+const textOf = (name: string): string => wordsOf(name).join(" ");
+
+/** Whether these words stand in the name one behind the other, also if they are written as one word. */
+const hasWords = (name: string, words: string): boolean => {
+  const text = ` ${textOf(name)} `;
+  return text.includes(` ${words} `) || text.includes(` ${words.replaceAll(" ", "")} `);
+};
+
+const hasAny = (name: string, all: readonly string[]): boolean => all.some((words) => hasWords(name, words));
+
+/** Where the best words of a list are that the name has; the earlier ones are better. -1 if it has none. */
+const placeIn = (name: string, list: readonly string[]): number =>
+  list.findIndex((words) => hasWords(name, words));
+
+/** Puts the best choices first, those with the lowest rank, and leaves the others in the order of the columns. */
+const ranked = (choices: readonly (Choice & { readonly rank: number })[]): readonly Choice[] =>
+  choices.toSorted((a, b) => a.rank - b.rank).map(({ column, reason }) => ({ column, reason }));
 
 const ID_KINDS: ReadonlySet<ColumnKind> = new Set(["text", "integer", "uuid"]);
 
 /** The columns that can be `group.id`. Of a view the catalog knows no keys, so there the names have to do. */
-export function idChoices(table: CatalogTable): Ranked {
+export function idChoices(table: CatalogTable): readonly Choice[] {
   const own = wordsOf(table.name).at(-1) ?? "";
-  const nameRank = (name: string): number => {
-    const words = wordsOf(name).join(" ");
-    if (words === "id" || words === `${own} id`) return 3;
-    if (["uuid", "guid", `${own} uuid`, `${own} key`, `${own} code`].includes(words)) return 2;
-    return /(^| )(id|uuid)$/.test(words) ? 1 : 0;
-  };
   const choices = table.columns.flatMap((column) => {
     if (!canBeRule(column.name) || !ID_KINDS.has(column.kind) || isSecret(column.name)) return [];
-    const byName = nameRank(column.name);
+    const words = textOf(column.name);
+    const byName = words === "id" || words === `${own} id` ? 0 : /(^| )(id|uuid)$/.test(words) ? 1 : 2;
     if (table.kind === "view") {
       const reason = "sounds like an id; of a view nobody knows whether its ids are unique";
-      return byName > 0 ? [{ column, reason, rank: byName }] : [];
+      return byName < 2 ? [{ column, reason, rank: byName }] : [];
     }
-    if (column.key === "primary") return [{ column, reason: "is the primary key", rank: 20 }];
+    if (column.key === "primary") return [{ column, reason: "is the primary key", rank: -1 }];
     if (column.key === null || column.isNullable) return [];
-    return [{ column, reason: "is unique and never null", rank: 10 + byName }];
+    return [{ column, reason: "is unique and never null", rank: byName }];
   });
   return ranked(choices);
 }
 
-const NAMES: readonly (readonly [words: string, rank: number])[] = [
-  ["display name", 8],
-  ["legal name", 6],
-  ["company name", 9],
-  ["title", 4],
-  ["label", 3],
-  ["company", 3],
-  ["slug", 1],
-];
+/** What a tenant's name is mostly called, beside `name` and `customer_name` in a table of customers. */
+const NAMES = ["company name", "display name", "legal name", "name", "title", "label", "company", "slug"];
 /** Names of something else than the tenant. */
-const OTHER_NAMES = [
-  "user name",
-  "file name",
-  "first name",
-  "last name",
-  "sur name",
-  "nick name",
-  "host name",
-];
-const OTHERS_OWNER = /^(contact|owner|admin|bank|city|country|region|plan|domain|database|schema|db) /;
+const OTHER_NAMES =
+  /(^| )(user|file|first|last|sur|nick|host) ?name$|^(contact|owner|admin|bank|city|country|region|plan|domain|database|schema|db) /;
 
 /** The columns that can be `group.name`. With `anyText`, also those that don't sound like one, behind the others. */
-export function nameChoices(table: CatalogTable, id: string | undefined, anyText = false): Ranked {
+export function nameChoices(table: CatalogTable, id: string | undefined, anyText = false): readonly Choice[] {
   const own = wordsOf(table.name).at(-1) ?? "";
-  const rankOf = (name: string): number => {
-    const words = wordsOf(name).join(" ");
-    if (OTHER_NAMES.some((other) => hasWords(name, other)) || OTHERS_OWNER.test(words)) return 0;
-    if (words === "name" || words === `${own} name`) return 10;
-    const known = NAMES.find(([known]) => hasWords(name, known))?.[1];
-    return known ?? (/(^| )name$/.test(words) ? 5 : 0);
-  };
   const choices = table.columns.flatMap((column) => {
-    const rank = rankOf(column.name);
-    if (column.kind !== "text" || column.name === id || !canBeRule(column.name)) return [];
-    if (isSecret(column.name)) return [];
-    if (rank === 0) return anyText ? [{ column, reason: "is text", rank }] : [];
-    const reason = column.isNullable
+    const { name, kind, isNullable } = column;
+    if (kind !== "text" || name === id || !canBeRule(name) || isSecret(name)) return [];
+    const words = textOf(name);
+    const place = OTHER_NAMES.test(words) ? -1 : placeIn(name, NAMES);
+    if (place === -1) return anyText ? [{ column, reason: "is text", rank: NAMES.length }] : [];
+    const reason = isNullable
       ? "sounds like the tenant's name; rows in which it is null or blank are rejected"
       : "sounds like the tenant's name, and is never null";
-    return [{ column, reason, rank: rank + (column.isNullable ? 0 : 0.5) }];
+    return [{ column, reason, rank: words === "name" || words === `${own} name` ? -1 : place }];
   });
   return ranked(choices);
 }
 
-const DATA_SOURCES: readonly (readonly [words: string, rank: number])[] = [
-  ["data source", 9],
-  ["warehouse", 7],
-  ["dwh", 7],
-  ["data set", 6],
-  ["database", 5],
-  ["db", 4],
-  ["connection", 3],
-];
+const DATA_SOURCES = ["data source", "warehouse", "dwh", "data set", "database", "db", "connection"];
 /** Names of what belongs to a database, and is no id of it. */
 const NO_DATA_SOURCE = /(^| )(host|port|user|username)$/;
 
@@ -98,18 +99,20 @@ const NO_DATA_SOURCE = /(^| )(host|port|user|username)$/;
  */
 export function mappingChoices(
   table: CatalogTable,
-  taken: readonly (string | undefined)[],
+  taken: readonly string[],
   any = false,
-): Ranked {
+): readonly Choice[] {
   const choices = table.columns.flatMap((column) => {
-    if (!ID_KINDS.has(column.kind) || taken.includes(column.name) || !canBeRule(column.name)) return [];
-    if (isSecret(column.name) || NO_DATA_SOURCE.test(wordsOf(column.name).join(" "))) return [];
-    const rank = DATA_SOURCES.find(([words]) => hasWords(column.name, words))?.[1] ?? 0;
-    if (rank === 0) return any && !isPersonal(column.name) ? [{ column, reason: "could be one", rank }] : [];
-    const reason = column.isNullable
+    const { name, kind, isNullable } = column;
+    if (!ID_KINDS.has(kind) || taken.includes(name) || !canBeRule(name)) return [];
+    if (isSecret(name) || NO_DATA_SOURCE.test(textOf(name))) return [];
+    const place = placeIn(name, DATA_SOURCES);
+    if (place === -1)
+      return any && !isPersonal(name) ? [{ column, reason: "could be one", rank: DATA_SOURCES.length }] : [];
+    const reason = isNullable
       ? "sounds like the tenant's data source; rows in which it is null or empty are rejected"
       : "sounds like the tenant's data source";
-    return [{ column, reason, rank: rank + (/ (id|ref|key)$/.test(wordsOf(column.name).join(" ")) ? 1 : 0) }];
+    return [{ column, reason, rank: place }];
   });
   return ranked(choices);
 }
@@ -123,48 +126,45 @@ const PROPERTY_KINDS: ReadonlySet<ColumnKind> = new Set([
   "choice",
   "date",
 ]);
+/** What dashboards mostly use. */
 const PROPERTIES = [
   "plan",
   "tier",
   "edition",
-  "package",
   "region",
   "country",
-  "market",
   "currency",
   "locale",
   "language",
   "time zone",
-  "timezone",
-  "tz",
   "industry",
   "segment",
   "seat",
 ];
 
-/** What the dashboards may get of the other columns. */
+/** What the dashboards may get of the other columns, without what looks like a secret or personal data. */
 export interface PropertyChoices {
   /** Columns that dashboards mostly use. */
-  readonly proposed: Ranked;
+  readonly proposed: readonly Choice[];
   /** Columns that could be sent, too. */
-  readonly others: Ranked;
-  /** Columns that look like secrets or personal data: not proposed, whatever the dashboards use. */
-  readonly withheld: readonly string[];
+  readonly others: readonly Choice[];
 }
 
 export function propertyChoices(table: CatalogTable, taken: readonly string[]): PropertyChoices {
-  const free = table.columns.filter(({ name }) => !taken.includes(name));
-  const sendable = free.filter(
-    ({ name, kind }) => PROPERTY_KINDS.has(kind) && canBeRule(name) && !isSecret(name) && !isPersonal(name),
+  const sendable = table.columns.filter(
+    ({ name, kind }) =>
+      PROPERTY_KINDS.has(kind) &&
+      !taken.includes(name) &&
+      canBeRule(name) &&
+      !isSecret(name) &&
+      !isPersonal(name),
   );
-  const dataSources = mappingChoices(table, taken);
-  const other = (column: CatalogColumn): Choice =>
-    dataSources.find((choice) => choice.column === column) ?? { column, reason: "could be sent" };
-  const isUsual = ({ name }: CatalogColumn): boolean => PROPERTIES.some((words) => hasWords(name, words));
+  const isUsual = ({ name }: CatalogColumn): boolean => hasAny(name, PROPERTIES);
   return {
     proposed: sendable.filter(isUsual).map((column) => ({ column, reason: "is of use in dashboards" })),
-    others: sendable.filter((column) => !isUsual(column)).map(other),
-    withheld: free.filter(({ name }) => isSecret(name) || isPersonal(name)).map(({ name }) => name),
+    others: sendable
+      .filter((column) => !isUsual(column))
+      .map((column) => ({ column, reason: "could be sent" })),
   };
 }
 
@@ -184,7 +184,7 @@ const IS_GONE = new RegExp(`^(is )?${GONE}$`);
 export const removals = (table: CatalogTable): readonly Removal[] =>
   table.columns.flatMap((column): Removal[] => {
     if (!isVisible(column.name)) return [];
-    const words = wordsOf(column.name).join(" ");
+    const words = textOf(column.name);
     const isTime = column.kind === "timestamp" || column.kind === "date";
     if (isTime && column.isNullable && GONE_SINCE.test(words)) return [{ column, form: "dated" }];
     return column.kind === "boolean" && IS_GONE.test(words) ? [{ column, form: "flag" }] : [];
@@ -194,17 +194,15 @@ const CHANGED =
   /^(row )?(last )?(updated|modified|changed|update|modification|change)( at| on| time| date| timestamp)?$/;
 
 /** The columns that can be `source.changes.column`. A name alone doesn't prove that each update moves the column. */
-export function changeChoices(table: CatalogTable): Ranked {
-  const choices = table.columns.flatMap((column) => {
-    const isNamed = CHANGED.test(wordsOf(column.name).join(" "));
-    if (column.kind !== "timestamp" || !canBeRule(column.name)) return [];
-    if (column.movesItself)
-      return [{ column, reason: "gets the present time with each update", rank: isNamed ? 9 : 8 }];
-    const reason = "sounds like the time of a change: each insert and update has to move it";
-    return isNamed ? [{ column, reason, rank: column.isNullable ? 1 : 2 }] : [];
-  });
-  return ranked(choices);
-}
+export const changeChoices = (table: CatalogTable): readonly Choice[] =>
+  ranked(
+    table.columns.flatMap((column) => {
+      if (column.kind !== "timestamp" || !canBeRule(column.name)) return [];
+      if (column.movesItself) return [{ column, reason: "gets the present time with each update", rank: 0 }];
+      const reason = "sounds like the time of a change: each insert and update has to move it";
+      return CHANGED.test(textOf(column.name)) ? [{ column, reason, rank: column.isNullable ? 2 : 1 }] : [];
+    }),
+  );
 
 /** Also inside a word, such as `dbpassword`. */
 const SECRET_ANYWHERE = /password|passwd|passphrase|secret|token|credential/;
@@ -228,15 +226,13 @@ const SECRETS = [
   "jdbc",
   "webhook",
 ];
-/** The address of a database mostly holds the password. */
-const isDatabaseAddress = (name: string): boolean =>
-  /(^| )(url|uri|string)$/.test(wordsOf(name).join(" ")) &&
-  DATA_SOURCES.some(([words]) => hasWords(name, words));
 
 const isSecret = (name: string): boolean =>
-  SECRET_ANYWHERE.test(wordsOf(name).join(" ")) ||
-  SECRETS.some((words) => hasWords(name, words)) ||
-  isDatabaseAddress(name);
+  SECRET_ANYWHERE.test(textOf(name)) || hasAny(name, SECRETS) || isDatabaseAddress(name);
+
+/** The address of a database mostly holds the password. */
+const isDatabaseAddress = (name: string): boolean =>
+  /(^| )(url|uri|string)$/.test(textOf(name)) && hasAny(name, DATA_SOURCES);
 
 const PERSONAL = [
   "email",
@@ -262,7 +258,7 @@ const PERSONAL = [
   "last name",
   "ip",
 ];
-const isPersonal = (name: string): boolean => PERSONAL.some((words) => hasWords(name, words));
+const isPersonal = (name: string): boolean => hasAny(name, PERSONAL);
 
 /** Whether whoever reads the config and the statements sees the whole name. MySQL can't write a name with escapes. */
 export const isVisible = (name: string): boolean => printable(name, Number.POSITIVE_INFINITY) === name;
@@ -270,9 +266,3 @@ export const isVisible = (name: string): boolean => printable(name, Number.POSIT
 /** Whether a rule of the config can name the column: blanks at the ends get lost, and braces are a template's. */
 export const canBeRule = (name: string): boolean =>
   name.trim() === name && !/\{\{|\}\}/.test(name) && isVisible(name);
-
-function ranked(choices: readonly (Choice & { readonly rank: number })[]): Ranked {
-  return choices
-    .toSorted((a, b) => b.rank - a.rank)
-    .map(({ column, reason }): Choice => ({ column, reason }));
-}

@@ -1,3 +1,4 @@
+import { quantity } from "../text/quantity.ts";
 import { type CatalogTable, tablesNamed, titleOf } from "./catalog.ts";
 import {
   type Choice,
@@ -11,8 +12,8 @@ import {
   propertyChoices,
   type Removal,
   removals,
+  wordsOf,
 } from "./columns.ts";
-import { tableRank } from "./table-rank.ts";
 
 /** A table that may have the tenants, and what becomes of its columns. */
 export interface Proposal {
@@ -23,6 +24,8 @@ export interface Proposal {
   readonly name: Choice;
   /** Schema id to column. A null in place of the schema id: only the operator knows it. */
   readonly mapping: readonly Mapped[];
+  /** Where the data source seems to be, if not in the table itself; for a comment in the config. */
+  readonly mappingBeside: MappingBeside | null;
   readonly properties: PropertyChoices;
   readonly removals: readonly Removal[];
   readonly change: Choice | null;
@@ -32,13 +35,21 @@ export interface Mapped extends Choice {
   readonly schemaId: string | null;
 }
 
+/** A column with the tenant's data source in a table whose foreign key names the tenant. */
+export interface MappingBeside {
+  readonly table: CatalogTable;
+  /** The column of the foreign key. */
+  readonly link: string;
+  readonly column: string;
+}
+
 /** What the operator has chosen. What is left out is proposed. */
 export interface Wishes {
   /** `name` or `schema.name`. */
   readonly table?: string | undefined;
   readonly id?: string | undefined;
   readonly name?: string | undefined;
-  /** A person will choose the name: any text will do. Tables without a column that sounds like a name come last. */
+  /** A person will choose the name: any text will do. */
   readonly anyName?: boolean | undefined;
   readonly mapping?: readonly WishedMapping[] | undefined;
   /** The columns of the properties. */
@@ -58,142 +69,169 @@ export interface Unfit {
 }
 
 export interface Proposals {
-  /** The best one first; tables of other owners are behind all of the user's. */
+  /** The best one first. */
   readonly fit: readonly Proposal[];
   /** The nearest one first. */
   readonly unfit: readonly Unfit[];
 }
 
-/** Whether the table may be taken and read without a question: whoever made another one may have made it for this. */
-export const isOursOrNamed = (table: CatalogTable, wishes: Pick<Wishes, "table">): boolean =>
-  table.isOurs || titleOf(table) === wishes.table;
-
-/** Looks at every table that the wishes allow. */
+/**
+ * Looks at this user's own tables, or at the one that the operator names. Whoever has made another table may have made it
+ * to be taken for this one, and to read a table may run its owner's functions.
+ */
 export function proposals(tables: readonly CatalogTable[], wishes: Wishes = {}): Proposals {
-  const fit: { readonly proposal: Proposal; readonly rank: number }[] = [];
-  const unfit: { readonly unfit: Unfit; readonly rank: number }[] = [];
-  for (const table of wishes.table === undefined ? tables : tablesNamed(tables, wishes.table)) {
-    const { rank, reasons } = tableRank(table);
-    const found = proposalOf(table, reasons, wishes);
-    if (typeof found === "string") unfit.push({ unfit: { table, lacks: found }, rank });
-    else fit.push({ proposal: found, rank: rank + worth(found) - (isNamelike(found) ? 0 : BEHIND_ALL) });
+  const asked =
+    wishes.table === undefined ? tables.filter(({ isOurs }) => isOurs) : tablesNamed(tables, wishes.table);
+  const candidates = asked
+    .map((table) => ({ table, ...likeness(table, tables) }))
+    .toSorted((a, b) => b.rank - a.rank || (titleOf(a.table) < titleOf(b.table) ? -1 : 1));
+  const fit: Proposal[] = [];
+  const unfit: Unfit[] = [];
+  for (const { table, reasons } of candidates) {
+    const found = proposalOf(table, reasons, wishes, tables);
+    if (typeof found === "string") unfit.push({ table, lacks: found });
+    else fit.push(found);
   }
-  const order = <T extends { readonly rank: number }>(
-    found: readonly T[],
-    table: (one: T) => CatalogTable,
-  ): readonly T[] =>
-    found.toSorted(
-      (a, b) =>
-        Number(table(b).isOurs) - Number(table(a).isOurs) ||
-        b.rank - a.rank ||
-        (titleOf(table(a)) < titleOf(table(b)) ? -1 : 1),
-    );
+  return { fit, unfit };
+}
+
+/** What a table of tenants is mostly called; the earlier words are better. */
+const TENANTS = [
+  "tenant",
+  "customer",
+  "organization",
+  "organisation",
+  "org",
+  "company",
+  "account",
+  "workspace",
+  "client",
+  "merchant",
+  "business",
+  "subscriber",
+  "team",
+];
+/** Words that say nothing about what a table has. */
+const FILLERS: ReadonlySet<string> = new Set(["active", "all", "current", "table", "tbl", "v", "view", "vw"]);
+
+/** More than the references to any table. */
+const BY_NAME = 10_000;
+/** More references don't make it more likely that the rows are tenants. */
+const MOST_REFERENCES = 5;
+
+/** How much a table is like one of tenants, by its name and by the tables that refer to it, and why. */
+function likeness(
+  table: CatalogTable,
+  tables: readonly CatalogTable[],
+): { readonly rank: number; readonly reasons: readonly string[] } {
+  // The last word says what a row is: customer_orders has orders.
+  const head = wordsOf(table.name).findLast((word) => !FILLERS.has(word)) ?? "";
+  const place = TENANTS.indexOf(head);
+  const referring = tables.filter(
+    (other) =>
+      other !== table &&
+      other.isOurs &&
+      other.links.some(({ toSchema, toTable }) => toSchema === table.schema && toTable === table.name),
+  ).length;
+  const reasons = [
+    ...(place === -1 ? [] : ["sounds like tenants"]),
+    ...(referring > 0 ? [`is referred to by ${quantity(referring, "other table")}`] : []),
+  ];
   return {
-    fit: order(fit, ({ proposal }) => proposal.table).map(({ proposal }) => proposal),
-    unfit: order(unfit, (one) => one.unfit.table).map((one) => one.unfit),
+    rank:
+      (place === -1 ? 0 : BY_NAME - place) +
+      2 * Math.min(referring, MOST_REFERENCES) -
+      // Of a table and a view of the same rows, rather the table: it has keys.
+      (table.kind === "view" ? 1 : 0),
+    reasons: reasons.length > 0 ? reasons : ["has what a group needs"],
   };
 }
 
 /** The proposal, or what the table lacks. */
-function proposalOf(table: CatalogTable, reasons: readonly string[], wishes: Wishes): Proposal | string {
+function proposalOf(
+  table: CatalogTable,
+  reasons: readonly string[],
+  wishes: Wishes,
+  tables: readonly CatalogTable[],
+): Proposal | string {
   if (!table.isReadable) return "this user may not read it";
   if (!isVisible(titleOf(table))) return "its name has characters that nobody sees";
+  const wished = [wishes.id, wishes.name, ...(wishes.properties ?? [])];
+  const missing = [...wished, ...(wishes.mapping ?? []).map(({ column }) => column)].find(
+    (name) => name !== undefined && !hasColumn(table, name),
+  );
+  if (missing !== undefined) return `it has no column ${missing}`;
+
   const ids = idChoices(table);
-  const id = chosen(table, wishes.id, ids) ?? ids[0];
+  const [id = ids[0]] = chosen(table, wishes.id, ids);
   const names = nameChoices(table, id?.column.name, wishes.anyName);
-  const name = chosen(table, wishes.name, names) ?? names[0];
-  if (wishes.id !== undefined && id?.column.name !== wishes.id) return `it has no column ${wishes.id}`;
-  if (wishes.name !== undefined && name?.column.name !== wishes.name)
-    return `it has no column ${wishes.name}`;
+  const [name = names[0]] = chosen(table, wishes.name, names);
   if (!id || !name) {
     const lacks = [...(id ? [] : ["no unique id"]), ...(name ? [] : ["no column that could be a name"])];
     return `it has ${lacks.join(" and ")}`;
   }
-  const mapping = mapped(table, [id.column.name, name.column.name], wishes.mapping);
-  if (typeof mapping === "string") return mapping;
+  const keys = [id.column.name, name.column.name];
+  const mappings = mappingChoices(table, keys);
+  const mapping =
+    wishes.mapping?.flatMap(({ schemaId, column }) =>
+      chosen(table, column, mappings).map((choice) => ({ ...choice, schemaId })),
+    ) ?? mappings.slice(0, 1).map((choice) => ({ ...choice, schemaId: null }));
   const removed = removals(table);
   const change = changeChoices(table)[0] ?? null;
-  const taken = [id, name, ...mapping, ...removed, ...(change ? [change] : [])];
-  const properties = propertiesOf(
-    table,
-    taken.map(({ column }) => column.name),
-    wishes.properties,
-  );
-  if (typeof properties === "string") return properties;
+  const taken = [...mapping, ...removed, ...(change ? [change] : [])].map(({ column }) => column.name);
   return {
     table,
     reasons,
     id,
     name,
     mapping,
-    properties,
+    mappingBeside: mapping.length > 0 ? null : mappingBeside(table, id.column.name, tables),
+    properties: propertiesOf(table, [...keys, ...taken], wishes.properties),
     removals: removed,
     change,
   };
 }
 
-/** A column that was wished. If it would have been proposed, too, the reason is that of the proposal. */
-function chosen(
+const hasColumn = (table: CatalogTable, name: string): boolean =>
+  canBeRule(name) && table.columns.some((column) => column.name === name);
+
+/** The column that was wished; none if there was no wish. Its reason is that of the proposal, if it is among the choices. */
+const chosen = (
   table: CatalogTable,
   name: string | undefined,
   choices: readonly Choice[],
-): Choice | undefined {
-  const column = table.columns.find((one) => one.name === name && canBeRule(one.name));
-  return (
-    choices.find((choice) => choice.column.name === name) ?? (column && { column, reason: "was chosen" })
-  );
-}
+): readonly Choice[] =>
+  table.columns
+    .filter((column) => column.name === name)
+    .map((column) => choices.find((choice) => choice.column === column) ?? { column, reason: "was chosen" });
 
-/** The columns, or what the table lacks. */
-function mapped(
-  table: CatalogTable,
-  taken: readonly string[],
-  wished: readonly WishedMapping[] | undefined,
-): readonly Mapped[] | string {
-  const choices = mappingChoices(table, taken);
-  const [best] = choices;
-  if (wished === undefined) return best ? [{ ...best, schemaId: null }] : [];
-  const found: Mapped[] = [];
-  for (const { schemaId, column } of wished) {
-    const choice = chosen(table, column, choices);
-    if (!choice) return `it has no column ${column}`;
-    found.push({ ...choice, schemaId });
-  }
-  return found;
-}
-
-/** The columns, or what the table lacks. */
 function propertiesOf(
   table: CatalogTable,
   taken: readonly string[],
   wished: readonly string[] | undefined,
-): PropertyChoices | string {
+): PropertyChoices {
   const choices = propertyChoices(table, taken);
   if (wished === undefined) return choices;
   const all = [...choices.proposed, ...choices.others];
-  const proposed: Choice[] = [];
-  for (const name of new Set(wished)) {
-    const choice = chosen(table, name, all);
-    if (!choice) return `it has no column ${name}`;
-    proposed.push(choice);
-  }
-  const isLeft = (name: string): boolean => !wished.includes(name);
   return {
-    proposed,
-    others: all.filter(({ column }) => isLeft(column.name)),
-    withheld: choices.withheld.filter(isLeft),
+    proposed: [...new Set(wished)].flatMap((name) => chosen(table, name, all)),
+    others: all.filter(({ column }) => !wished.includes(column.name)),
   };
 }
 
-/** More than any rank. */
-const BEHIND_ALL = 1_000;
-
-const isNamelike = ({ table, id, name }: Proposal): boolean =>
-  nameChoices(table, id.column.name).some(({ column }) => column === name.column);
-
-/** What speaks for a table beside its name and its keys: that it has what the config can use. */
-const worth = ({ mapping, removals, change, properties }: Proposal): number =>
-  (mapping.length > 0 ? 4 : 0) +
-  (removals.length > 0 ? 1 : 0) +
-  (change ? 1 : 0) +
-  (properties.proposed.length > 0 ? 1 : 0);
+/** The first of this user's tables that refers to the tenant and has a column that sounds like its data source. */
+function mappingBeside(
+  { schema, name }: CatalogTable,
+  id: string,
+  tables: readonly CatalogTable[],
+): MappingBeside | null {
+  for (const table of tables) {
+    if (!table.isOurs || !table.isReadable || !isVisible(titleOf(table))) continue;
+    const link = table.links.find(
+      ({ toSchema, toTable, toColumn }) => toSchema === schema && toTable === name && toColumn === id,
+    );
+    const [best] = link ? mappingChoices(table, [link.column]) : [];
+    if (link && best && isVisible(link.column)) return { table, link: link.column, column: best.column.name };
+  }
+  return null;
+}

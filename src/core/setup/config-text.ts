@@ -1,19 +1,20 @@
-import type { CatalogTable } from "../proposal/catalog.ts";
+import { type CatalogTable, titleOf } from "../proposal/catalog.ts";
 import type { Choice, Removal } from "../proposal/columns.ts";
 import type { Mapped, Proposal } from "../proposal/proposal.ts";
+import { printable, visible } from "../text/printable.ts";
 import {
-  channelOf,
   LEDGER_SCHEMA,
   quoted,
+  quotedTable,
   READER,
   type Setup,
   TOKEN_SCHEMA,
   TOKEN_TABLE,
   UNKNOWN_SCHEMA,
+  usedColumns,
   VARIABLES,
   WRITER,
 } from "./setup.ts";
-import { yamlComment, yamlKey, yamlValue } from "./yaml-text.ts";
 
 /** The text of config.yaml. It names variables in place of passwords and keys. */
 export const configText = (setup: Setup): string =>
@@ -50,28 +51,13 @@ const service = ({ baseUrl }: Setup): readonly string[] => [
 
 function source(setup: Setup): readonly string[] {
   const { table, reasons, removals, change } = setup.proposal;
-  const channel = channelOf(setup);
-  const changes = [
-    ...(change
-      ? [...yamlComment("    ", because(change)), `    column: ${yamlValue(change.column.name)}`]
-      : []),
-    ...(channel === null
-      ? []
-      : [
-          ...yamlComment(
-            "    ",
-            "The trigger in groupsync.sql names changed tenants on it. Without the trigger, take this line out. LISTEN needs a",
-            "direct connection: behind a pooler, write the url of the database itself in changes.url.",
-          ),
-          `    channel: ${channel}`,
-        ]),
-  ];
   return [
     "source:",
     ...yamlComment("  ", `The url of the role ${READER}, which can read the tenants and nothing else.`),
     `  url: ${variable(VARIABLES.source)}`,
     ...yamlComment("  ", `The table ${reasons.join(", and ")}.`),
     `  table: ${yamlValue(tableInConfig(setup, table))}`,
+    ...queryBeside(setup),
     ...(removals.length > 0
       ? [
           ...yamlComment(
@@ -81,17 +67,37 @@ function source(setup: Setup): readonly string[] {
           `  removed_when: ${yamlValue(removalCondition(setup.dialect, removals))}`,
         ]
       : []),
-    ...(changes.length > 0
+    ...yamlComment(
+      "  ",
+      "How `groupsync run` notices single tenants between two full syncs. On PostgreSQL a trigger tells it of each change:",
+      "docs/new-tenants.md.",
+    ),
+    ...(change
       ? [
-          ...yamlComment(
-            "  ",
-            "How `groupsync run` notices single tenants between two full syncs: docs/new-tenants.md.",
-          ),
           "  changes:",
-          ...changes,
+          ...yamlComment("    ", because(change)),
+          `    column: ${yamlValue(change.column.name)}`,
         ]
       : []),
   ];
+}
+
+/** In a comment: the query in place of the table, if the tenants' data sources are in a table beside it. */
+function queryBeside({ dialect, proposal }: Setup): readonly string[] {
+  const { table, mappingBeside: beside, id } = proposal;
+  if (beside === null) return [];
+  // The config reads $$ as one dollar.
+  const q = (name: string): string => quoted(dialect, name.replaceAll("$", "$$$$"));
+  const columns = usedColumns(proposal).map((name) => `tenant.${q(name)}`);
+  return yamlComment(
+    "  ",
+    `Column ${beside.column} of ${titleOf(beside.table)} sounds like the tenant's data source. If it is, write this query in`,
+    "place of the table, and the column into group.mapping. A tenant with several rows there would be rejected: choose one.",
+    "query: |",
+    `  SELECT ${[...columns, `beside.${q(beside.column)}`].join(", ")}`,
+    `  FROM ${quotedTable(dialect, table)} AS tenant`,
+    `  LEFT JOIN ${quotedTable(dialect, beside.table)} AS beside ON beside.${q(beside.link)} = tenant.${q(id.column.name)}`,
+  );
 }
 
 function group({ id, name, mapping, properties }: Proposal): readonly string[] {
@@ -110,12 +116,6 @@ function group({ id, name, mapping, properties }: Proposal): readonly string[] {
           "    ",
           "These could be sent, too, once groupsync.sql lets the reader read them:",
           ...properties.others.map(property),
-        )
-      : []),
-    ...(properties.withheld.length > 0
-      ? yamlComment(
-          "    ",
-          `Not proposed, for they look like secrets or personal data: ${properties.withheld.join(", ")}.`,
         )
       : []),
   ];
@@ -191,3 +191,19 @@ export const removalCondition = (dialect: Setup["dialect"], removals: readonly R
       return form === "dated" ? `${name} IS NOT NULL` : name;
     })
     .join(" OR ");
+
+/** Words with single blanks between them, such as a condition, or an address. */
+const PLAIN = /^([A-Za-z_][\w.]*( [A-Za-z_][\w.]*)*|https?:\/\/[\w.:/-]*[\w/])$/;
+/** Words that some readers of YAML take for something else than text. */
+const NO_TEXT = /^(true|false|null|yes|no|on|off|y|n)$/i;
+
+/** A key of the config. JSON leaves characters as they are that nobody sees, or that YAML refuses. */
+const yamlKey = (text: string): string =>
+  PLAIN.test(text) && !NO_TEXT.test(text) ? text : visible(JSON.stringify(text));
+
+/** A value of the config. The config replaces `${…}` in values, so a dollar of the text is doubled. */
+const yamlValue = (text: string): string => yamlKey(text.replaceAll("$", "$$$$"));
+
+/** Lines of a comment. Names in it may have any character. */
+const yamlComment = (indent: string, ...lines: readonly string[]): readonly string[] =>
+  lines.map((line) => `${indent}# ${printable(line, 1_000)}`);

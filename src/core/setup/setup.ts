@@ -1,5 +1,6 @@
 import type { Catalog, CatalogTable } from "../proposal/catalog.ts";
 import type { Proposal } from "../proposal/proposal.ts";
+import { tlsParameters } from "../tls/database-tls.ts";
 
 /** All that the config and the SQL statements are made of. */
 export interface Setup {
@@ -31,36 +32,17 @@ export const VARIABLES = {
   baseUrl: "GROUPSYNC_BASE_URL",
 } as const;
 
-/** The columns that the config uses, and so the reader may read: in SQL, in quotes. */
-export const readColumns = ({ dialect, proposal }: Pick<Setup, "dialect" | "proposal">): string => {
-  const { id, name, mapping, properties, removals, change } = proposal;
+/** The columns that the config uses, and so the reader may read. */
+export function usedColumns({
+  id,
+  name,
+  mapping,
+  properties,
+  removals,
+  change,
+}: Proposal): readonly string[] {
   const used = [id, name, ...mapping, ...properties.proposed, ...removals, ...(change ? [change] : [])];
-  return [...new Set(used.map(({ column }) => quoted(dialect, column.name)))].join(", ");
-};
-
-/** Stands above the reader's GRANT. */
-export const READER_COMMENT = [
-  "Reads of the tenants what the config uses, and can do nothing else. A column that you add to the config, or that a",
-  "condition or a query of yours reads, has to be added here.",
-] as const;
-
-/**
- * The channel on which a trigger names changed tenants. Null if the table can't have such a trigger: on MySQL, and of a
- * view.
- */
-export function channelOf({ dialect, proposal }: Pick<Setup, "dialect" | "proposal">): string | null {
-  const { table } = proposal;
-  return dialect === "postgres" && table.kind === "table" ? `${plainName(table)}_changed` : null;
-}
-
-/** A name for new objects that belong to a table: short, and without a character that would need quotes. */
-export function plainName({ name }: Pick<CatalogTable, "name">): string {
-  const plain = name
-    .toLowerCase()
-    .replace(/[^a-z0-9_]+/g, "_")
-    .replace(/^_+|_+$/g, "")
-    .slice(0, 30);
-  return /^[a-z]/.test(plain) ? plain : "tenants";
+  return [...new Set(used.map(({ column }) => column.name))];
 }
 
 /** A name in SQL, in quotes. */
@@ -86,4 +68,18 @@ export function fewRows({ dialect, proposal }: Pick<Setup, "dialect" | "proposal
   const equals = dialect === "postgres" ? "OPERATOR(pg_catalog.=)" : "=";
   // MySQL takes no LIMIT right below an ANY.
   return `${id} ${equals} ANY (SELECT few.${id} FROM (SELECT ${id} FROM ${table} LIMIT ${count}) AS few)`;
+}
+
+/**
+ * The url by which a user reaches a database of the server in `url`. It keeps host, port and TLS, and nothing else: what
+ * else is there may be a secret. `user` stands in it as it is, with or without a password.
+ */
+export function userUrl(dialect: Setup["dialect"], url: string, user: string, database: string): string {
+  const { protocol, host, searchParams } = new URL(url);
+  const kept = dialect === "postgres" ? ["host", "port", ...tlsParameters(dialect)] : tlsParameters(dialect);
+  const query = [...searchParams]
+    .filter(([name]) => kept.includes(name))
+    .map(([name, value]) => `${name}=${encodeURIComponent(value).replaceAll("%2F", "/")}`);
+  const parameters = query.length > 0 ? `?${query.join("&")}` : "";
+  return `${protocol}//${user}@${host || "localhost"}/${encodeURIComponent(database)}${parameters}`;
 }

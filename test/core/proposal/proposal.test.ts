@@ -3,7 +3,7 @@ import { type CatalogTable, titleOf } from "../../../src/core/proposal/catalog.t
 import { nameChoices } from "../../../src/core/proposal/columns.ts";
 import { type Proposal, proposals } from "../../../src/core/proposal/proposal.ts";
 import { removalCondition } from "../../../src/core/setup/config-text.ts";
-import { aColumn, aKey, aTable } from "../../builders/catalog.ts";
+import { aColumn, aKey, aTable, tablesReferringTo } from "../../builders/catalog.ts";
 
 const best = (tables: readonly CatalogTable[], wishes = {}): Proposal => {
   const [first] = proposals(tables, wishes).fit;
@@ -23,7 +23,8 @@ describe("the table", () => {
   });
 
   test("is otherwise the one that most others refer to", () => {
-    const tables = [aTable("things", [], { referencedBy: 1 }), aTable("houses", [], { referencedBy: 3 })];
+    const [things, houses] = [aTable("things"), aTable("houses")];
+    const tables = [things, houses, ...tablesReferringTo(things, 1), ...tablesReferringTo(houses, 3)];
     expect(best(tables)).toMatchObject({
       table: { name: "houses" },
       reasons: ["is referred to by 3 other tables"],
@@ -31,23 +32,21 @@ describe("the table", () => {
   });
 
   test("is one of tenants, and not the list of their countries that more tables refer to", () => {
-    const countries = aTable("countries", [], { referencedBy: 5 });
-    expect(names([countries, aTable("tenants", [], { referencedBy: 2, references: 1 })])).toEqual([
-      "tenants",
-      "countries",
-    ]);
+    const [countries, tenants] = [aTable("countries"), aTable("tenants")];
+    const tables = [countries, ...tablesReferringTo(countries, 5), tenants, ...tablesReferringTo(tenants, 2)];
+    expect(names(tables)).toEqual(["tenants", "countries"]);
   });
 
-  test("is rather a table than a view of the same rows, and rather one with rows", () => {
+  test("is rather a table than a view of the same rows", () => {
     const view = aTable("customers_view", [], { kind: "view" });
     expect(names([view, aTable("customers")])).toEqual(["customers", "customers_view"]);
-    expect(
-      names([aTable("clients", [], { rows: 0, schema: "a" }), aTable("clients", [], { schema: "b" })]),
-    ).toHaveLength(2);
-    expect(
-      best([aTable("clients", [], { rows: 0, schema: "a" }), aTable("clients", [], { schema: "b" })]).table
-        .schema,
-    ).toBe("b");
+  });
+
+  test("is one of another owner only if the operator names it", () => {
+    const theirs = aTable("customers", [], { isOurs: false, owner: "mallory" });
+    expect(proposals([theirs])).toEqual({ fit: [], unfit: [] });
+    expect(best([theirs, aTable("things")]).table.name).toBe("things");
+    expect(best([theirs], { table: "public.customers" }).table).toBe(theirs);
   });
 
   test("comes in the same order, however the catalog orders it", () => {
@@ -125,21 +124,14 @@ describe("the name", () => {
     expect(nameOf(...columns.map((column) => aColumn(column)))).toBe(name);
   });
 
-  test("is any text if a person chooses, and tables without a better one come last", () => {
-    const kunden = aTable("kunden", [], {
-      columns: [aKey(), aColumn("firma"), aColumn("api_token")],
-      referencedBy: 5,
-    });
-    expect(proposals([kunden, aTable("things")]).fit).toHaveLength(1);
-    const { fit } = proposals([kunden, aTable("things")], { anyName: true });
-    expect(fit.map(({ table, name }) => [table.name, name.column.name])).toEqual([
-      ["things", "name"],
-      ["kunden", "firma"],
-    ]);
+  test("is any text if a person chooses, but no secret", () => {
+    const kunden = aTable("kunden", [], { columns: [aKey(), aColumn("firma"), aColumn("api_token")] });
+    expect(proposals([kunden]).fit).toEqual([]);
+    expect(best([kunden], { anyName: true }).name.column.name).toBe("firma");
     expect(nameChoices(kunden, "id", true)).toHaveLength(1);
   });
 
-  test("is text, and rather a column that is never null", () => {
+  test("is text, which may be null", () => {
     expect(nameOf(aColumn("name", { kind: "json" }))).toBeUndefined();
     expect(nameOf(aColumn("name", { isNullable: true }))).toBe("name");
   });
@@ -155,6 +147,28 @@ test("a mapping is proposed with the column that sounds most like a data source,
   expect(best([aTable("customers")]).mapping).toEqual([]);
 });
 
+describe("a data source in a table beside that of the tenants", () => {
+  const sources = (given = {}) =>
+    aTable("customer_sources", [aColumn("customer_id", { kind: "integer" }), aColumn("data_source_id")], {
+      links: [{ column: "customer_id", toSchema: "public", toTable: "customers", toColumn: "id" }],
+      ...given,
+    });
+
+  test("is found by the foreign key", () => {
+    expect(best([aTable("customers"), sources()]).mappingBeside).toMatchObject({
+      table: { name: "customer_sources" },
+      link: "customer_id",
+      column: "data_source_id",
+    });
+  });
+
+  test("is not looked for if the table has one of its own, or the other table is a stranger's or not readable", () => {
+    expect(best([aTable("customers", [aColumn("warehouse")]), sources()]).mappingBeside).toBeNull();
+    for (const given of [{ isOurs: false }, { isReadable: false }])
+      expect(best([aTable("customers"), sources(given)]).mappingBeside).toBeNull();
+  });
+});
+
 test.each([
   "db_pass",
   "dbpassword",
@@ -166,7 +180,7 @@ test.each([
 ])("%s may hold a password: it is no data source, and is not offered as a property", (name) => {
   const { mapping, properties } = best([aTable("customers", [aColumn(name)])]);
   expect(mapping).toEqual([]);
-  expect(properties).toEqual({ proposed: [], others: [], withheld: [name] });
+  expect(properties).toEqual({ proposed: [], others: [] });
 });
 
 test("the host, port and user of a database are no data source", () => {
@@ -185,10 +199,9 @@ test("properties are what dashboards mostly use; secrets and personal data are n
     aColumn("password_hash"),
     aColumn("dashboard_token"),
   ]);
-  const { proposed, others, withheld } = best([table]).properties;
+  const { proposed, others } = best([table]).properties;
   expect(proposed.map(({ column }) => column.name)).toEqual(["plan", "seats"]);
   expect(others.map(({ column }) => column.name)).toEqual(["founded"]);
-  expect(withheld).toEqual(["contact_email", "apiKey", "password_hash", "dashboard_token"]);
 });
 
 test.each([
@@ -275,7 +288,6 @@ describe("what was wished", () => {
     expect(best([table], { properties: ["email", "email"] }).properties).toMatchObject({
       proposed: [{ column: { name: "email" }, reason: "was chosen" }],
       others: [{ column: { name: "plan" } }],
-      withheld: [],
     });
     const odd = aTable("customers", [aColumn("{{ plan }}")]);
     for (const name of ["plam", "{{ plan }}"])

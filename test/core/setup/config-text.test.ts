@@ -17,12 +17,14 @@ const urls = {
 
 /** The config as groupsync loads it, once the operator has written the id of the schema. */
 const loaded = (setup: Setup): Config =>
-  load(configText(setup).replaceAll(UNKNOWN_SCHEMA, "40"), {
-    DATABASE_URL: urls[setup.dialect],
-    GROUPSYNC_DATABASE_URL: urls[setup.dialect],
-    GROUPSYNC_API_KEY: "key",
-    GROUPSYNC_BASE_URL: "https://from.example.com",
-  });
+  load(configText(setup).replaceAll(UNKNOWN_SCHEMA, "40"), environment(setup));
+
+const environment = ({ dialect }: Pick<Setup, "dialect">) => ({
+  DATABASE_URL: urls[dialect],
+  GROUPSYNC_DATABASE_URL: urls[dialect],
+  GROUPSYNC_API_KEY: "key",
+  GROUPSYNC_BASE_URL: "https://from.example.com",
+});
 
 const CUSTOMERS = aTable("customers", [
   aColumn("data_source_id"),
@@ -43,9 +45,6 @@ describe.each(["postgres", "mysql"] as const)("on %s", (dialect) => {
       removedWhen: "deleted_at IS NOT NULL",
       changes: { column: { name: "updated_at" } },
     });
-    expect(config.source.changes?.channel?.name).toBe(
-      dialect === "postgres" ? "customers_changed" : undefined,
-    );
     expect(columnsOf(config.group)).toEqual(["id", "name", "data_source_id", "plan"]);
     expect(config.group.mapping).toMatchObject({ keys: { "40": { column: "data_source_id" } } });
     expect(config.tokens).toMatchObject([{ store: "table", table: "groupsync_tokens.tokens", rows: "own" }]);
@@ -109,17 +108,36 @@ test("without an address of the service, a variable has it", () => {
   expect(loaded(aSetup(CUSTOMERS, { baseUrl: undefined })).service.baseUrl).toBe("https://from.example.com");
 });
 
-test("what wasn't proposed stands in comments, and personal data only by name", () => {
+test("what wasn't proposed stands in comments, and personal data not at all", () => {
   const text = configText(aSetup(CUSTOMERS));
   expect(text).toContain("    # founded: founded\n");
-  expect(text).toContain("look like secrets or personal data: contact_email.\n");
-  expect(text).not.toContain("contact_email: contact_email");
+  expect(text).not.toContain("contact_email");
 });
 
-test("a view has no trigger, and so no channel", () => {
-  const view = aTable("customers", [aColumn("customer_id")], { kind: "view" });
-  expect(loaded(aSetup(view)).source.changes).toBeUndefined();
+test("without a change column there is no section for changes", () => {
+  expect(loaded(aSetup(aTable("customers"))).source.changes).toBeUndefined();
 });
+
+test.each([
+  ["postgres", '"'],
+  ["mysql", "`"],
+] as const)(
+  "a data source in a table beside that of the tenants on %s is a query that only waits for its #",
+  (dialect, quote) => {
+    const link = { column: "customer_id", toSchema: "public", toTable: "customers", toColumn: "id" };
+    const beside = aTable("sources", [aColumn("customer_id"), aColumn("$warehouse")], { links: [link] });
+    const deleted = aColumn("deleted_at", { kind: "timestamp", isNullable: true });
+    const setup = aSetup(aTable("customers", [aColumn("plan"), deleted]), { dialect }, {}, [beside]);
+    expect(loaded(setup).source.query).toBeUndefined();
+    const text = configText(setup);
+    const taken = text.replace(/^ {2}table: .*\n/m, "").replace(/^ {2}# (query: \|| {2})/gm, "  $1");
+    expect(load(taken, environment(setup)).source.query?.trim().replaceAll(quote, "")).toBe(
+      `SELECT tenant.id, tenant.name, tenant.plan, tenant.deleted_at, beside.$warehouse
+FROM public.customers AS tenant
+LEFT JOIN public.sources AS beside ON beside.customer_id = tenant.id`,
+    );
+  },
+);
 
 test.each([
   ["is_deleted", "postgres", "is_deleted"],

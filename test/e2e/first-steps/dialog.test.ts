@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
-import { CLEAR, CTRL_C, ENTER, hasTerminals, inTerminal, SPACE } from "../in-terminal.ts";
+import { CLEAR, CTRL_C, ENTER, hasTerminals, inTerminal } from "../in-terminal.ts";
 import { aWorld } from "../world.ts";
 import { aNewcomer } from "./newcomer.ts";
 
@@ -19,7 +19,6 @@ test.runIf(hasTerminals)("in a terminal, init asks and writes what was answered"
   await answer("The column that becomes the group's name", ENTER);
   await answer("The column with the tenant's data source", ENTER);
   await answer("The id of the service's schema", "40", ENTER);
-  await answer("The columns that the dashboards get", SPACE, ENTER);
   await answer("The address of the service", "nonsense", ENTER);
   await answer("it is no address of a service", CLEAR, sandbox.baseUrl, ENTER);
   await answer("Write ", ENTER);
@@ -31,8 +30,7 @@ test.runIf(hasTerminals)("in a terminal, init asks and writes what was answered"
   expect(service.base_url).toBe(sandbox.baseUrl);
   expect(source.table).toMatch(/^(public\.)?customers$/);
   expect(group).toMatchObject({ id: "id", name: "company_name", mapping: { "40": "warehouse" } });
-  // The first one was taken out by the space.
-  expect(group.properties).toEqual({ region: "region" });
+  expect(group.properties).toEqual({ plan: "plan", region: "region" });
 });
 
 test.runIf(hasTerminals)("who cancels, or says no, finds no file", async () => {
@@ -49,11 +47,10 @@ test.runIf(hasTerminals)("who cancels, or says no, finds no file", async () => {
   await refused.answer("The column that becomes the group's name", ENTER);
   await refused.answer("The column with the tenant's data source", ENTER);
   await refused.answer("The id of the service's schema", ENTER);
-  await refused.answer("The columns that the dashboards get", ENTER);
   await refused.answer("The address of the service", ENTER);
   await refused.answer("Write ", "n");
   expect(await refused.ended).toBe(1);
-  expect(refused.printed()).toContain("mapping.SCHEMA_ID: ");
+  expect(refused.printed()).toContain("mapping.<SCHEMA_ID>: ");
   for (const file of [newcomer.configFile, newcomer.sqlFile])
     await expect(readFile(file)).rejects.toThrow("ENOENT");
 });

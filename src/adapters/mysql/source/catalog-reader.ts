@@ -1,5 +1,11 @@
-import type { Catalog, CatalogColumn, CatalogTable, ColumnKind } from "../../../core/proposal/catalog.ts";
-import type { CatalogReader } from "../../../ports/setup/catalog.ts";
+import type {
+  Catalog,
+  CatalogColumn,
+  CatalogLink,
+  CatalogTable,
+  ColumnKind,
+} from "../../../core/proposal/catalog.ts";
+import type { CatalogReader } from "../../../ports/setup.ts";
 import type { Connections } from "../../sql/connection/connections.ts";
 import { databaseError } from "../../sql/connection/failures.ts";
 import { failures } from "../connection/failures.ts";
@@ -9,7 +15,6 @@ interface TableRow {
   readonly schema: string;
   readonly name: string;
   readonly kind: string;
-  readonly rows: string | number | null;
   /** Of a view. */
   readonly definer: string | null;
   readonly isOurs: string | number;
@@ -40,11 +45,9 @@ interface IndexRow {
   readonly width: string | number;
 }
 
-interface LinkRow {
+interface LinkRow extends CatalogLink {
   readonly schema: string;
   readonly table: string;
-  readonly toSchema: string;
-  readonly toTable: string;
 }
 
 /** The schemas in question: that of the url, or all but the server's and groupsync's own. */
@@ -53,7 +56,7 @@ const inQuestion = (schema: string): string =>
     ('information_schema', 'mysql', 'performance_schema', 'sys', 'groupsync', 'groupsync_tokens'))`;
 
 const TABLES = `
-  SELECT TABLE_SCHEMA AS "schema", TABLE_NAME AS "name", TABLE_TYPE AS "kind", TABLE_ROWS AS "rows",
+  SELECT TABLE_SCHEMA AS "schema", TABLE_NAME AS "name", TABLE_TYPE AS "kind",
     DEFINER AS "definer", COALESCE(TABLE_SCHEMA = DATABASE(), FALSE)
       AND (TABLE_TYPE <> 'VIEW' OR COALESCE(CAST(DEFINER AS BINARY) = CAST(CURRENT_USER() AS BINARY), FALSE)) AS "isOurs"
   FROM information_schema.TABLES LEFT JOIN information_schema.VIEWS USING (TABLE_SCHEMA, TABLE_NAME)
@@ -74,11 +77,14 @@ const INDEXES = `
   FROM information_schema.STATISTICS WHERE ${inQuestion("TABLE_SCHEMA")}
   GROUP BY TABLE_SCHEMA, TABLE_NAME, INDEX_NAME`;
 
+/** Foreign keys of one column. */
 const LINKS = `
-  SELECT DISTINCT TABLE_SCHEMA AS "schema", TABLE_NAME AS "table",
-    REFERENCED_TABLE_SCHEMA AS "toSchema", REFERENCED_TABLE_NAME AS "toTable"
+  SELECT TABLE_SCHEMA AS "schema", TABLE_NAME AS "table", MAX(COLUMN_NAME) AS "column",
+    MAX(REFERENCED_TABLE_SCHEMA) AS "toSchema", MAX(REFERENCED_TABLE_NAME) AS "toTable",
+    MAX(REFERENCED_COLUMN_NAME) AS "toColumn"
   FROM information_schema.KEY_COLUMN_USAGE
-  WHERE ${inQuestion("TABLE_SCHEMA")} AND REFERENCED_TABLE_NAME IS NOT NULL`;
+  WHERE ${inQuestion("TABLE_SCHEMA")} AND REFERENCED_TABLE_NAME IS NOT NULL
+  GROUP BY TABLE_SCHEMA, TABLE_NAME, CONSTRAINT_NAME HAVING COUNT(*) = 1`;
 
 /** The kinds by the names of the types. */
 const KINDS: Readonly<Record<string, ColumnKind>> = {
@@ -128,25 +134,25 @@ export class MysqlCatalogReader implements CatalogReader {
       ];
       const columnsOf = grouped(columns, keyOf);
       const indexesOf = grouped(indexes, keyOf);
-      const countOf = linkCounts(links);
+      const linksOf = grouped(links, keyOf);
       return {
         dialect: "mysql",
         database: current?.name ?? null,
-        tables: tables.map(({ kind, rows, definer, isOurs, ...table }): CatalogTable => {
+        tables: tables.map(({ kind, definer, isOurs, ...table }): CatalogTable => {
           const key = keyOf({ ...table, table: table.name });
           const own = columnsOf.get(key) ?? [];
           return {
             ...table,
             kind: kind === "VIEW" ? "view" : "table",
-            rows: rows === null ? null : Number(rows),
             owner: definer,
             isOurs: Number(isOurs) === 1,
             // A user with other rights to the table sees the table, and none of its columns.
             isReadable: own.length > 0 && own.every(({ rights }) => rights.split(",").includes("select")),
-            hasPolicies: false,
             isPartitioned: false,
             columns: own.map((row) => columnOf(row, indexesOf.get(key) ?? [])),
-            ...countOf(key),
+            links: (linksOf.get(key) ?? []).map(({ column, toSchema, toTable, toColumn }) => ({
+              ...{ column, toSchema, toTable, toColumn },
+            })),
           };
         }),
       };
@@ -177,17 +183,6 @@ function columnOf(row: ColumnRow, indexes: readonly IndexRow[]): CatalogColumn {
 /** TINYINT(1) and BIT(1) stand for booleans. */
 const kindOf = ({ dataType, type }: ColumnRow): ColumnKind =>
   /^(tinyint|bit)\(1\)/i.test(type) ? "boolean" : (KINDS[dataType.toLowerCase()] ?? "other");
-
-function linkCounts(
-  links: readonly LinkRow[],
-): (key: string) => Pick<CatalogTable, "referencedBy" | "references"> {
-  const others = links
-    .map((link) => ({ from: keyOf(link), to: keyOf({ schema: link.toSchema, table: link.toTable }) }))
-    .filter(({ from, to }) => from !== to);
-  const to = grouped(others, (link) => link.to);
-  const from = grouped(others, (link) => link.from);
-  return (key) => ({ referencedBy: to.get(key)?.length ?? 0, references: from.get(key)?.length ?? 0 });
-}
 
 function grouped<T>(rows: readonly T[], key: (row: T) => string): ReadonlyMap<string, readonly T[]> {
   const groups = new Map<string, T[]>();

@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
-import { userUrl } from "../../../src/core/setup/user-url.ts";
+import { fewRows, userUrl } from "../../../src/core/setup/setup.ts";
+import { aTable } from "../../builders/catalog.ts";
+import { aSetup } from "./a-setup.ts";
 
 test.each([
   [
@@ -22,5 +24,12 @@ test.each([
 test("a name of a database is encoded", () => {
   expect(userUrl("mysql", "mysql://app:s3cret@db/old?ssl-mode=REQUIRED&host=x", "reader", "a b/c")).toBe(
     "mysql://reader@db/a%20b%2Fc?ssl-mode=REQUIRED",
+  );
+});
+
+test("a few rows are whichever the database has first", () => {
+  const customers = aTable("customers");
+  expect(fewRows(aSetup(customers), 3)).toBe(
+    '"id" OPERATOR(pg_catalog.=) ANY (SELECT few."id" FROM (SELECT "id" FROM "public"."customers" LIMIT 3) AS few)',
   );
 });

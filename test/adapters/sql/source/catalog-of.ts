@@ -1,5 +1,5 @@
-import { MysqlCatalogReader } from "../../../../src/adapters/mysql/catalog/catalog-reader.ts";
-import { PostgresCatalogReader } from "../../../../src/adapters/postgres/catalog/catalog-reader.ts";
+import { MysqlCatalogReader } from "../../../../src/adapters/mysql/source/catalog-reader.ts";
+import { PostgresCatalogReader } from "../../../../src/adapters/postgres/source/catalog-reader.ts";
 import type { Catalog, CatalogTable } from "../../../../src/core/proposal/catalog.ts";
 import type { Place } from "../../../support/databases/fresh-database.ts";
 import { aDatabase } from "../ledger/ledger-database.ts";

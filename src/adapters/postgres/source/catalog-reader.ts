@@ -1,15 +1,16 @@
 import type { Catalog, CatalogColumn, CatalogTable, ColumnKind } from "../../../core/proposal/catalog.ts";
-import type { CatalogReader } from "../../../ports/setup/catalog.ts";
+import type { CatalogReader } from "../../../ports/setup.ts";
 import type { Connections } from "../../sql/connection/connections.ts";
 import { databaseError } from "../../sql/connection/failures.ts";
 import { failures } from "../connection/failures.ts";
 import { OUR_ROLES } from "../connection/table-owner.ts";
-import { typeName } from "../source/column-types.ts";
+import { typeName } from "./column-types.ts";
 
 /** A row of TABLES. */
-interface TableRow extends Omit<CatalogTable, "columns" | "kind"> {
+interface TableRow extends Omit<CatalogTable, "columns" | "kind" | "links"> {
   readonly isTable: boolean;
   readonly columns: readonly ColumnRow[] | null;
+  readonly links: CatalogTable["links"] | null;
 }
 
 interface ColumnRow extends Pick<CatalogColumn, "name" | "type" | "isNullable" | "key" | "isIndexed"> {
@@ -18,9 +19,6 @@ interface ColumnRow extends Pick<CatalogColumn, "name" | "type" | "isNullable" |
   readonly typeName: string;
 }
 
-/** Before PostgreSQL 14, 0 rows also stand for a table that was never analyzed. */
-const FEWEST = "CASE WHEN current_setting('server_version_num')::int4 < 140000 THEN 1 ELSE 0 END";
-
 /**
  * One row for each table or view, from the catalog alone: to plan a query on a table may run functions of its owner. An
  * index with a condition, on an expression or still invalid says nothing about all rows. A foreign key between partitions
@@ -28,7 +26,7 @@ const FEWEST = "CASE WHEN current_setting('server_version_num')::int4 < 140000 T
  */
 const TABLES = `
   WITH tables AS (
-    SELECT c.oid, n.nspname, n.oid AS namespace, c.relname, c.relkind, c.reltuples, c.relrowsecurity,
+    SELECT c.oid, n.nspname, n.oid AS namespace, c.relname, c.relkind,
       pg_get_userbyid(c.relowner)::text AS owner,
       c.relowner = ANY (${OUR_ROLES}) AS ours
     FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
@@ -68,19 +66,26 @@ const TABLES = `
     WHERE a.attnum > 0 AND NOT a.attisdropped
     GROUP BY 1),
   links AS (
-    SELECT DISTINCT c.conrelid, c.confrelid FROM pg_catalog.pg_constraint AS c
-    WHERE c.contype = 'f' AND c.conrelid <> c.confrelid AND c.conparentid = 0)
+    SELECT c.conrelid, json_agg(json_build_object(
+        'column', own.attname,
+        'toSchema', n.nspname,
+        'toTable', other.relname,
+        'toColumn', key.attname) ORDER BY c.conname) AS links
+    FROM pg_catalog.pg_constraint AS c
+      JOIN pg_catalog.pg_attribute AS own ON own.attrelid = c.conrelid AND own.attnum = c.conkey[1]
+      JOIN pg_catalog.pg_attribute AS key ON key.attrelid = c.confrelid AND key.attnum = c.confkey[1]
+      JOIN pg_catalog.pg_class AS other ON other.oid = c.confrelid
+      JOIN pg_catalog.pg_namespace AS n ON n.oid = other.relnamespace
+    WHERE c.contype = 'f' AND cardinality(c.conkey) = 1 AND c.conparentid = 0
+    GROUP BY 1)
   SELECT tables.nspname::text AS schema, tables.relname::text AS name, tables.relkind IN ('r', 'p') AS "isTable",
-    CASE WHEN tables.relkind IN ('r', 'm', 'f') AND tables.reltuples >= ${FEWEST} THEN tables.reltuples::float8 END AS rows,
     has_schema_privilege(tables.namespace, 'USAGE') AND has_table_privilege(tables.oid, 'SELECT') AS "isReadable",
     tables.owner, tables.ours AS "isOurs",
-    tables.relrowsecurity AS "hasPolicies",
     tables.relkind = 'p' AS "isPartitioned",
-    columns.columns,
-    (SELECT count(*) FROM links JOIN tables AS referring ON referring.oid = links.conrelid
-     WHERE links.confrelid = tables.oid AND referring.ours)::int4 AS "referencedBy",
-    (SELECT count(*) FROM links WHERE links.conrelid = tables.oid)::int4 AS "references"
-  FROM tables LEFT JOIN columns ON columns.attrelid = tables.oid
+    columns.columns, links.links
+  FROM tables
+    LEFT JOIN columns ON columns.attrelid = tables.oid
+    LEFT JOIN links ON links.conrelid = tables.oid
   ORDER BY 1, 2`;
 
 const KINDS: Readonly<Record<string, ColumnKind>> = {
@@ -125,10 +130,11 @@ export class PostgresCatalogReader implements CatalogReader {
   }
 }
 
-const tableOf = ({ isTable, columns, ...table }: TableRow): CatalogTable => ({
+const tableOf = ({ isTable, columns, links, ...table }: TableRow): CatalogTable => ({
   ...table,
   kind: isTable ? "table" : "view",
   columns: (columns ?? []).map(columnOf),
+  links: links ?? [],
 });
 
 const columnOf = ({ typeKind, typeName, ...column }: ColumnRow): CatalogColumn => ({

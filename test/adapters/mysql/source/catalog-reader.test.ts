@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { freshDatabase } from "../../../support/databases/fresh-database.ts";
 import { aRole } from "../../../support/databases/role.ts";
-import { catalogOf, tableOf } from "../../sql/catalog/catalog-of.ts";
+import { catalogOf, tableOf } from "../../sql/source/catalog-of.ts";
 
 test("bytes, choices and TINYINT(1) have kinds of their own", async () => {
   const database = await freshDatabase("mysql");

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { hasWords, wordsOf } from "../../../src/core/proposal/words.ts";
+import { mappingChoices, wordsOf } from "../../../src/core/proposal/columns.ts";
+import { aColumn, aTable } from "../../builders/catalog.ts";
 
 test.each([
   ["customer_ids", "customer id"],
@@ -16,8 +17,10 @@ test.each([
   expect(wordsOf(name).join(" ")).toBe(words);
 });
 
-test("words count also if they are written as one, but not inside of another word", () => {
-  expect(hasWords("warehouse_datasource_id", "data source")).toBe(true);
-  expect(hasWords("DataSourceRef", "data source")).toBe(true);
-  expect(hasWords("dbid", "db")).toBe(false);
+test.each([
+  ["warehouse_datasource_id", true],
+  ["DataSourceRef", true],
+  ["dbid", false],
+])("words count also if they are written as one, but not inside of another word: %s", (name, isFound) => {
+  expect(mappingChoices(aTable("customers", [aColumn(name)]), [])).toHaveLength(isFound ? 1 : 0);
 });
