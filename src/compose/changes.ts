@@ -1,4 +1,4 @@
-import type { FeedOptions } from "../adapters/sql/changes/change-feed.ts";
+import type { FeedOptions } from "../adapters/sql/source/change-feed.ts";
 import type { ChangesConfig, Config } from "../config/model/config.ts";
 import { columnsOf } from "../core/group/group-rules.ts";
 import { Noticing, type NoticingPorts, type NoticingWays } from "../daemon/changes/noticing.ts";
@@ -31,11 +31,11 @@ export async function changeFeed({ name, source, group }: Config, changeColumn: 
   };
   switch (source.url.dialect) {
     case "postgres": {
-      const { postgresChangeFeed } = await import("../adapters/postgres/changes/change-feed.ts");
+      const { postgresChangeFeed } = await import("../adapters/postgres/source/change-feed.ts");
       return postgresChangeFeed(options);
     }
     case "mysql": {
-      const { mysqlChangeFeed } = await import("../adapters/mysql/changes/change-feed.ts");
+      const { mysqlChangeFeed } = await import("../adapters/mysql/source/change-feed.ts");
       return mysqlChangeFeed(options);
     }
   }
@@ -45,7 +45,7 @@ export async function changeChannel(
   { name }: Config,
   { url: { url }, name: channel }: NonNullable<ChangesConfig["channel"]>,
 ): Promise<ChangeChannel> {
-  const { PostgresChangeChannel } = await import("../adapters/postgres/changes/change-channel.ts");
+  const { PostgresChangeChannel } = await import("../adapters/postgres/source/change-channel.ts");
   return new PostgresChangeChannel({
     url,
     applicationName: applicationName(name),

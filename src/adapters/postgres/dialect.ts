@@ -1,16 +1,20 @@
 import { escapeLiteral } from "pg";
 import { WRITE } from "../sql/connection/wait-limits.ts";
 import type { Assignments, ColumnType, Dialect } from "../sql/dialect/dialect.ts";
-import { DURABLY, durabilityRisks } from "./connection/durability.ts";
+import { OWNERS_TABLE, type TokenOwnerStatements } from "../sql/dialect/token-statements.ts";
 import { failures } from "./connection/failures.ts";
 import { quoteName, quoteTable } from "./connection/identifiers.ts";
-import { PIN_AGAIN, UNPIN } from "./connection/search-path.ts";
-import { UNLOGGED } from "./connection/server-log.ts";
-import { BEGIN_SNAPSHOT } from "./connection/settings.ts";
-import { foreignTables } from "./connection/table-owner.ts";
-import { tableExists, tablePlace } from "./connection/table-place.ts";
+import {
+  BEGIN,
+  BEGIN_SNAPSHOT,
+  DURABLY,
+  durabilityRisks,
+  PIN_AGAIN,
+  UNLOGGED,
+  UNPIN,
+} from "./connection/settings.ts";
+import { foreignTables, tableExists, tablePlace } from "./connection/table-place.ts";
 import { inspectLedger, migrateLedger } from "./ledger/ledger-migration.ts";
-import { tokenOwners } from "./tokens/token-owners.ts";
 import { PostgresTokenStatements } from "./tokens/token-statements.ts";
 
 const TYPES: Readonly<Record<ColumnType, string>> = {
@@ -29,6 +33,24 @@ function lockWait(seconds = WRITE.lockMs / 1_000): string {
  * Otherwise a deferred constraint or trigger would fail at the commit, and no error would tell which row is at fault.
  */
 const IMMEDIATELY = "SET CONSTRAINTS ALL IMMEDIATE";
+
+const tokenOwners: TokenOwnerStatements = {
+  // Statements quote every column name, so the database has the name as it is written.
+  columnName: async (_database, _place, written) => written,
+  shownName: quoteName,
+  ownerTypes: { name: "text", text: "text", end: "" },
+  createOnce: (database, statement) =>
+    database.transaction([BEGIN], async (connection) => {
+      // IF NOT EXISTS alone lets two programs try at once, and one of them fails: lock first.
+      await connection.query("SELECT pg_advisory_xact_lock(hashtext($1))", [`groupsync ${OWNERS_TABLE}`]);
+      await connection.query(statement);
+    }),
+  async grantee(database) {
+    const [row] = await database.query<{ user: string }>("SELECT current_user AS user");
+    return quoteName(row?.user ?? "");
+  },
+  isDenied: (error) => error instanceof Error && "code" in error && error.code === "42501",
+};
 
 export const postgres: Dialect = {
   quoteName,

@@ -1,4 +1,4 @@
-import { Socket } from "node:net";
+import { connect, isIP, Socket } from "node:net";
 import type { Readable } from "node:stream";
 import {
   type Connection,
@@ -11,6 +11,7 @@ import type { Connection as Asking } from "mysql2/promise";
 import type { Secret } from "../../../core/secret/secret.ts";
 import { databaseHost } from "../../../core/tls/database-tls.ts";
 import { insistOnVersion } from "../../sql/connection/server-version.ts";
+import { tlsSettings } from "../../sql/connection/tls.ts";
 import {
   type SessionTimeouts,
   SessionWaits,
@@ -19,7 +20,6 @@ import {
 } from "../../sql/connection/wait-limits.ts";
 import { failures } from "./failures.ts";
 import { lockHolders, type Process } from "./lock-holders.ts";
-import { endpointOptions } from "./tls.ts";
 
 const DEFAULT_PORT = 3306;
 
@@ -228,4 +228,39 @@ async function* readStream<Row extends readonly unknown[]>(
     connection.off("error", onLost);
     if (!isAtEnd) cutOff(connection);
   }
+}
+
+interface Endpoint {
+  /** A name or an address; an IPv6 address without brackets. */
+  readonly host: string;
+  readonly port: number;
+}
+
+/**
+ * The options for a connection to the server, with TLS as the url asks for. Throws CONFIG_TLS if that TLS can't be had.
+ */
+function endpointOptions(url: Secret, endpoint: Endpoint): ConnectionOptions {
+  const tls = tlsSettings("mysql", url);
+  if (tls.kind === "off") return { ...endpoint };
+  const ssl = {
+    ...tls.pem,
+    rejectUnauthorized: tls.verify !== "none",
+    verifyIdentity: tls.verify === "full",
+  };
+  return isIP(endpoint.host) !== 0 && ssl.verifyIdentity
+    ? { ...verifiedAddress(endpoint), ssl }
+    : { ...endpoint, ssl };
+}
+
+/**
+ * If the host is an IP address, the driver gives Node.js no host, and Node.js then expects a certificate for
+ * "localhost". The driver takes an address with a dot at its end for a name. Node.js ignores the dot when it compares
+ * the certificate.
+ */
+function verifiedAddress({ host, port }: Endpoint): ConnectionOptions {
+  return {
+    host: `${host}.`,
+    port,
+    stream: () => connect({ host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: 10_000 }),
+  };
 }

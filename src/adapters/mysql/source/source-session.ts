@@ -1,8 +1,8 @@
 import { type Connection, createConnection } from "mysql2";
 import type { FieldPacket, RowDataPacket } from "mysql2/promise";
 import { withinLimits } from "../../sql/connection/wait-limits.ts";
+import type { SourceSession } from "../../sql/source/open-reader.ts";
 import type { SourceOptions } from "../../sql/source/source-request.ts";
-import type { SourceSession } from "../../sql/source/source-session.ts";
 import {
   BEGIN_SNAPSHOT,
   connectionOptions,

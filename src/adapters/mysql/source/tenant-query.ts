@@ -1,9 +1,11 @@
 import type { FieldPacket } from "mysql2/promise";
 import { BUCKETS, MAX_ID_BYTES } from "../../../core/group/tenant.ts";
-import { asText } from "../../sql/source/cells.ts";
+import { isInteger, isUnicode, isUuid } from "../../sql/connection/id-texts.ts";
+import { type CatalogColumn, readColumns } from "../../sql/source/columns.ts";
 import { checkSql, wrongIdType } from "../../sql/source/source-checks.ts";
 import type { SourceRequest } from "../../sql/source/source-request.ts";
 import {
+  asText,
   marksOf,
   ofReadyRows,
   ofRowsNotReady,
@@ -12,9 +14,8 @@ import {
 } from "../../sql/source/tenant-query.ts";
 import { failures } from "../connection/failures.ts";
 import { identifiers } from "../connection/identifiers.ts";
+import { withValues } from "../connection/statement.ts";
 import { type ColumnType, columnTypeOf } from "./column-types.ts";
-import { columnsOf } from "./columns.ts";
-import { idCondition } from "./id-condition.ts";
 import type { MysqlSourceSession } from "./source-session.ts";
 
 /** In bytes. A digest takes the hash of a longer value: a CONCAT beyond `max_allowed_packet` is NULL. */
@@ -86,3 +87,77 @@ const digestible = (described: Described): string =>
   (described.field.columnLength ?? LONG) < LONG
     ? `QUOTE(${textOf(described)})`
     : `QUOTE(SHA2(${textOf(described)}, 256))`;
+
+interface IdColumn {
+  readonly column: string;
+  readonly field: FieldPacket;
+  readonly type: ColumnType;
+}
+
+/** How rows are found by their ids. */
+async function idCondition(
+  session: Pick<MysqlSourceSession, "query">,
+  relation: string,
+  { column, field, type }: IdColumn,
+): Promise<Pick<TenantQuery, "idsHeld" | "hasIdOf">> {
+  const name = identifiers.quoteName(column);
+  const { isHeld, literal } = await idValues(session, relation, name, { field, type });
+  return {
+    idsHeld: async (ids) => ids.filter(isHeld),
+    hasIdOf: (ids) => `${name} IN (${ids.map(literal).join(", ")})`,
+  };
+}
+
+interface IdValues {
+  readonly isHeld: (id: string) => boolean;
+  /** A value of the column's own type: only then an index serves, and no two ids are compared as rounded numbers. */
+  readonly literal: (id: string) => string;
+}
+
+const UNSIGNED = 32;
+
+async function idValues(
+  session: Pick<MysqlSourceSession, "query">,
+  relation: string,
+  name: string,
+  { field, type }: Pick<IdColumn, "field" | "type">,
+): Promise<IdValues> {
+  if (type.bits !== undefined) {
+    const unsigned = (Number(field.flags) & UNSIGNED) !== 0;
+    return { isHeld: isInteger(type.bits, unsigned), literal: (id) => id };
+  }
+  if (type.name === "uuid") return { isHeld: isUuid, literal: (id) => `CAST('${id}' AS UUID)` };
+  // The server tells the collation of a column only of a value. An aggregate has a value even without a row.
+  const [text] = await session.query<{ charset: string; collation: string }>(
+    `SELECT CHARSET(MAX(${name})) AS charset, COLLATION(MAX(${name})) AS collation FROM ${relation} WHERE FALSE`,
+  );
+  return {
+    isHeld: isUnicode,
+    // In hexadecimal, because the customer's sql_mode decides what a backslash means. A character that the column's
+    // charset lacks becomes a question mark, and so finds another id at most.
+    literal: (id) =>
+      `CONVERT(_utf8mb4 x'${Buffer.from(id).toString("hex")}' USING ${text?.charset}) COLLATE ${text?.collation}`,
+  };
+}
+
+/** See `readColumns`. */
+export const columnsOf = async (
+  session: Pick<MysqlSourceSession, "query" | "fields">,
+  request: SourceRequest,
+) => readColumns(session, { failures, ...identifiers }, request, await catalogColumns(session, request));
+
+/** The columns of the table that the user has any right to. Undefined for a query. */
+async function catalogColumns(
+  session: Pick<MysqlSourceSession, "query">,
+  { place }: Pick<SourceRequest, "place">,
+): Promise<readonly CatalogColumn[] | undefined> {
+  if (!place) return undefined;
+  const columns = await session.query<{ name: string; rights: string }>(
+    withValues(
+      `SELECT COLUMN_NAME AS name, PRIVILEGES AS rights FROM information_schema.COLUMNS
+       WHERE TABLE_SCHEMA = $1 AND TABLE_NAME = $2 ORDER BY ORDINAL_POSITION`,
+      [place.schema, place.table],
+    ),
+  );
+  return columns.map(({ name, rights }) => ({ name, isReadable: /\bselect\b/i.test(rights) }));
+}

@@ -12,8 +12,7 @@ import {
 } from "../../sql/connection/wait-limits.ts";
 import { failures } from "./failures.ts";
 import { inOneRoundTrip, reading } from "./one-round-trip.ts";
-import { PINNED_PATH } from "./search-path.ts";
-import { setLocally } from "./settings.ts";
+import { PINNED_PATH, setLocally } from "./settings.ts";
 
 /** How long the end of a connection, a request to cancel or a question about a lock may take, in milliseconds. */
 const FAREWELL = 5_000;

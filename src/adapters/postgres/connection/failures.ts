@@ -1,6 +1,5 @@
-import { connectionHint, LOCKED, NO_ROOM } from "../../sql/connection/connection-hints.ts";
-import type { Failures } from "../../sql/connection/failures.ts";
-import type { SourceFailures } from "../../sql/source/source-checks.ts";
+import { connectionHint, type Failures, LOCKED, NO_ROOM } from "../../sql/connection/failures.ts";
+import type { SourceFailures } from "../../sql/source/open-reader.ts";
 
 /** PostgreSQL's SQLSTATE for an error. Errors of the network have codes of Node.js. */
 const sqlState = (error: unknown): string =>

@@ -4,9 +4,9 @@ import { MIGRATION } from "../../sql/connection/wait-limits.ts";
 import type { LedgerMigration } from "../../sql/dialect/dialect.ts";
 import type { LedgerLocation, LedgerTables } from "../../sql/dialect/ledger-tables.ts";
 import { leaseLost } from "../../sql/ledger/schema.ts";
-import { DURABLY } from "../connection/durability.ts";
 import { quoteName } from "../connection/identifiers.ts";
 import { insistOnSchema } from "../connection/rights.ts";
+import { DURABLY } from "../connection/settings.ts";
 import { MIGRATIONS } from "./ledger-migrations.ts";
 
 /** Brings the ledger's tables to the latest version, in one transaction. */

@@ -3,7 +3,7 @@ import type { CatalogReader } from "../../../ports/setup.ts";
 import type { Connections } from "../../sql/connection/connections.ts";
 import { databaseError } from "../../sql/connection/failures.ts";
 import { failures } from "../connection/failures.ts";
-import { OUR_ROLES } from "../connection/table-owner.ts";
+import { OUR_ROLES } from "../connection/table-place.ts";
 import { typeName } from "./column-types.ts";
 
 /** A row of TABLES. */

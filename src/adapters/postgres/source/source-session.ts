@@ -1,7 +1,7 @@
 import type pg from "pg";
 import { withinLimits } from "../../sql/connection/wait-limits.ts";
+import type { SourceSession } from "../../sql/source/open-reader.ts";
 import type { SourceOptions } from "../../sql/source/source-request.ts";
-import type { SourceSession } from "../../sql/source/source-session.ts";
 import { Client, connectionOptions, endInTime, Session } from "../connection/connection.ts";
 import { inOneRoundTrip, reading } from "../connection/one-round-trip.ts";
 import { BEGIN_SNAPSHOT, setLocally, textOrBytes, UNHURRIED } from "../connection/settings.ts";

@@ -1,20 +1,21 @@
-import type pg from "pg";
+import { escapeLiteral, type FieldDef } from "pg";
 import { BUCKETS, MAX_ID_BYTES, Unusable } from "../../../core/group/tenant.ts";
-import { asText, type CellParser } from "../../sql/source/cells.ts";
+import { isInteger, isUnicode, isUuid } from "../../sql/connection/id-texts.ts";
+import { type CatalogColumn, readColumns } from "../../sql/source/columns.ts";
 import { checkSql, wrongIdType } from "../../sql/source/source-checks.ts";
 import type { SourceRequest } from "../../sql/source/source-request.ts";
 import {
+  asText,
+  type CellParser,
   marksOf,
   ofReadyRows,
   ofRowsNotReady,
   type TenantQuery,
   typedSeed,
 } from "../../sql/source/tenant-query.ts";
-import { failures } from "../connection/failures.ts";
+import { failures, isAnswer } from "../connection/failures.ts";
 import { quoteName } from "../connection/identifiers.ts";
 import { canBeLong, ID_TYPES, parsersOf, type TypeInfo, typeName } from "./column-types.ts";
-import { columnsOf } from "./columns.ts";
-import { idCondition } from "./id-condition.ts";
 import type { PostgresSourceSession } from "./source-session.ts";
 
 /** In characters. More than a group may have, even if the text is JSON with blanks in it. */
@@ -124,7 +125,7 @@ async function encodingAndSchema(
 }
 
 /** The types of the fields, and the types that their arrays and domains are made of. */
-async function describeTypes(session: Session, fields: readonly pg.FieldDef[]): Promise<TypeInfo[]> {
+async function describeTypes(session: Session, fields: readonly FieldDef[]): Promise<TypeInfo[]> {
   return session.query<TypeInfo>(
     `WITH RECURSIVE described AS (
        SELECT type.oid, ${typeName("type")} AS name, type.typbasetype AS base, coalesce(element.oid, 0) AS element
@@ -141,3 +142,93 @@ async function describeTypes(session: Session, fields: readonly pg.FieldDef[]): 
 }
 
 const BY_BYTES = 'COLLATE pg_catalog."C"';
+
+interface IdColumn {
+  readonly column: string;
+  /** Of a domain: the type below. */
+  readonly type: string;
+  /** citext is in the schema in which its extension was created, and so is its operator. */
+  readonly typeSchema: string;
+  /** Whether the server keeps text as UTF-8. Other encodings lack characters that an id may have. */
+  readonly isUtf8: boolean;
+}
+
+/** How rows are found by their ids. The names in the SQL don't depend on the role's search_path. */
+function idCondition(
+  session: Pick<PostgresSourceSession, "query">,
+  { column, type, typeSchema, isUtf8 }: IdColumn,
+): Pick<TenantQuery, "idsHeld" | "hasIdOf"> {
+  const schema = quoteName(typeSchema);
+  const isHeld = heldBy(type);
+  return {
+    idsHeld: async (ids) => {
+      const held = ids.filter(isHeld);
+      return isUtf8 ? held : storable(session, held);
+    },
+    hasIdOf: (ids) =>
+      `${quoteName(column)} OPERATOR(${schema}.=) ANY (${escapeLiteral(arrayText(ids))}::${schema}.${quoteName(castType(type))}[])`,
+  };
+}
+
+const INTEGER_BITS: Readonly<Record<string, number>> = { int2: 16, int4: 32, int8: 64 };
+
+function heldBy(type: string): (id: string) => boolean {
+  const bits = INTEGER_BITS[type];
+  if (bits !== undefined) return isInteger(bits);
+  if (type === "uuid") return isUuid;
+  return (id) => isUnicode(id) && !id.includes("\0");
+}
+
+/** varchar has no operators of its own. */
+const castType = (type: string): string => (type === "varchar" ? "text" : type);
+
+const arrayText = (ids: readonly string[]): string =>
+  `{${ids.map((id) => `"${id.replace(/["\\]/g, "\\$&")}"`).join(",")}}`;
+
+const ASCII = /^[\0-\x7f]*$/;
+
+/** The ids that the server's encoding has all characters of. Every encoding has those of ASCII; the server knows the others. */
+async function storable(
+  session: Pick<PostgresSourceSession, "query">,
+  ids: readonly string[],
+): Promise<readonly string[]> {
+  const found: string[] = [];
+  for (const id of ids) if (ASCII.test(id) || (await understands(session, id))) found.push(id);
+  return found;
+}
+
+async function understands(session: Pick<PostgresSourceSession, "query">, text: string): Promise<boolean> {
+  await session.query("SAVEPOINT understands");
+  try {
+    await session.query("SELECT $1::pg_catalog.text", [text]);
+    return true;
+  } catch (error) {
+    if (!isAnswer(error)) throw error;
+    return false;
+  } finally {
+    await session.query("ROLLBACK TO SAVEPOINT understands");
+  }
+}
+
+/** See `readColumns`. */
+export const columnsOf = async (
+  session: Pick<PostgresSourceSession, "query" | "fields">,
+  request: SourceRequest,
+) => readColumns(session, { failures, quoteName }, request, await catalogColumns(session, request));
+
+/** The table's columns. Undefined for a query. */
+async function catalogColumns(
+  session: Pick<PostgresSourceSession, "query">,
+  { place, relation }: Pick<SourceRequest, "place" | "relation">,
+): Promise<readonly CatalogColumn[] | undefined> {
+  if (!place) return undefined;
+  return session.query<CatalogColumn>(
+    `SELECT a.attname::pg_catalog.text AS name,
+       pg_catalog.has_column_privilege(a.attrelid, a.attnum, 'SELECT') AS "isReadable"
+     FROM pg_catalog.pg_attribute AS a
+     WHERE a.attrelid OPERATOR(pg_catalog.=) pg_catalog.to_regclass($1)::pg_catalog.oid
+       AND a.attnum OPERATOR(pg_catalog.>) 0 AND NOT a.attisdropped
+     ORDER BY a.attnum`,
+    [relation],
+  );
+}

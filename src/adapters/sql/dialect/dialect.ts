@@ -5,8 +5,7 @@ import type { Identifiers } from "../connection/identifiers.ts";
 import type { TablePlaces } from "../connection/table-place.ts";
 import type { LedgerLocation, LedgerTables } from "./ledger-tables.ts";
 import type { TableOwners } from "./table-owner.ts";
-import type { TokenOwnerStatements } from "./token-owner-statements.ts";
-import type { PlacedTokenTable, TokenStatements } from "./token-statements.ts";
+import type { PlacedTokenTable, TokenOwnerStatements, TokenStatements } from "./token-statements.ts";
 
 /** Types of columns of rows that a statement gets as JSON. Ids are compared by their bytes. */
 export type ColumnType = "id" | "text" | "integer" | "bigint" | "time";

@@ -1,6 +1,6 @@
 import { SyncError } from "../../../core/failure/sync-error.ts";
 import type { Queryable } from "../connection/connections.ts";
-import type { TokenOwnerStatements } from "./token-owner-statements.ts";
+import type { TokenOwnerStatements } from "./token-statements.ts";
 
 /** A table whose owner is neither this user nor one of its groups. */
 export interface ForeignTable {

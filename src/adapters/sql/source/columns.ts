@@ -1,6 +1,6 @@
 import { MissingColumns, SyncError } from "../../../core/failure/sync-error.ts";
 import type { Identifiers } from "../connection/identifiers.ts";
-import type { SourceFailures } from "./source-checks.ts";
+import type { SourceFailures } from "./open-reader.ts";
 import type { SourceRequest } from "./source-request.ts";
 import { whereAll } from "./tenant-query.ts";
 

@@ -1,7 +1,7 @@
 import { interrupted, type SyncError } from "../../../core/failure/sync-error.ts";
 import { compareIds, type TenantRow } from "../../../core/group/tenant.ts";
 import type { TenantLookUps } from "../../../ports/tenant-source.ts";
-import type { SourceSession } from "./source-session.ts";
+import type { SourceSession } from "./open-reader.ts";
 import { type RawRow, selectRowsOf, type TenantQuery, tenantRow } from "./tenant-query.ts";
 
 /**

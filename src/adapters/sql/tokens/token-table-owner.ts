@@ -6,8 +6,7 @@ import { databaseError } from "../connection/failures.ts";
 import { quotePlace, type TablePlace } from "../connection/table-place.ts";
 import type { Database } from "../dialect/database.ts";
 import { insistOnOwner } from "../dialect/table-owner.ts";
-import { OWNERS_TABLE } from "../dialect/token-owner-statements.ts";
-import type { TokenTableOptions } from "../dialect/token-statements.ts";
+import { OWNERS_TABLE, type TokenTableOptions } from "../dialect/token-statements.ts";
 
 /** In place of a column's name: the whole table belongs to one config. */
 const ALL_COLUMNS = "*";

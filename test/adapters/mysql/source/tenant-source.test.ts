@@ -3,9 +3,9 @@ import { describe, expect, test } from "vitest";
 import type { SyncError } from "../../../../src/core/failure/sync-error.ts";
 import { rejection } from "../../../contracts/collect.ts";
 import { everythingIn } from "../../../contracts/everything-in.ts";
-import { rowsOf } from "../../../contracts/rows-of.ts";
+import { NEVER, rowsOf } from "../../../contracts/rows-of.ts";
 import { type SourceOptions, tenantSourceContract } from "../../../contracts/tenant-source.ts";
-import { aRole } from "../../../support/databases/role.ts";
+import { aRole, type Role } from "../../../support/databases/role.ts";
 import { listening } from "../../../support/servers/listening.ts";
 import { mysqlSource, mysqlSourceDatabase } from "./source-database.ts";
 
@@ -160,4 +160,82 @@ describe("the config's SQL keeps its meaning:", () => {
     await insert("customers", [{ id: "a", deleted_at: "2026-01-01 00:00:00" }]);
     expect(await rowsOf(source(options), ["id"])).toEqual([["a"]]);
   });
+});
+
+/** Customers, a user that may read them, and tokens and a ledger. */
+async function aReader() {
+  const { query, ...database } = await mysqlSourceDatabase();
+  const { name: schema } = database;
+  for (const table of ["customers", "tokens", "ledger"])
+    await query(`CREATE TABLE ${table} (id varchar(10), token text)`);
+  const reader = await aRole({ ...database, query });
+  await query(`GRANT SELECT ON customers TO ${reader.name}`);
+  const secrets = [
+    { schema, table: "tokens", column: "token" },
+    { schema, table: "ledger" },
+    { schema, table: "nothing" },
+    { schema: "nowhere", table: "tokens", column: "token" },
+  ];
+  const secretsOf = async ({ url }: Pick<Role, "url">) => {
+    const source = mysqlSource(url, { table: "customers", sensitiveTables: async () => secrets });
+    const snapshot = await source.open(["id"], "seed", NEVER);
+    try {
+      return await snapshot.role();
+    } finally {
+      await snapshot.close();
+    }
+  };
+  return { query, schema, url: database.url, reader, secretsOf };
+}
+
+test("a user that reads the source can read no token and no ledger without a right to it", async () => {
+  const { query, reader, secretsOf } = await aReader();
+  await query(`GRANT INSERT, UPDATE, DELETE ON tokens TO ${reader.name}`);
+  await query(`GRANT SELECT (id) ON tokens TO ${reader.name}`);
+  expect(await secretsOf(reader)).toEqual({ name: `${reader.name}@%`, secrets: [], openSchemas: [] });
+});
+
+test.each([
+  ["the table", "GRANT SELECT ON tokens TO ROLE"],
+  ["the token's column", "GRANT SELECT (token) ON tokens TO ROLE"],
+])("a right to %s is seen", async (_, statement) => {
+  const { query, schema, reader, secretsOf } = await aReader();
+  await query(statement.replace("ROLE", reader.name));
+  expect(await secretsOf(reader)).toMatchObject({ secrets: [`${schema}.tokens`] });
+});
+
+test("so is one to the whole database", async () => {
+  const { schema, url, reader, secretsOf } = await aReader();
+  await reader.grant("SELECT");
+  const all = { secrets: [`${schema}.ledger`, `${schema}.tokens`] };
+  expect(await secretsOf(reader)).toMatchObject(all);
+  expect(await secretsOf({ url })).toMatchObject(all);
+});
+
+test("single tenants of a view are found by the index for a user that may explain it, as docs/new-tenants.md says", async () => {
+  const database = await mysqlSourceDatabase();
+  const { query } = database;
+  await query("CREATE TABLE customers (id varchar(40) PRIMARY KEY, name text)");
+  await query("INSERT INTO customers VALUES ('a', 'Acme'), ('b', 'Brill')");
+  await query("CREATE VIEW active_customers AS SELECT * FROM customers WHERE name <> 'Brill'");
+  const reader = await aRole(database);
+  await query(`REVOKE SHOW VIEW ON ${database.name}.* FROM ${reader.name}`);
+  const looksByIndex = async (): Promise<boolean> => {
+    const source = mysqlSource(reader.url, { table: "active_customers" });
+    const lookUps = await source.lookUps(["id", "name"], "seed", NEVER);
+    try {
+      expect((await lookUps.rowsOf(["a", "b"])).map(({ cells }) => cells)).toEqual([["a", "Acme"]]);
+      return lookUps.isIndexed;
+    } finally {
+      await lookUps.close();
+    }
+  };
+  await query(`GRANT SELECT ON active_customers TO ${reader.name}`);
+  expect(await looksByIndex()).toBe(false);
+  await query(`GRANT SELECT, SHOW VIEW ON active_customers TO ${reader.name}`);
+  expect(await looksByIndex()).toBe(false);
+  await query(`GRANT SELECT ON customers TO ${reader.name}`);
+  expect(await looksByIndex()).toBe(true);
+  await query(`REVOKE SHOW VIEW ON active_customers FROM ${reader.name}`);
+  expect(await looksByIndex()).toBe(false);
 });

@@ -1,6 +1,6 @@
 import pg from "pg";
 import { expect, onTestFinished, test } from "vitest";
-import { postgresChangeFeed } from "../../../../src/adapters/postgres/changes/change-feed.ts";
+import { postgresChangeFeed } from "../../../../src/adapters/postgres/source/change-feed.ts";
 import { compareIds } from "../../../../src/core/group/tenant.ts";
 import { Secret } from "../../../../src/core/secret/secret.ts";
 import { readTenants } from "../../../../src/engine/plan/read-tenants.ts";

@@ -1,6 +1,6 @@
 import { expect, inject, onTestFinished, test } from "vitest";
-import { mysqlChangeFeed } from "../../../../src/adapters/mysql/changes/change-feed.ts";
-import { postgresChangeFeed } from "../../../../src/adapters/postgres/changes/change-feed.ts";
+import { mysqlChangeFeed } from "../../../../src/adapters/mysql/source/change-feed.ts";
+import { postgresChangeFeed } from "../../../../src/adapters/postgres/source/change-feed.ts";
 import { Secret } from "../../../../src/core/secret/secret.ts";
 import { lookUpsOf } from "../../../contracts/look-ups.ts";
 import { NEVER, readAll, rowsOf } from "../../../contracts/rows-of.ts";

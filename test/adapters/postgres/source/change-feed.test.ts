@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from "vitest";
-import { postgresChangeFeed } from "../../../../src/adapters/postgres/changes/change-feed.ts";
+import { postgresChangeFeed } from "../../../../src/adapters/postgres/source/change-feed.ts";
 import { Secret } from "../../../../src/core/secret/secret.ts";
 import type { ChangeReader } from "../../../../src/ports/change-feed.ts";
 import { NEVER } from "../../../contracts/rows-of.ts";

@@ -1,6 +1,8 @@
+import { randomUUID } from "node:crypto";
 import pg from "pg";
 import { CHANGES_NOT_HEARD } from "../../../core/changes/notice.ts";
 import { SyncError } from "../../../core/failure/sync-error.ts";
+import { MAX_ID_BYTES } from "../../../core/group/tenant.ts";
 import type { Secret } from "../../../core/secret/secret.ts";
 import type { ChangeChannel, OpenChannel } from "../../../ports/change-feed.ts";
 import { databaseError } from "../../sql/connection/failures.ts";
@@ -9,13 +11,12 @@ import { allInTime, connectionOptions, endInTime } from "../connection/connectio
 import { failures } from "../connection/failures.ts";
 import { quoteName } from "../connection/identifiers.ts";
 import { textOrBytes } from "../connection/settings.ts";
-import { isOwnNotification, ownNotification } from "./own-notification.ts";
 
 /** Identifies the server's session: a pooler in between has ids of its own, and a load balancer leads to several servers. */
 const WHO_AM_I = `SELECT pg_catalog.pg_backend_pid() AS pid,
   extract(epoch FROM pg_catalog.pg_postmaster_start_time())::pg_catalog.text AS server`;
 
-export interface ChannelOptions {
+interface ChannelOptions {
   readonly url: Secret;
   readonly applicationName: string;
   readonly channel: string;
@@ -210,3 +211,12 @@ function cannotListen(channel: string, error: unknown): SyncError {
       : failures.hintFor(cause);
   return databaseError({ hintFor }, "SOURCE_UNAVAILABLE", `cannot listen on ${channel}`, error);
 }
+
+/** Also recognised by other instances of groupsync that listen on the same channel. */
+const BEGINNING = "groupsync tries whether notifications arrive; this is no id: ";
+
+/** A payload that is no id, because it is longer than any. */
+const ownNotification = (): string => `${BEGINNING}${randomUUID()} `.padEnd(MAX_ID_BYTES + 1, ".");
+
+const isOwnNotification = (payload: string): boolean =>
+  payload.startsWith(BEGINNING) && payload.length > MAX_ID_BYTES;

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from "vitest";
-import { mysqlChangeFeed } from "../../../../src/adapters/mysql/changes/change-feed.ts";
+import { mysqlChangeFeed } from "../../../../src/adapters/mysql/source/change-feed.ts";
 import { Secret } from "../../../../src/core/secret/secret.ts";
 import type { ChangeReader } from "../../../../src/ports/change-feed.ts";
 import { NEVER } from "../../../contracts/rows-of.ts";

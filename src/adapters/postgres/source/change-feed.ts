@@ -1,14 +1,41 @@
 import { escapeLiteral } from "pg";
-import { MOST_AHEAD_MS, OVERLAP_MS } from "../../../core/changes/change-window.ts";
+import { type ChangePosition, MOST_AHEAD_MS, OVERLAP_MS } from "../../../core/changes/change-window.ts";
+import type { ChangeFeed } from "../../../ports/change-feed.ts";
 import {
+  type ChangeDialect,
   type ChangeQuery,
   type ColumnSource,
   columnRequest,
+  type FeedOptions,
+  SqlChangeFeed,
   wrongChangeType,
-} from "../../sql/changes/change-query.ts";
+} from "../../sql/source/change-feed.ts";
 import { quoteName } from "../connection/identifiers.ts";
-import { columnsOf } from "../source/columns.ts";
-import type { PostgresSourceSession } from "../source/source-session.ts";
+import { isFoundByIndex } from "./index-use.ts";
+import type { PostgresSourceSession } from "./source-session.ts";
+import { columnsOf } from "./tenant-query.ts";
+import { POSTGRES } from "./tenant-source.ts";
+
+const CHANGES: ChangeDialect<PostgresSourceSession> = {
+  source: POSTGRES,
+  changeQuery,
+  isIndexed,
+  createIndex: (table, column) => `CREATE INDEX CONCURRENTLY ON ${table} (${column})`,
+};
+
+export const postgresChangeFeed = (options: FeedOptions): ChangeFeed => new SqlChangeFeed(CHANGES, options);
+
+/** Conspicuous in a plan, and right for any type of time or number. */
+const PROBES = { time: "2001-02-03 04:05:06.789", number: "31415" } as const;
+
+function isIndexed(
+  session: Pick<PostgresSourceSession, "query">,
+  { isTime }: ChangeQuery,
+  select: (from: ChangePosition) => string,
+): Promise<boolean> {
+  const value = isTime ? PROBES.time : PROBES.number;
+  return isFoundByIndex(session, select({ value, isIncluded: true }), value);
+}
 
 /** How the values of a type are compared with the clock and with each other. */
 interface ChangeType {
@@ -52,7 +79,7 @@ const TYPES: Readonly<Record<number, ChangeType>> = {
   1184: time("timestamptz", fromNow("pg_catalog.now()", `${MOST_AHEAD_MS} milliseconds`)),
 };
 
-export async function changeQuery(
+async function changeQuery(
   session: Pick<PostgresSourceSession, "query" | "fields">,
   source: ColumnSource,
   column: string,

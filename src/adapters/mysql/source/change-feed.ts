@@ -1,15 +1,35 @@
 import type { FieldPacket } from "mysql2/promise";
 import { MOST_AHEAD_MS, OVERLAP_MS } from "../../../core/changes/change-window.ts";
+import type { ChangeFeed } from "../../../ports/change-feed.ts";
 import {
+  type ChangeDialect,
   type ChangeQuery,
   type ColumnSource,
   columnRequest,
+  type FeedOptions,
+  SqlChangeFeed,
   wrongChangeType,
-} from "../../sql/changes/change-query.ts";
+} from "../../sql/source/change-feed.ts";
 import { identifiers } from "../connection/identifiers.ts";
-import { columnTypeOf } from "../source/column-types.ts";
-import { columnsOf } from "../source/columns.ts";
-import type { MysqlSourceSession } from "../source/source-session.ts";
+import { columnTypeOf } from "./column-types.ts";
+import { isFoundByIndex } from "./index-use.ts";
+import type { MysqlSourceSession } from "./source-session.ts";
+import { columnsOf } from "./tenant-query.ts";
+import { MYSQL } from "./tenant-source.ts";
+
+const CHANGES: ChangeDialect<MysqlSourceSession> = {
+  source: MYSQL,
+  changeQuery,
+  // The server's plan depends on how many rows there are from the position on.
+  isIndexed: (session, _, select, from) => isFoundByIndex(session, select(from)),
+  createIndex: (table, column) => `CREATE INDEX ${indexName(table, column)} ON ${table} (${column})`,
+};
+
+/** MySQL gives an index no name of its own. */
+const indexName = (table: string, column: string): string =>
+  `\`${[table.split("`").at(-2), column.slice(1, -1)].join("_").slice(0, 64)}\``;
+
+export const mysqlChangeFeed = (options: FeedOptions): ChangeFeed => new SqlChangeFeed(CHANGES, options);
 
 const INTEGERS: ReadonlySet<string> = new Set(["tinyint", "smallint", "mediumint", "int", "bigint"]);
 const RIGHT_TYPES = "TIMESTAMP, DATETIME, an integer type or DECIMAL";
@@ -23,7 +43,7 @@ const MOST_AHEAD: Readonly<Record<string, string>> = {
 /** Above '0000-00-00' and other dates that are none. */
 const FIRST_TIME = "TIMESTAMP'1971-01-01 00:00:00'";
 
-export async function changeQuery(
+async function changeQuery(
   session: Pick<MysqlSourceSession, "query" | "fields">,
   source: ColumnSource,
   column: string,

@@ -1,8 +1,8 @@
 import { inject } from "vitest";
-import { mysqlChangeFeed } from "../../../../src/adapters/mysql/changes/change-feed.ts";
-import { postgresChangeFeed } from "../../../../src/adapters/postgres/changes/change-feed.ts";
-import type { FeedOptions } from "../../../../src/adapters/sql/changes/change-feed.ts";
+import { mysqlChangeFeed } from "../../../../src/adapters/mysql/source/change-feed.ts";
+import { postgresChangeFeed } from "../../../../src/adapters/postgres/source/change-feed.ts";
 import type { SessionTimeouts } from "../../../../src/adapters/sql/connection/wait-limits.ts";
+import type { FeedOptions } from "../../../../src/adapters/sql/source/change-feed.ts";
 import { Secret } from "../../../../src/core/secret/secret.ts";
 import type { ChangeFeed } from "../../../../src/ports/change-feed.ts";
 import {
