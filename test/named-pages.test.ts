@@ -1,8 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { CONFIG_KEYS } from "../src/config/descriptions/config-keys.ts";
-import { type Descriptions, describing } from "../src/config/descriptions/description.ts";
+import { declaredSchema } from "../src/config/json-schema.ts";
 import { anchorsOf, isThere } from "./support/pages.ts";
 
 const REPOSITORY = new URL("../", import.meta.url);
@@ -22,7 +21,8 @@ test.each(files.flatMap((file) => pagesNamedIn(file).map((page) => [file, page])
   (_, named = "") => expectPage(named),
 );
 
-test.each(pagesOf(CONFIG_KEYS))(
+const configPages = JSON.stringify(declaredSchema()).matchAll(/"see":"([^"]+)"/g);
+test.each([...new Set([...configPages].map(([, page = ""]) => page))])(
   "the description of a key of the config names a page that is there: %s",
   (see) => expectPage(`docs/${see}`),
 );
@@ -36,12 +36,4 @@ function expectPage(named: string): void {
 function pagesNamedIn(file: string): string[] {
   const text = readFileSync(new URL(file, REPOSITORY), "utf8");
   return [...new Set(text.match(/\bdocs\/[a-z/-]+\.md(#[a-z0-9_-]+)?/gi) ?? [])];
-}
-
-function pagesOf(descriptions: Descriptions): string[] {
-  const pages = Object.values(descriptions).flatMap((described) => {
-    const { see, keys = {}, kinds = {} } = describing(described);
-    return [...(see === undefined ? [] : [see]), ...pagesOf(keys), ...Object.values(kinds).flatMap(pagesOf)];
-  });
-  return [...new Set(pages)];
 }

@@ -1,6 +1,6 @@
-/** `npm run docs`: writes what is generated into the pages of docs/, see `generated.ts`. */
+/** `npm run docs`: writes what is generated, see `generated.ts`: parts of the pages of docs/, and whole files. */
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { generated } from "./generated.ts";
+import { FILES, generated } from "./generated.ts";
 
 const DOCS = new URL("../../docs/", import.meta.url);
 
@@ -15,3 +15,5 @@ for (const page of pages.sort()) {
   writeFileSync(file, right);
   process.stdout.write(`docs/${page} is brought up to date\n`);
 }
+for (const [path, text] of Object.entries(FILES))
+  writeFileSync(new URL(`../../${path}`, import.meta.url), text());

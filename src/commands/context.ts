@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { Host } from "../compose/host.ts";
-import type { Config } from "../config/model/config.ts";
+import type { Config } from "../config/config.ts";
 import type { ExitCode } from "../core/report/exit-code.ts";
 import type { LogLevel } from "../core/report/log-level.ts";
 import type { Observe } from "../ports/observer.ts";

@@ -3,9 +3,9 @@ import { hostClock } from "../adapters/host/clock.ts";
 import { databaseError } from "../adapters/sql/connection/failures.ts";
 import type { WaitLimits } from "../adapters/sql/connection/wait-limits.ts";
 import type { Database } from "../adapters/sql/dialect/database.ts";
-import type { Config, DatabaseUrl } from "../config/model/config.ts";
-import { describeDatabase, describeSource } from "../config/model/database-description.ts";
-import { defaultListenAddress } from "../config/model/listen-address.ts";
+import type { Config } from "../config/config.ts";
+import { describeDatabase, describeSource } from "../config/destinations.ts";
+import { type DatabaseUrl, defaultListenAddress } from "../config/urls.ts";
 import { digestSeed } from "../core/group/desired-group.ts";
 import { columnsOf } from "../core/group/group-rules.ts";
 import { asFinding, type Finding, ok, warning } from "../core/report/finding.ts";
@@ -41,6 +41,7 @@ import type { Host } from "./host.ts";
 import { composeLedgerView, openLedgerView } from "./ledger-view.ts";
 import type { Opened } from "./opened.ts";
 import { composePlan } from "./plan.ts";
+import { connectionOf } from "./sync.ts";
 import { openSource, tenantSource } from "./tenant-source.ts";
 import { openTokens } from "./token-stores.ts";
 
@@ -71,8 +72,8 @@ export function composeCheck(path: string, host: Host, { canary, notify }: Check
   const config = readConfig(path, host, (event) => {
     if (event.kind === "warning") warnings.push(asFinding("warning", event));
   });
-  const { name, service, source, group, ledger, schedule, http } = config;
-  const { baseUrl, update } = service;
+  const { name, service, source, group, ledger, http } = config;
+  const { base_url: baseUrl, update } = service;
   const sourceBefore = describeSource(source, group.id);
 
   const configCheck: Check = {
@@ -101,24 +102,30 @@ export function composeCheck(path: string, host: Host, { canary, notify }: Check
     ),
   };
 
-  const { column, channel } = source.changes ?? {};
+  const { column, channel } = source.changes;
   const changes = { title: "changes", remedy: "see docs/new-tenants.md" };
-  const columnCheck: Check | undefined = column && {
-    ...changes,
-    run: whileOpen(
-      (stop) => composeLedgerView(config, { ...host, stop }),
-      async function* (view, stop) {
-        const before = await tableBefore(view, sourceBefore);
-        yield* columnFindings(await changeFeed(config, column.name), before, stop);
-      },
-    ),
-  };
-  const channelCheck: Check | undefined = channel && {
-    ...changes,
-    async *run(stop) {
-      yield* channelFindings(await changeChannel(config, channel), stop);
-    },
-  };
+  const columnCheck: Check | undefined =
+    column === undefined
+      ? undefined
+      : {
+          ...changes,
+          run: whileOpen(
+            (stop) => composeLedgerView(config, { ...host, stop }),
+            async function* (view, stop) {
+              const before = await tableBefore(view, sourceBefore);
+              yield* columnFindings(await changeFeed(config, column), before, stop);
+            },
+          ),
+        };
+  const channelCheck: Check | undefined =
+    channel === undefined
+      ? undefined
+      : {
+          ...changes,
+          async *run(stop) {
+            yield* channelFindings(await changeChannel(config, channel), stop);
+          },
+        };
 
   const ledgerCheck: Check = {
     title: "ledger",
@@ -156,13 +163,14 @@ export function composeCheck(path: string, host: Host, { canary, notify }: Check
     run: whileOpen(
       async () => {
         const { HttpServiceTrial } = await import("../adapters/service/http-service-trial.ts");
-        const trial = new HttpServiceTrial(service);
+        const trial = new HttpServiceTrial(connectionOf(config));
         return { value: trial, close: () => trial.close() };
       },
       (trial) => serviceFindings(trial, hostClock.now()),
     ),
   };
 
+  const schedule = { line: config.schedule, timezone: config.timezone };
   const scheduleCheck: Check = {
     title: "schedule",
     remedy: "see docs/configuration.md",

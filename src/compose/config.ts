@@ -1,7 +1,7 @@
 import { readableByAll } from "../adapters/host/readable-by-all.ts";
 import { readTextFile } from "../adapters/host/text-file.ts";
+import type { Config } from "../config/config.ts";
 import { loadConfig, type OnSecretsInFile } from "../config/load.ts";
-import type { Config } from "../config/model/config.ts";
 import { type ReadableSecrets, readableSecrets } from "../core/secret/readable-secrets.ts";
 import type { Observe } from "../ports/observer.ts";
 import type { Host } from "./host.ts";

@@ -5,8 +5,8 @@ import { createLogger, logTo } from "../adapters/log/logger.ts";
 import { runLog } from "../adapters/log/run-log.ts";
 import { HttpNotifier } from "../adapters/notify/http-notifier.ts";
 import { AcceptedConfig } from "../config/accepted-config.ts";
-import type { Config } from "../config/model/config.ts";
-import { defaultListenAddress, type ListenAddress } from "../config/model/listen-address.ts";
+import type { Config } from "../config/config.ts";
+import { defaultListenAddress, type ListenAddress } from "../config/urls.ts";
 import { SyncError } from "../core/failure/sync-error.ts";
 import { isConfigError } from "../core/report/exit-code.ts";
 import type { LogLevel } from "../core/report/log-level.ts";
@@ -59,23 +59,20 @@ export async function composeDaemon(
       notifying = { addresses, notifier: new HttpNotifier(notify, hostClock, log, signal) };
     return notifying.notifier;
   };
-  const settings = ({
-    name,
-    schedule,
-    http,
-    shutdownTimeoutMs,
-    notify,
-    source,
-    group,
-  }: Config): LifecycleSettings => ({
+  const settings = ({ name, http, notify, source, group, ...config }: Config): LifecycleSettings => ({
     name,
     configPath: resolve(path),
     ways: waysOf({ name, source, group, http }),
-    schedule,
-    shutdownTimeoutMs,
-    listen: listenAt(http.listen ?? defaultListenAddress(host.env), http.allowedHosts),
-    ...(http.staleAfterMs !== undefined && { staleAfterMs: http.staleAfterMs }),
-    ...(http.syncKey && { syncKey: http.syncKey }),
+    schedule: {
+      line: config.schedule,
+      timezone: config.timezone,
+      jitterMs: config.jitter,
+      runAtStart: config.run_at_start,
+    },
+    shutdownTimeoutMs: config.shutdown_timeout,
+    listen: listenAt(http.listen ?? defaultListenAddress(host.env), http.allowed_hosts),
+    ...(http.stale_after !== undefined && { staleAfterMs: http.stale_after }),
+    ...(http.sync_key && { syncKey: http.sync_key }),
     notifier: notifierOf(notify),
   });
   const pause = new ServicePause(hostClock);

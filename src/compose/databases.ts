@@ -1,7 +1,9 @@
 import { databaseError } from "../adapters/sql/connection/failures.ts";
 import type { SessionTimeouts } from "../adapters/sql/connection/wait-limits.ts";
 import type { Database, DatabaseOptions } from "../adapters/sql/dialect/database.ts";
-import type { DatabaseUrl } from "../config/model/config.ts";
+import type { SourceOptions } from "../adapters/sql/source/source-request.ts";
+import type { Config } from "../config/config.ts";
+import type { DatabaseUrl } from "../config/urls.ts";
 import type { Durability, DurabilityRisk } from "../ports/ledger/ledger.ts";
 
 /** The most connections to the ledger's database, beside one for each rotation that is under way. */
@@ -25,6 +27,19 @@ export const VIEW_TIMEOUTS: SessionTimeouts = { lockMs: 5_000, silenceMs: SILENC
 const IDLE_MS = 30_000;
 
 export const applicationName = (name: string): string => `groupsync:${name}`;
+
+/** The source in the words of the adapters. */
+export const sourceOptions = ({ name, source }: Config): SourceOptions => ({
+  url: source.url.url,
+  applicationName: applicationName(name),
+  timeouts: TIMEOUTS,
+  table: source.table,
+  query: source.query,
+  where: source.where,
+  removedWhen: source.removed_when,
+  readyWhen: source.ready_when,
+  rowSecurity: source.row_security,
+});
 
 /** One pool for each url, because the ledger and a token table in one database share transactions. */
 export class Databases implements Durability {

@@ -1,9 +1,9 @@
 import { newFiles } from "../adapters/host/new-files.ts";
 import { readTextFile } from "../adapters/host/text-file.ts";
+import type { Config } from "../config/config.ts";
+import { describeDatabase } from "../config/destinations.ts";
 import { loadConfig } from "../config/load.ts";
-import type { Config, DatabaseUrl } from "../config/model/config.ts";
-import { describeDatabase } from "../config/model/database-description.ts";
-import { parseBaseUrl, parseDatabaseUrl, tlsProblems } from "../config/schema/urls.ts";
+import { type DatabaseUrl, parseBaseUrl, parseDatabaseUrl, tlsProblems } from "../config/urls.ts";
 import { digestSeed } from "../core/group/desired-group.ts";
 import { columnsOf, type GroupRules } from "../core/group/group-rules.ts";
 import { UNKNOWN_SCHEMA, VARIABLES } from "../core/setup/setup.ts";

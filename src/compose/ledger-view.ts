@@ -1,5 +1,5 @@
 import { sqlLedgerView } from "../adapters/sql/ledger/ledger.ts";
-import type { Config } from "../config/model/config.ts";
+import type { Config } from "../config/config.ts";
 import type { LedgerView } from "../ports/ledger/ledger.ts";
 import { Databases, VIEW_CONNECTIONS, VIEW_TIMEOUTS } from "./databases.ts";
 import type { Host } from "./host.ts";

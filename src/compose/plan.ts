@@ -1,8 +1,7 @@
 import { DiskSpool } from "../adapters/disk/spool.ts";
 import { hostClock } from "../adapters/host/clock.ts";
-import type { Config } from "../config/model/config.ts";
-import { describeSource } from "../config/model/database-description.ts";
-import { describeTokenDestinations } from "../config/model/token-destinations.ts";
+import type { Config } from "../config/config.ts";
+import { describeSource, describeTokenDestinations } from "../config/destinations.ts";
 import type { ForecastSetup } from "../engine/check/sync-forecast.ts";
 import type { PlanSettings } from "../engine/plan/make-plan.ts";
 import type { ExplainSetup } from "../engine/read-explanation.ts";
@@ -28,10 +27,10 @@ export async function composePlan(
       ports: { source: await tenantSource(config, databases), ledger, openSpool: () => new DiskSpool() },
       settings: planSettings(config),
       rotation: config.rotation,
-      refresh: { everyMs: config.service.refreshMs ?? null },
+      refresh: { everyMs: config.service.refresh ?? null },
       tokens: tokens.value,
       tokenDestinations: describeTokenDestinations(config.tokens),
-      baseUrl: config.service.baseUrl,
+      baseUrl: config.service.base_url,
       clock: hostClock,
     },
     close: async () => {

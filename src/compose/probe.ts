@@ -1,4 +1,4 @@
-import type { Config } from "../config/model/config.ts";
+import type { Config } from "../config/config.ts";
 import type { ProbedConfig } from "../core/probe/advice.ts";
 import type { AnswerFacts } from "../core/probe/findings.ts";
 import type { ProbePorts, ProbeSettings } from "../engine/probe.ts";
@@ -34,7 +34,7 @@ export async function composeProbe(
         update: service.update,
         whenDeleted: deletion.when,
         rotates: rotation.maxAgeMs !== null,
-        limitsRate: service.rateLimit !== undefined,
+        limitsRate: service.rate_limit !== undefined,
         namesDataSource: group.dataSourceId !== undefined,
       },
     },

@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { hostClock } from "../adapters/host/clock.ts";
 import { thisInstance } from "../adapters/host/instance.ts";
 import { sqlLedger } from "../adapters/sql/ledger/ledger.ts";
-import type { Config } from "../config/model/config.ts";
+import type { Config } from "../config/config.ts";
 import type { Notice } from "../core/changes/notice.ts";
 import { Secret } from "../core/secret/secret.ts";
 import type { NoticingState } from "../daemon/changes/noticing.ts";
@@ -52,13 +52,16 @@ function sourceOf({ name, source, group, http }: NoticingConfig): string {
     const value = this[key];
     return value instanceof Secret ? value.reveal() : shown;
   }
-  const ways = { name, source, group, isAsked: http.syncKey !== undefined };
+  const ways = { name, source, group, isAsked: http.sync_key !== undefined };
   return hash("sha256", JSON.stringify(ways, revealed));
 }
 
+const noticesChanges = ({ source: { changes } }: NoticingConfig): boolean =>
+  changes.column !== undefined || changes.channel !== undefined;
+
 /** Differs if single tenants are noticed in another way, or from another source; undefined if the config names no way. */
 export const waysOf = (config: NoticingConfig): string | undefined =>
-  config.source.changes === undefined && config.http.syncKey === undefined ? undefined : sourceOf(config);
+  noticesChanges(config) || config.http.sync_key !== undefined ? sourceOf(config) : undefined;
 
 /** What serves single tenants in a daemon. It outlives the syncs, and the configs that a reload brings. */
 export function composeServing(ports: ServingPorts, stop: AbortSignal): ComposedServing {
@@ -85,12 +88,12 @@ export function composeServing(ports: ServingPorts, stop: AbortSignal): Composed
     now = undefined;
     syncEnded = () => {};
     if (waysOf(of) === undefined) return undefined;
-    unnoticed.begin(of.source.changes !== undefined);
+    unnoticed.begin(noticesChanges(of));
     const noticing = await composeNoticing(of, { clock: hostClock, log, onNotice });
     syncEnded = () => noticing?.syncEnded();
     now = () => ({
       ways: noticing?.state ?? NO_WAYS,
-      takesRequests: of.http.syncKey !== undefined,
+      takesRequests: of.http.sync_key !== undefined,
       oldestMs: server.oldestMs,
       failing: server.failing,
     });
@@ -101,12 +104,12 @@ export function composeServing(ports: ServingPorts, stop: AbortSignal): Composed
   let databases: Databases | undefined;
   let asking = 0;
   const askThroughLedger = async (id: string): Promise<Served> => {
-    const { ledger: location, name, historyMs } = config();
+    const { ledger: location, name, history } = config();
     databases ??= new Databases(name, VIEW_TIMEOUTS, host.stop);
     asking++;
     try {
       const database = await databases.open(location.url, VIEW_CONNECTIONS);
-      const ledger = sqlLedger(database, location, name, historyMs);
+      const ledger = sqlLedger(database, location, name, history);
       const requester = await thisInstance(host.pid);
       return await askHolder(id, { ledger, requester, holder: holder() });
     } finally {

@@ -3,8 +3,8 @@ import { hostClock } from "../adapters/host/clock.ts";
 import { isDead, thisInstance } from "../adapters/host/instance.ts";
 import type { HttpServiceOptions } from "../adapters/service/service-connection.ts";
 import { sqlLedger } from "../adapters/sql/ledger/ledger.ts";
-import type { Config } from "../config/model/config.ts";
-import { describeTokenDestinations } from "../config/model/token-destinations.ts";
+import type { Config } from "../config/config.ts";
+import { describeTokenDestinations } from "../config/destinations.ts";
 import { RecentCommits } from "../engine/durability/recent-commits.ts";
 import type { SyncPorts, SyncSettings } from "../engine/sync.ts";
 import type { Observe } from "../ports/observer.ts";
@@ -40,13 +40,13 @@ export async function composeSync(
     config.ledger.url,
     LEDGER_CONNECTIONS + config.rotation.concurrency,
   );
-  const ledger = sqlLedger(ledgerDatabase, config.ledger, config.name, config.historyMs);
+  const ledger = sqlLedger(ledgerDatabase, config.ledger, config.name, config.history);
   const tokens = await openTokens(config, host.uid, (url) => databases.open(url, TOKEN_CONNECTIONS), {
     database: ledgerDatabase,
     ledger,
   });
   const { HttpGroupService } = await import("../adapters/service/http-group-service.ts");
-  const groups = new HttpGroupService({ ...service, onAnswer });
+  const groups = new HttpGroupService({ ...connectionOf(config), onAnswer });
   const holder = await thisInstance(host.pid);
   return {
     value: {
@@ -64,17 +64,17 @@ export async function composeSync(
       settings: {
         ...planSettings(config),
         rotation: config.rotation,
-        refresh: { everyMs: service.refreshMs ?? null },
+        refresh: { everyMs: service.refresh ?? null },
         tokenDestinations: describeTokenDestinations(config.tokens),
         verifyTokensMs: shortestPeriod(config.tokens),
-        baseUrl: service.baseUrl,
+        baseUrl: service.base_url,
         concurrency: service.concurrency,
-        rateLimit: service.rateLimit,
+        rateLimit: service.rate_limit,
         lease: {
           holder,
           // Long enough for a call and one repetition of it, each up to its timeout, before the lease ends.
-          ttlMs: 2 * service.timeoutMs + 15_000,
-          callMs: service.timeoutMs,
+          ttlMs: 2 * service.timeout + 15_000,
+          callMs: service.timeout,
           isDead: (other) => isDead(other, host.isRunning),
         },
       },
@@ -87,8 +87,16 @@ export async function composeSync(
   };
 }
 
+/** How the service is called. */
+export const connectionOf = ({ service }: Config) => ({
+  baseUrl: service.base_url,
+  apiKey: service.api_key,
+  timeoutMs: service.timeout,
+  concurrency: service.concurrency,
+});
+
 /** One verification covers all token stores, so the store with the shortest period decides how often it happens. */
 function shortestPeriod(tokens: Config["tokens"]): number | undefined {
-  const periods = tokens.flatMap(({ verifyMs }) => verifyMs ?? []);
+  const periods = tokens.flatMap(({ verify }) => verify ?? []);
   return periods.length === 0 ? undefined : Math.min(...periods);
 }

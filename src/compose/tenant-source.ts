@@ -1,26 +1,21 @@
 import { type SensitiveTableName, sensitiveTables } from "../adapters/sql/source/sensitive-tables.ts";
-import type { Config } from "../config/model/config.ts";
-import { describeSource } from "../config/model/database-description.ts";
+import type { Config } from "../config/config.ts";
+import { describeSource } from "../config/destinations.ts";
 import { digestSeed } from "../core/group/desired-group.ts";
 import { columnsOf } from "../core/group/group-rules.ts";
 import { tableBefore } from "../engine/plan/make-plan.ts";
 import type { TenantSource } from "../ports/tenant-source.ts";
 import { changeFeed } from "./changes.ts";
-import { applicationName, Databases, TIMEOUTS, VIEW_CONNECTIONS, VIEW_TIMEOUTS } from "./databases.ts";
+import { Databases, sourceOptions, VIEW_CONNECTIONS, VIEW_TIMEOUTS } from "./databases.ts";
 import type { Host } from "./host.ts";
 import { openLedgerView } from "./ledger-view.ts";
 
 export async function tenantSource(config: Config, databases: Databases): Promise<TenantSource> {
-  const { name, source } = config;
-  const { dialect, url } = source.url;
   const options = {
-    ...source,
-    url,
-    applicationName: applicationName(name),
-    timeouts: TIMEOUTS,
+    ...sourceOptions(config),
     sensitiveTables: async () => sensitiveTables(await namedSecrets(config, databases)),
   };
-  switch (dialect) {
+  switch (config.source.url.dialect) {
     case "postgres": {
       const { postgresTenantSource } = await import("../adapters/postgres/source/tenant-source.ts");
       return postgresTenantSource(options);
@@ -50,14 +45,15 @@ export async function openSource(config: Config, { stop }: Host) {
  */
 export async function insistOnColumns(config: Config, host: Host): Promise<void> {
   const { source, group } = config;
-  const { column } = source.changes ?? {};
+  const { column } = source.changes;
   const { value, close } = await openSource(config, host);
   try {
     const before = await tableBefore(value.ledger, describeSource(source, group.id));
-    const columns = [...new Set([...columnsOf(group), ...(column ? [column.name] : [])])];
+    const columns = [...new Set([...columnsOf(group), ...(column === undefined ? [] : [column])])];
     const lookUps = await value.source.lookUps(columns, digestSeed(group), host.stop, before);
     await lookUps.close();
-    if (column) await (await (await changeFeed(config, column.name)).open(host.stop, before)).close();
+    if (column !== undefined)
+      await (await (await changeFeed(config, column)).open(host.stop, before)).close();
   } finally {
     await close();
   }
@@ -67,9 +63,13 @@ export async function insistOnColumns(config: Config, host: Host): Promise<void>
 const namedSecrets = (
   { source, tokens, ledger }: Config,
   databases: Databases,
-): Promise<SensitiveTableName[]> =>
-  Promise.all(
-    [...tokens.filter((store) => store.store === "table"), ledger]
+): Promise<SensitiveTableName[]> => {
+  const tables = tokens.flatMap((store) =>
+    store.store === "table" ? { ...store, tokenColumn: store.token_column } : [],
+  );
+  return Promise.all(
+    [...tables, ledger]
       .filter(({ url }) => url.dialect === source.url.dialect)
       .map(async (at) => ({ database: await databases.open(at.url, VIEW_CONNECTIONS), at })),
   );
+};

@@ -4,8 +4,11 @@ import { type LedgerBesideTokens, SqlTokenTable } from "../adapters/sql/tokens/t
 import { CompositeTokenStore } from "../adapters/token-stores/composite-token-store.ts";
 import type { SecretStore } from "../adapters/token-stores/secret-store.ts";
 import { SecretTokenStore } from "../adapters/token-stores/secret-token-store.ts";
-import type { Config, DatabaseUrl, SecretTokenConfig, TokenConfig } from "../config/model/config.ts";
-import { describeTokenDestinations } from "../config/model/token-destinations.ts";
+import type { VaultAuth } from "../adapters/token-stores/vault-client.ts";
+import type { Config } from "../config/config.ts";
+import { describeTokenDestinations } from "../config/destinations.ts";
+import type { SecretTokens } from "../config/token-stores.ts";
+import type { DatabaseUrl } from "../config/urls.ts";
 import type { TokenStore } from "../ports/token-store.ts";
 import type { Opened } from "./opened.ts";
 
@@ -33,7 +36,7 @@ export async function openTokens(
   openDatabase: OpenDatabase,
   ledger?: OpenLedger,
 ): Promise<Opened<TokenStore>> {
-  const openAll = (entries: readonly TokenConfig[]) =>
+  const openAll = (entries: Config["tokens"]) =>
     Promise.all(entries.map((entry) => openStore(entry, { scope: name, uid }, openDatabase, ledger)));
   const tables = await openAll(tokens.filter(({ store }) => store === "table"));
   const others = await openAll(tokens.filter(({ store }) => store !== "table"));
@@ -50,7 +53,7 @@ export async function openTokens(
 }
 
 async function openStore(
-  tokens: TokenConfig,
+  tokens: Config["tokens"][number],
   self: Self,
   openDatabase: OpenDatabase,
   ledger: OpenLedger | undefined,
@@ -59,25 +62,27 @@ async function openStore(
     const [written] = describeTokenDestinations([tokens]);
     const database = await openDatabase(tokens.url);
     const beside = ledger?.database === database ? ledger.ledger : undefined;
-    return { value: new SqlTokenTable(database, { ...tokens, written }, beside), close: async () => {} };
+    const { table, rows, id_column: idColumn, token_column: tokenColumn, owner, notify } = tokens;
+    const options = { table, written, rows, idColumn, tokenColumn, owner, notify };
+    return { value: new SqlTokenTable(database, options, beside), close: async () => {} };
   }
   const secrets = await secretStore(tokens, self);
   return { value: new SecretTokenStore(secrets, tokens, hostClock), close: () => secrets.close() };
 }
 
-async function secretStore(tokens: SecretTokenConfig, { scope, uid }: Self): Promise<SecretStore> {
+async function secretStore(tokens: SecretTokens, { scope, uid }: Self): Promise<SecretStore> {
   switch (tokens.store) {
     case "file": {
       const { FileStore } = await import("../adapters/token-stores/file-store.ts");
-      return new FileStore({ ...tokens, scope, uid });
+      return new FileStore({ ...tokens, sharedDirectory: tokens.shared_directory, scope, uid });
     }
     case "vault": {
       const { VaultStore } = await import("../adapters/token-stores/vault-store.ts");
-      return new VaultStore({ ...tokens, scope }, hostClock);
+      return new VaultStore({ ...tokens, auth: vaultAuth(tokens.auth), scope }, hostClock);
     }
     case "aws_secrets_manager": {
       const { AwsStore } = await import("../adapters/token-stores/aws-store.ts");
-      return new AwsStore({ ...tokens, scope });
+      return new AwsStore({ ...tokens, allowHttp: tokens.allow_http, scope });
     }
     case "gcp_secret_manager": {
       const { GcpStore } = await import("../adapters/token-stores/gcp-store.ts");
@@ -85,11 +90,23 @@ async function secretStore(tokens: SecretTokenConfig, { scope, uid }: Self): Pro
     }
     case "azure_key_vault": {
       const { AzureStore } = await import("../adapters/token-stores/azure-store.ts");
-      return new AzureStore({ ...tokens, scope });
+      return new AzureStore({ vaultUrl: tokens.vault_url, scope });
     }
     case "kubernetes": {
       const { KubernetesStore } = await import("../adapters/token-stores/kubernetes-store.ts");
       return new KubernetesStore({ ...tokens, scope });
     }
+  }
+}
+
+function vaultAuth(auth: Extract<SecretTokens, { readonly store: "vault" }>["auth"]): VaultAuth {
+  switch (auth.method) {
+    case undefined:
+    case "token":
+      return { method: "token", token: auth.token };
+    case "approle":
+      return { method: auth.method, mount: auth.mount, roleId: auth.role_id, secretId: auth.secret_id };
+    case "kubernetes":
+      return { method: auth.method, mount: auth.mount, role: auth.role, tokenFile: auth.token_file };
   }
 }

@@ -1,12 +1,12 @@
 import { describe, SyncError } from "../core/failure/sync-error.ts";
-import { readDocument } from "./document/document.ts";
-import type { ValueSources } from "./document/interpolate.ts";
-import { type Problem, problemReport, startsWith } from "./document/problem-report.ts";
-import type { Config } from "./model/config.ts";
-import { configSchema } from "./schema/schema.ts";
-import { schemaProblems } from "./schema-problems.ts";
-import { secretsInFile } from "./secrets-in-file.ts";
-import { tlsFileProblems } from "./tls-file-problems.ts";
+import { Secret } from "../core/secret/secret.ts";
+import { isJsonObject } from "../core/text/json.ts";
+import { readTls, readTlsFiles } from "../core/tls/database-tls.ts";
+import { type Config, configSchema } from "./config.ts";
+import { type ConfigDocument, readDocument, textsIn } from "./document.ts";
+import type { ValueSources } from "./interpolate.ts";
+import { type Problem, problemReport, schemaProblems } from "./problems.ts";
+import { parseDatabaseUrl } from "./urls.ts";
 
 /** Gets the keys whose secrets stand in the config file itself; possibly none. */
 export type OnSecretsInFile = (keys: readonly string[]) => void;
@@ -18,18 +18,24 @@ export type OnSecretsInFile = (keys: readonly string[]) => void;
 export function loadConfig(path: string, sources: ValueSources, onSecrets?: OnSecretsInFile): Config {
   if (sources.env.NODE_TLS_REJECT_UNAUTHORIZED === "0") throw unverified();
   const document = readDocument(readText(path, sources), sources);
-  if (document.tree === undefined) throw invalid(path, document.problems);
-  const result = configSchema.safeParse(document.tree);
+  const { tree, problems, lineOf } = document;
+  if (tree === undefined) throw invalid(path, problems);
+  const result = configSchema.safeParse(tree);
   const inFiles = tlsFileProblems(document, sources.readFile);
-  if (result.success && document.problems.length === 0 && inFiles.length === 0) {
+  if (result.success && problems.length === 0 && inFiles.length === 0) {
     onSecrets?.(secretsInFile(document, result.data));
     return result.data;
   }
-  const found = result.error === undefined ? [] : schemaProblems(document, result.error);
+  const hasList = isJsonObject(tree) && Array.isArray(tree.tokens);
+  const inSchema = result.success ? [] : schemaProblems(result.error, hasList);
   // Say nothing more about a value that could not even be read.
-  const known = (problem: Problem): boolean =>
-    document.problems.some(({ line, path: keys }) => line === problem.line && startsWith(problem.path, keys));
-  throw invalid(path, [...document.problems, ...found.filter((problem) => !known(problem)), ...inFiles]);
+  const isRead = (found: Problem): boolean =>
+    !problems.some(
+      ({ line, path: unread }) =>
+        line === found.line && unread.every((key, index) => String(found.path[index]) === String(key)),
+    );
+  const located = inSchema.map((problem) => ({ ...problem, line: lineOf(problem.path) }));
+  throw invalid(path, [...problems, ...located.filter(isRead), ...inFiles]);
 }
 
 /** In characters. A config with a thousand mappings has a fifth of this length. */
@@ -46,6 +52,41 @@ function readText(path: string, { readFile }: ValueSources): string {
       cause,
     });
   }
+}
+
+/** What is wrong with the certificate and key files that the database urls name. */
+function tlsFileProblems({ tree, lineOf }: ConfigDocument, readFile: ValueSources["readFile"]): Problem[] {
+  return [...textsIn(tree)].flatMap(({ path, text }) => {
+    const parsed = path.at(-1) === "url" && path[0] !== "group" ? parseDatabaseUrl(text) : undefined;
+    if (parsed === undefined) return [];
+    const { tls, problems } = readTls(parsed.dialect, parsed.url.reveal());
+    if (tls.kind === "off" || problems.length > 0) return [];
+    const found = readTlsFiles(parsed.dialect, tls.files, readFile).problems;
+    return found.map((message) => ({ line: lineOf(path), path, message }));
+  });
+}
+
+/** The keys whose secrets the config file holds itself, although `${…}` could name a variable or a file. */
+function secretsInFile({ tree, literals }: ConfigDocument, config: Config): string[] {
+  const secrets = new Set([...secretsIn(config)].map((secret) => secret.reveal()));
+  return [...textsIn(tree)].flatMap(({ path, text }) =>
+    secrets.has(text) && literals.has(text) ? path.join(".") : [],
+  );
+}
+
+/** All secrets of a config, but for the database urls that have no password. */
+function* secretsIn(value: unknown): Generator<Secret> {
+  if (value instanceof Secret) yield value;
+  else if (typeof value === "object" && value !== null) {
+    if ("dialect" in value && "url" in value && value.url instanceof Secret && !hasPassword(value.url))
+      return;
+    for (const inner of Object.values(value)) yield* secretsIn(inner);
+  }
+}
+
+function hasPassword(url: Secret): boolean {
+  const { password, searchParams } = new URL(url.reveal());
+  return password !== "" || searchParams.has("password");
 }
 
 /** With this variable Node.js accepts any certificate, also in the clients of the secret stores. */

@@ -96,7 +96,7 @@ describe("the files of secrets", () => {
     "config.yaml": yaml("eu", "${file:/run/secrets/key}"),
     "/run/secrets/key": "old\n",
   });
-  const keyOf = (accepted: AcceptedConfig): string => accepted.current().service.apiKey.reveal();
+  const keyOf = (accepted: AcceptedConfig): string => accepted.current().service.api_key.reveal();
 
   test("are read each time", () => {
     const all = files();

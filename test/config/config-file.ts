@@ -1,5 +1,5 @@
+import type { Config } from "../../src/config/config.ts";
 import { loadConfig } from "../../src/config/load.ts";
-import type { Config } from "../../src/config/model/config.ts";
 import { SyncError } from "../../src/core/failure/sync-error.ts";
 import { insistOnSchema } from "../support/config-schema.ts";
 

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
-import { configJsonSchema } from "../../src/config/schema/json-schema.ts";
+import { configJsonSchema } from "../../src/config/json-schema.ts";
 import { insistOnSchema, schemaProblems } from "../support/config-schema.ts";
 import { pages, yamlBlocks } from "../support/pages.ts";
 import { MINIMAL } from "./config-file.ts";

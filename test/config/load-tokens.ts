@@ -1,6 +1,6 @@
 import { stringify } from "yaml";
+import type { Config } from "../../src/config/config.ts";
 import { loadConfig } from "../../src/config/load.ts";
-import type { Config } from "../../src/config/model/config.ts";
 import { insistOnSchema } from "../support/config-schema.ts";
 
 /** The token stores of a config with these `tokens` and the required keys. Throws if the JSON Schema refuses them. */

@@ -1,7 +1,10 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: it is what the config file has
 import { inspect } from "node:util";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, test } from "vitest";
+import { stringify } from "yaml";
 import { loadConfig } from "../../src/config/load.ts";
+import { rejection } from "../contracts/collect.ts";
+import { aCertificateAuthority } from "../support/servers/certificates.ts";
 import { load, problemsOf, withKeys } from "./config-file.ts";
 
 describe("a config", () => {
@@ -18,7 +21,7 @@ describe("a config", () => {
     const printed = [
       JSON.stringify(config),
       inspect(config, { depth: 9, showHidden: true }),
-      `${config.service.apiKey}`,
+      `${config.service.api_key}`,
     ];
     expect(printed.join("\n")).not.toContain("s3cret");
   });
@@ -77,46 +80,46 @@ schedule: "61 * * * *"
 timezone: Mars/Base
 `;
     expect(problemsOf(yaml, { N: "hunter2" })).toBe(`config.yaml has 40 problems:
-  line 1   name: "our daemon" is not a name; write text of up to 64 letters, digits, dots, dashes and underscores
-  line 3   service.base_url: the value is not the address of a service; write it like https://dashboards.example.com, without user, query or /api/user
-  line 4   service.api_key: the value is not an API key; write \${GROUPSYNC_API_KEY}, and set it to the bare key, without the word Token
-  line 5   service.timeout: 15 is not a duration up to 1h; write it like 15s
+  line 1   name: is not a name; write text of up to 64 letters, digits, dots, dashes and underscores
+  line 3   service.base_url: is not the address of a service; write it like https://dashboards.example.com, without user, query or /api/user
+  line 4   service.api_key: is not an API key; write \${GROUPSYNC_API_KEY}, and set it to the bare key, without the word Token
+  line 5   service.timeout: is not a duration up to 1h; write it like 15s
   line 6   service.concurency: unknown key; did you mean "concurrency"?
-  line 7   service.concurrency: "\${N}" is not a whole number from 1 to 1000; the default is 8
-  line 8   service.rate_limit: "fast" is not a rate; write it like 3/s, 170/min or 9000/h
-  line 9   service.update: "always" is not possible here; write upsert or replace or never
+  line 7   service.concurrency: is not a whole number from 1 to 1000; write one, or leave the key out
+  line 8   service.rate_limit: is not a rate; write it like 3/s, 170/min or 9000/h
+  line 9   service.update: is not possible here; write upsert or replace or never
   line 11  source.url: the environment variable DATABASE_URL is not set; set it where groupsync is started
-  line 12  source.table: "a.b.c" is not the name of a table; write it like customers, app.customers or app."Customers"
+  line 12  source.table: is not the name of a table; write it like customers, app.customers or app."Customers"
   line 13  source.query: cannot stand beside table; keep one of the two
-  line 15  group.id: "{{ region }}-{{ id }}" is not a column name; write the name of one column; to compute an id, give it a name in source.query
+  line 15  group.id: is not a column name; write the name of one column; to compute an id, give it a name in source.query
   line 16  group.name.optional: is not possible: every group needs a name; remove it
-  line 18  group.mapping.40: 17 is not a rule; write a column name, a template "{{ column }}-x", or { value: … } for a constant
+  line 18  group.mapping.40: is not a rule; write a column name, a template "{{ column }}-x", or { value: … } for a constant
   line 19  group.mapping.40: is already there on line 18; keep one of the two
   line 20  group.mapping.41.optional: means nothing beside default, which stands in for a null; keep one of the two
-  line 21  group.mapping.42: "a-{{ b" is not a rule; write a column name, a template "{{ column }}-x", or { value: … } for a constant
-  line 22  group.mapping.43.value: this is not text, a number, true or false; write one of these
+  line 21  group.mapping.42: is not a rule; write a column name, a template "{{ column }}-x", or { value: … } for a constant
+  line 22  group.mapping.43.value: is not text, a number, true or false; write one of these
   line 23  group.mapping.44.value: as a number this would not keep the form it is written in; put it in quotes
   line 24  group.mapping.__proto__: this name cannot be used; choose another
   line 26  group.properties.tier.vale: unknown key; did you mean "value"?
   line 26  group.properties.tier.column: is missing; write { column: … }, { template: … } or { value: … }
   line 27  group.properties.region: a key must be text; a template needs quotes: "{{ column }}"
-  line 28  group.properties.logo: an empty value is not a rule; write a column name, a template "{{ column }}-x", or { value: … } for a constant
+  line 28  group.properties.logo: is empty; write a column name, a template "{{ column }}-x", or { value: … } for a constant
   line 29  tokens.table: is missing; with rows: existing, name the table of the tokens
   line 29  tokens.id_column: is missing; with rows: existing, name the id column of the tokens
   line 29  tokens.token_column: is missing; with rows: existing, name the token column of the tokens
-  line 31  tokens.url: the value is not the url of a database; write it like postgres://user:password@host:5432/database or mysql://…, with %40 for an @, %2F for a / in the password
+  line 31  tokens.url: is not the url of a database; write it like postgres://user:password@host:5432/database or mysql://…, with %40 for an @, %2F for a / in the password
   line 32  tokens."api_key:…": unknown key; is a space missing after the colon?
-  line 33  tokens.notify: "New Tokens" is not the name of a channel; write small letters, digits and _, like groupsync_tokens
-  line 35  ledger.table_prefix: "groupsync-" is not a prefix for table names; write letters, digits and _, like groupsync_ or ops.groupsync_
-  line 37  deletion.grace_period: "1 day" is not a duration; write it like 15s, 24h or 90d
-  line 38  deletion.limit.count: -1 is not a whole number from 0 to 1000000; the default is 3
-  line 38  deletion.limit.percent: 101 is not a number from 0 to 100; the default is 10
-  line 40  rotation.max_age: "quarterly" is not a duration above zero; write it like 90d
-  line 41  rotation.window: "2-5" is not a part of the day; write it like "02:00-05:00", by the clock of timezone
-  line 42  rotation.max_per_run: 0 is not a whole number from 1 on; leave it out for no limit
-  line 43  rotation.concurrency: 101 is not a whole number from 1 to 100; the default is 1
-  line 44  schedule: "61 * * * *" is not a cron line (see its minute); write minute, hour, day, month and weekday: "*/5 * * * *"
-  line 45  timezone: "Mars/Base" is not a time zone; write it like UTC or Europe/Berlin`);
+  line 33  tokens.notify: is not the name of a channel; write small letters, digits and _, like groupsync_tokens
+  line 35  ledger.table_prefix: is not a prefix for table names; write letters, digits and _, like groupsync_ or ops.groupsync_
+  line 37  deletion.grace_period: is not a duration; write it like 24h
+  line 38  deletion.limit.count: is not a whole number from 0 to 1000000; write one, or leave the key out
+  line 38  deletion.limit.percent: is not a number from 0 to 100; write one, or leave the key out
+  line 40  rotation.max_age: is not a duration above zero; write it like 90d
+  line 41  rotation.window: is not a part of the day; write it like "02:00-05:00", by the clock of timezone
+  line 42  rotation.max_per_run: is not a whole number from 1 on; write one, or leave the key out
+  line 43  rotation.concurrency: is not a whole number from 1 to 100; write one, or leave the key out
+  line 44  schedule: is not a cron line (see its minute); write minute, hour, day, month and weekday: "*/5 * * * *"
+  line 45  timezone: is not a time zone; write it like UTC or Europe/Berlin`);
   });
 
   it("has an error of its own if the file cannot be read", () => {
@@ -145,4 +148,129 @@ timezone: Mars/Base
     // Node.js takes only "0" for a no.
     expect(problemsOf(withKeys({}), { NODE_TLS_REJECT_UNAUTHORIZED: "1" })).toBe("none");
   });
+});
+
+const env = { KEY: "k3y", URL: "postgres://app:s3cret@localhost/crm", PASSWORD: "s3cret", HOST: "localhost" };
+
+/** The keys whose secrets a config with these sections holds itself. */
+function written(sections: Readonly<Record<string, unknown>>): string[] {
+  const config = {
+    service: { base_url: "https://dash.example.com", api_key: "${KEY}" },
+    source: { url: "${URL}", table: "customers" },
+    group: { id: "id", name: "company_name" },
+    ...sections,
+  };
+  const readFile = (path: string) => (path === "config.yaml" ? stringify(config) : "s3cret");
+  let found: readonly string[] = [];
+  loadConfig("config.yaml", { env, readFile }, (keys) => {
+    found = keys;
+  });
+  return [...found];
+}
+
+const service = (api_key: string) => ({ service: { base_url: "https://dash.example.com", api_key } });
+const source = (url: string) => ({ source: { url, table: "customers" } });
+const vault = (auth: object) => ({
+  tokens: [
+    { table: "app_tokens" },
+    { store: "vault", address: "https://vault.example.com", mount: "secret", auth },
+  ],
+});
+
+test.each([
+  ["an API key", service("k3y"), "service.api_key"],
+  ["a password in a url", source("postgres://app:s3cret@localhost/crm"), "source.url"],
+  ["one that a url has as a parameter", source("postgres://localhost/crm?user=app&password=x"), "source.url"],
+  ["the ledger's", { ledger: { url: "mysql://app:s3cret@localhost/ledger" } }, "ledger.url"],
+  [
+    "the listener's",
+    {
+      source: {
+        url: "${URL}",
+        table: "customers",
+        changes: { channel: "changed", url: "postgres://app:0ther@localhost/crm" },
+      },
+    },
+    "source.changes.url",
+  ],
+  ["the key of POST /sync", { http: { sync_key: "0123456789abcdef" } }, "http.sync_key"],
+  [
+    "the token table's",
+    { tokens: { url: "mysql://app:s3cret@localhost/app", table: "app_tokens" } },
+    "tokens.url",
+  ],
+  ["one in a list", vault({ method: "token", token: "t0ken" }), "tokens.1.auth.token"],
+  ["an address that is a key", { notify: { webhook: "https://hooks.example.com/x" } }, "notify.webhook"],
+])("%s stands in the file", (_, sections, key) => {
+  expect(written(sections)).toEqual([key]);
+});
+
+test.each([
+  ["a variable", service("${KEY}")],
+  ["a file", service("${file:/run/secrets/api-key}")],
+  ["a password from a variable", source("postgres://app:${PASSWORD}@localhost/crm")],
+  ["a password from a file", source("mysql://app:${file:/run/secrets/pw}@localhost:3306/crm")],
+  ["a url without a password", source("postgres://app@localhost/crm")],
+  ["a socket", source("postgres:///crm?host=/run/postgresql")],
+  ["a key in a file of its own", vault({ method: "token", token: "${file:/run/secrets/vault}" })],
+  // A mixture counts as elsewhere: only a text without any reference is surely in the file as a whole.
+  ["a part of an address", { notify: { webhook: "https://hooks.example.com/${KEY}" } }],
+])("%s stands elsewhere", (_, sections) => {
+  expect(written(sections)).toEqual([]);
+});
+
+const { cert } = await aCertificateAuthority("the CA");
+
+const loadWithFiles = async (yaml: string) =>
+  loadConfig("config.yaml", {
+    env: { TOKENS_URL: "mysql://app:hunter2@db/crm?ssl-ca=/notes.txt" },
+    readFile: (path) => {
+      if (path === "config.yaml") return yaml;
+      if (path === "/ca.pem") return cert;
+      if (path === "/notes.txt") return "see the wiki";
+      throw Object.assign(new Error("gone"), { code: "ENOENT" });
+    },
+  });
+
+const twoUrls = (sourceUrl: string, ledgerUrl: string) => `
+service: { base_url: https://dash.example.com, api_key: k3y }
+source:
+  table: customers
+  url: ${sourceUrl}
+group: { id: id, name: name }
+ledger:
+  url: ${ledgerUrl}
+tokens:
+  url: \${TOKENS_URL:-}
+  rows: mine
+`;
+
+test("problems of the urls, of their files and of other keys are in one report", async () => {
+  const problems = twoUrls(
+    "postgres://app:hunter2@db/crm?sslmode=prefer&sslrotcert=/ca.pem",
+    "postgres://app:hunter2@db/crm?sslmode=verify-ca&sslrootcert=/gone.pem",
+  );
+  expect(await rejection(loadWithFiles(problems))).toMatchObject({
+    code: "CONFIG_INVALID",
+    message: `config.yaml has 5 problems:
+  line 5   source.url: the url's parameter sslrotcert means nothing here; did you mean sslrootcert?
+  line 5   source.url: the url's sslmode=prefer would go on without TLS where it is told that there is none; write require, which insists on it, or disable
+  line 8   ledger.url: the file /gone.pem (sslrootcert in the url) cannot be read (ENOENT); does it exist, and may this user read it?
+  line 10  tokens.url: the file /notes.txt (ssl-ca in the url) is not a CA certificate; write the path of one in PEM form
+  line 11  tokens.rows: is not possible here; write own or existing`,
+  });
+});
+
+test("a missing file alone makes a config wrong", async () => {
+  const url = "postgres://app:hunter2@db/crm?sslrootcert=/gone.pem";
+  const config = twoUrls(url, "postgres://localhost/crm").replace(/tokens:[\s\S]*/, "");
+  expect(await rejection(loadWithFiles(config))).toMatchObject({
+    message: expect.stringContaining("has 1 problem:"),
+  });
+});
+
+test("a url whose CA file is right stays as it is", async () => {
+  const url = "postgres://app:hunter2@db/crm?sslrootcert=/ca.pem";
+  const config = await loadWithFiles(twoUrls(url, url).replace(/tokens:[\s\S]*/, ""));
+  expect(config.ledger.url.url.reveal()).toBe(url);
 });

@@ -28,8 +28,8 @@ test.each(ours)("%s: %s has few rights, and no secrets in its environment", (_, 
 test.each(FILES)("%s publishes the page to this machine alone, and gives the daemon time to end", (file) => {
   const { groupsync } = servicesOf(file);
   expect(groupsync.ports).toEqual([`127.0.0.1:${image.port}:${image.port}`]);
-  const { shutdownTimeoutMs } = loadDeployed(secretsAt("/run/secrets/groupsync"));
-  expect(Number.parseInt(groupsync.stop_grace_period, 10) * 1000).toBeGreaterThan(shutdownTimeoutMs);
+  const { shutdown_timeout: timeout } = loadDeployed(secretsAt("/run/secrets/groupsync"));
+  expect(Number.parseInt(groupsync.stop_grace_period, 10) * 1000).toBeGreaterThan(timeout);
 });
 
 test("production.yaml mounts the folders that the config reads, and restarts the daemon", () => {

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { parseAllDocuments } from "yaml";
+import type { Config } from "../../src/config/config.ts";
 import { loadConfig } from "../../src/config/load.ts";
-import type { Config } from "../../src/config/model/config.ts";
 import { expand, parseDockerfile } from "../container/dockerfile.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: what a manifest holds is what is asserted

@@ -84,7 +84,7 @@ describe.each(PODS)("the pod of the %s", (kind, templateOf, args, restartPolicy)
     expect(volumeAt(pod, "/etc/groupsync").configMap).toEqual({ name: "groupsync" });
     const folder = mountOf(pod, "secrets").mountPath;
     const config = loadDeployed(secretsAt(folder));
-    expect(pod.terminationGracePeriodSeconds * 1000).toBeGreaterThan(config.shutdownTimeoutMs);
+    expect(pod.terminationGracePeriodSeconds * 1000).toBeGreaterThan(config.shutdown_timeout);
   });
 
   test("is selected by the NetworkPolicy", () => {
@@ -112,7 +112,7 @@ test("the Deployment's comments show a volume for token files, and the config th
   const [config] = loadDeployed(secretsAt("/run/secrets/groupsync"), (yaml) =>
     yaml.replace(/^tokens: .*$/m, tokens),
   ).tokens;
-  expect(config).toMatchObject({ store: "file", sharedDirectory: true });
+  expect(config).toMatchObject({ store: "file", shared_directory: true });
   // Use a folder of the volume: the volume's own root may hold a lost+found.
   expect(config).toHaveProperty("directory", `${mount}/tokens`);
 });

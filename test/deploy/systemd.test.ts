@@ -30,7 +30,7 @@ test("gives the daemon the secrets that its config reads, as files only", () => 
   const page = textOf("docs/deploy.md");
   const [, from = "", to = ""] = /sed 's\|(.+?)\|(.+?)\|' deploy\/config\.yaml/.exec(page) ?? [];
   const config = loadDeployed(Object.fromEntries(files), (text) => text.replaceAll(from, to));
-  expect(Number(valuesOf("TimeoutStopSec")[0]) * 1000).toBeGreaterThan(config.shutdownTimeoutMs);
+  expect(Number(valuesOf("TimeoutStopSec")[0]) * 1000).toBeGreaterThan(config.shutdown_timeout);
   for (const [, path = ""] of credentials) expect(page).toContain(path);
 });
 

@@ -1,6 +1,6 @@
 import { Ajv } from "ajv";
 import { parse } from "yaml";
-import { configJsonSchema } from "../../src/config/schema/json-schema.ts";
+import { configJsonSchema } from "../../src/config/json-schema.ts";
 
 const accepts = new Ajv({ allErrors: true, allowUnionTypes: true, strict: true }).compile(configJsonSchema());
 

@@ -1,5 +1,6 @@
+import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { generated } from "../../../build/docs/generated.ts";
+import { FILES, generated } from "../../../build/docs/generated.ts";
 import { pages, pageText } from "../../support/pages.ts";
 
 const withRegions = pages.filter((page) => pageText(page).includes("\n<!-- generated:"));
@@ -12,4 +13,8 @@ test("pages have generated regions", () => {
 
 test.each(withRegions)("%s has what `npm run docs` writes", async (page) => {
   expect(pageText(page)).toBe(await generated(pageText(page)));
+});
+
+test.each(Object.entries(FILES))("%s is what `npm run docs` writes", (path, text) => {
+  expect(readFileSync(new URL(`../../../${path}`, import.meta.url), "utf8")).toBe(text());
 });

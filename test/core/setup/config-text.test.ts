@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { Config } from "../../../src/config/model/config.ts";
+import type { Config } from "../../../src/config/config.ts";
 import { columnsOf } from "../../../src/core/group/group-rules.ts";
 import { canBeRule } from "../../../src/core/proposal/columns.ts";
 import { configText } from "../../../src/core/setup/config-text.ts";
@@ -39,11 +39,11 @@ describe.each(["postgres", "mysql"] as const)("on %s", (dialect) => {
   test("the config says what was proposed, and loads", () => {
     const schema = dialect === "mysql" ? "shop" : "public";
     const config = loaded(aSetup({ ...CUSTOMERS, schema }, { dialect }));
-    expect(config.service.baseUrl).toBe("https://dashboards.example.com");
+    expect(config.service.base_url).toBe("https://dashboards.example.com");
     expect(config.source).toMatchObject({
       table: dialect === "postgres" ? "public.customers" : "customers",
-      removedWhen: "deleted_at IS NOT NULL",
-      changes: { column: { name: "updated_at" } },
+      removed_when: "deleted_at IS NOT NULL",
+      changes: { column: "updated_at" },
     });
     expect(columnsOf(config.group)).toEqual(["id", "name", "data_source_id", "plan"]);
     expect(config.group.mapping).toMatchObject({ keys: { "40": { column: "data_source_id" } } });
@@ -105,7 +105,7 @@ test("what nobody sees is written as an escape", () => {
 });
 
 test("without an address of the service, a variable has it", () => {
-  expect(loaded(aSetup(CUSTOMERS, { baseUrl: undefined })).service.baseUrl).toBe("https://from.example.com");
+  expect(loaded(aSetup(CUSTOMERS, { baseUrl: undefined })).service.base_url).toBe("https://from.example.com");
 });
 
 test("what wasn't proposed stands in comments, and personal data not at all", () => {
@@ -115,7 +115,7 @@ test("what wasn't proposed stands in comments, and personal data not at all", ()
 });
 
 test("without a change column there is no section for changes", () => {
-  expect(loaded(aSetup(aTable("customers"))).source.changes).toBeUndefined();
+  expect(loaded(aSetup(aTable("customers"))).source.changes.column).toBeUndefined();
 });
 
 test.each([
@@ -146,5 +146,5 @@ test.each([
   ["isDeleted", "postgres", '"isDeleted"'],
 ] as const)("a flag %s on %s is the condition %s", (name, dialect, condition) => {
   const table = aTable("customers", [aColumn(name, { kind: "boolean" })]);
-  expect(loaded(aSetup(table, { dialect })).source.removedWhen).toBe(condition);
+  expect(loaded(aSetup(table, { dialect })).source.removed_when).toBe(condition);
 });

@@ -1,0 +1,267 @@
+import {
+  type Alias,
+  type Document,
+  type ErrorCode,
+  isAlias,
+  isCollection,
+  isMap,
+  isNode,
+  isPair,
+  isScalar,
+  isSeq,
+  LineCounter,
+  type Node,
+  type Pair,
+  parseDocument,
+  Scalar,
+  visit,
+  type visitorFn,
+  type YAMLError,
+  type YAMLMap,
+} from "yaml";
+import { isJsonObject, type Json } from "../core/text/json.ts";
+import { interpolate, type ValueSources } from "./interpolate.ts";
+import type { Path, Problem } from "./problems.ts";
+
+/** A config file as plain data, with the line of each value. */
+export interface ConfigDocument {
+  /** The data with every `${…}` replaced. Undefined if the text is not YAML. */
+  readonly tree: Json | undefined;
+  readonly problems: readonly Problem[];
+  /** The line of a value's key. If there is none at this path, that of the innermost map or list around it. */
+  readonly lineOf: (path: Path) => number;
+  /** The texts that stand in the file as they are, without a `${…}`. */
+  readonly literals: ReadonlySet<string>;
+}
+
+/** Reads YAML text. Never throws: `problems` has everything that is wrong. */
+export function readDocument(text: string, sources: ValueSources): ConfigDocument {
+  const lines = new LineCounter();
+  const yaml = parseDocument(text, {
+    lineCounter: lines,
+    merge: true,
+    prettyErrors: false,
+    uniqueKeys: false,
+  });
+  const broken = syntaxProblems(yaml.errors, text, lines);
+  if (broken.length > 0) return unread(broken);
+  const reader = new Reader(lines, sources);
+  visit(yaml, reader.visitor);
+  if (reader.isTooDeep) return unread([{ line: 1, path: [], message: TOO_DEEP }]);
+  const { problems, literals } = reader;
+  try {
+    const tree: Json = yaml.toJS({ maxAliasCount: MOST_ALIASES });
+    return { tree, problems, literals, lineOf: (path) => reader.lineOf(path, yaml.contents) };
+  } catch (error) {
+    if (!(error instanceof ReferenceError)) throw error;
+    return unread([{ line: 1, path: [], message: "it has too many aliases (*…); is it the right file?" }]);
+  }
+}
+
+/** Far more than any config has. A few lines of nested aliases can stand for billions of values. */
+const MOST_ALIASES = 1_000;
+const DEEPEST = 64;
+
+const unread = (problems: readonly Problem[]): ConfigDocument => ({
+  tree: undefined,
+  problems,
+  lineOf: () => 1,
+  literals: new Set(),
+});
+
+/** All texts of a tree, with their paths. */
+export function* textsIn(value: Json | undefined, path: Path = []): Generator<{ path: Path; text: string }> {
+  if (typeof value === "string") yield { path, text: value };
+  else if (Array.isArray(value)) {
+    for (const [index, item] of value.entries()) yield* textsIn(item, [...path, index]);
+  } else if (isJsonObject(value)) {
+    for (const [key, item] of Object.entries(value)) yield* textsIn(item, [...path, key]);
+  }
+}
+
+type Ancestors = readonly (Document | Node | Pair)[];
+
+/** Replaces every `${…}`, and finds what is YAML but means nothing, or something else, in a config. */
+class Reader {
+  readonly problems: Problem[] = [];
+  readonly literals = new Set<string>();
+  /**
+   * The node that each alias stands for. The library's own look-up goes through the whole document for each alias.
+   */
+  readonly #targets = new Map<unknown, Node>();
+  readonly #entries = new Map<unknown, Map<string, Pair>>();
+  isTooDeep = false;
+  readonly #anchors = new Map<string, Node>();
+  readonly #lines: LineCounter;
+  readonly #sources: ValueSources;
+
+  constructor(lines: LineCounter, sources: ValueSources) {
+    this.#lines = lines;
+    this.#sources = sources;
+  }
+
+  readonly visitor: visitorFn<unknown> = (role, node, around) => {
+    if (around.length > DEEPEST) {
+      this.isTooDeep = true;
+      return visit.BREAK;
+    }
+    // The map around it has looked at a key.
+    if (role === "key") return visit.SKIP;
+    if (isNode(node) && node.tag !== undefined && !node.tag.startsWith("tag:yaml.org,2002:"))
+      this.#problem(node, around, "a tag (!…) means nothing here; put text that starts with ! in quotes");
+    if ((isScalar(node) || isCollection(node)) && node.anchor !== undefined)
+      this.#anchors.set(node.anchor, node);
+    if (isMap(node)) node.items = node.items.filter(this.#keyFilter(node, pathOf([...around, node])));
+    else if (isPair(node) && isMerge(node)) return this.#merge(node, around);
+    else if (isAlias(node)) return this.#alias(node, around);
+    else if (isScalar(node)) this.#scalar(node, around);
+    return undefined;
+  };
+
+  /** Takes out what has no key of its own. */
+  #keyFilter(map: YAMLMap, path: Path): (pair: Pair) => boolean {
+    const entries = new Map<string, Pair>();
+    this.#entries.set(map, entries);
+    return (pair) => {
+      const { key: node } = pair;
+      if (isScalar(node) && typeof node.value === "symbol") return true;
+      const line = lineAt(node, this.#lines) ?? 1;
+      const key = isScalar(node) ? textOf(node) : undefined;
+      const problem = (message: string): false => {
+        this.problems.push({ line, path: key === undefined ? path : [...path, key], message });
+        return false;
+      };
+      if (key === undefined) return problem(`a key must be text; a template needs quotes: "{{ column }}"`);
+      if (key === "__proto__") return problem("this name cannot be used; choose another");
+      const earlier = lineAt(entries.get(key)?.key, this.#lines);
+      if (earlier !== undefined) return problem(`is already there on line ${earlier}; keep one of the two`);
+      entries.set(key, pair);
+      if (isScalar(node)) node.value = key;
+      return true;
+    };
+  }
+
+  #merge(pair: Pair, around: Ancestors): symbol | undefined {
+    const merged = isSeq(pair.value) ? pair.value.items : [pair.value];
+    if (merged.every((one) => isMap(isAlias(one) ? this.#anchors.get(one.source) : one))) return undefined;
+    this.#problem(pair.value, [...around, pair], "is not a map; merge one with <<: *anchor");
+    return visit.REMOVE;
+  }
+
+  #alias(alias: Alias, around: Ancestors): Scalar | undefined {
+    const target = this.#anchors.get(alias.source);
+    if (target !== undefined && !around.includes(target)) {
+      this.#targets.set(alias, target);
+      return undefined;
+    }
+    const wrong = target === undefined ? "names no anchor above it" : "stands inside of its own anchor";
+    this.#problem(alias, around, `an alias (*…) ${wrong}; put text that starts with * in quotes`);
+    return new Scalar(null);
+  }
+
+  #scalar(scalar: Scalar, around: Ancestors): void {
+    const { value } = scalar;
+    if (typeof value === "string") {
+      const { text, problems } = interpolate(value, this.#sources);
+      for (const message of problems) this.#problem(scalar, around, message);
+      if (text === value) this.literals.add(text);
+      scalar.value = text;
+    } else if (typeof value === "number" && !keepsMeaning(scalar, value, around)) {
+      const message = "as a number this would not keep the form it is written in; put it in quotes";
+      this.#problem(scalar, around, message);
+      scalar.value = null;
+    }
+  }
+
+  /** The line of a value's key, or that of the innermost map or list around it. */
+  lineOf(path: Path, root: unknown): number {
+    let line = 1;
+    let node = root;
+    for (const step of path) {
+      const inside = this.#targets.get(node) ?? node;
+      const pair = this.#entryOf(inside, String(step));
+      const item = isSeq(inside) ? inside.items[Number(step)] : undefined;
+      if (pair === undefined && item === undefined) return line;
+      line = lineAt(pair?.key ?? item, this.#lines) ?? line;
+      node = pair?.value ?? item;
+    }
+    return line;
+  }
+
+  /** The entry of a map with this key: its own, or that of a map that is merged into it. */
+  #entryOf(map: unknown, key: string): Pair | undefined {
+    const own = this.#entries.get(map)?.get(key);
+    if (own !== undefined || !isMap(map)) return own;
+    for (const { value } of map.items.filter(isMerge)) {
+      for (const source of isSeq(value) ? value.items : [value]) {
+        const found = this.#entryOf(this.#targets.get(source) ?? source, key);
+        if (found !== undefined) return found;
+      }
+    }
+    return undefined;
+  }
+
+  /** `around` is what holds the node. A value's line is that of its key. */
+  #problem(node: unknown, around: Ancestors, message: string): void {
+    const parent = around.at(-1);
+    const line = lineAt(isPair(parent) ? parent.key : node, this.#lines) ?? 1;
+    this.problems.push({ line, path: pathOf([...around, node]), message });
+  }
+}
+
+/**
+ * Whether a number keeps its meaning. In `group` it becomes text: 007 would silently become 7, and a mapping could lead
+ * to the wrong data; so it would behind an alias. Elsewhere only an integer that was rounded loses its meaning.
+ */
+const keepsMeaning = ({ source, anchor }: Scalar, value: number, around: Ancestors): boolean =>
+  anchor !== undefined || pathOf(around)[0] === "group"
+    ? String(value) === source
+    : !Number.isInteger(value) || Number.isSafeInteger(value);
+
+const isMerge = ({ key }: Pair): boolean => isScalar(key) && typeof key.value === "symbol";
+
+/** A key as it is written: `40` and `"40"` are one key, and `040` is another. */
+const textOf = ({ value, source }: Scalar): string =>
+  typeof value === "symbol" ? "<<" : typeof value === "string" ? value : (source ?? "");
+
+/** The keys and indices that lead to the last of these nodes, each of which holds the next. */
+const pathOf = (nodes: readonly unknown[]): Path =>
+  nodes.flatMap((node, index) => {
+    const parent = nodes[index - 1];
+    if (isPair(node)) return isScalar(node.key) ? textOf(node.key) : [];
+    return isSeq(parent) ? parent.items.indexOf(node) : [];
+  });
+
+const lineAt = (node: unknown, lines: LineCounter): number | undefined =>
+  isNode(node) && node.range ? lines.linePos(node.range[0]).line : undefined;
+
+const TOO_DEEP = "this is nested too deeply for a config; is a bracket not closed?";
+
+/** Our own messages, because those of the parser quote the text around an error, which may be a password. */
+const SYNTAX: Partial<Record<ErrorCode, string>> = {
+  BAD_INDENT: "the indentation does not fit, or a bracket or quote above is not closed",
+  BAD_SCALAR_START: "a value cannot start with this character; put it in quotes",
+  BLOCK_AS_IMPLICIT_KEY: "there is a second “: ” in the line; put the value in quotes",
+  MISSING_CHAR: "something is not closed: add the missing quote, bracket, comma or colon",
+  MULTIPLE_DOCS: "a second document starts here; a config is one document: remove the line ---",
+  RESOURCE_EXHAUSTION: TOO_DEEP,
+  TAB_AS_INDENT: "a tab is used as indentation; use spaces",
+};
+
+/** At most one problem a line. Of unexpected tokens only the first counts, because it makes later ones look wrong. */
+function syntaxProblems(errors: readonly YAMLError[], text: string, lines: LineCounter): readonly Problem[] {
+  const source = text.split("\n");
+  const problems = new Map<number, Problem>();
+  const firstUnexpected = errors.find(({ code }) => code === "UNEXPECTED_TOKEN");
+  for (const error of errors) {
+    const { code, pos } = error;
+    const { line } = lines.linePos(pos[0]);
+    if (problems.has(line) || (code === "UNEXPECTED_TOKEN" && error !== firstUnexpected)) continue;
+    const braces = /\$\{|\{\{/.test(source[line - 1] ?? "");
+    const message = braces
+      ? `this is not YAML; put a value with braces in it in quotes: "\${NAME}", "{{ column }}"`
+      : (SYNTAX[code] ?? "this is not YAML; is a quote, a colon or a space missing?");
+    problems.set(line, { line, path: [], message });
+  }
+  return [...problems.values()];
+}
