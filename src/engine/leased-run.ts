@@ -17,7 +17,6 @@ import { type RunReport, reasonOf, reportOn, Tally } from "./report/run-report.t
 import { insistOnScope } from "./scope/scope.ts";
 import { Breaker } from "./service/breaker.ts";
 import { NeutralRequests } from "./service/neutral-requests.ts";
-import { RunRetries } from "./service/run-retries.ts";
 import { ServiceIdentity } from "./service/service-identity.ts";
 import { Throttle } from "./service/throttle.ts";
 import type { Companion, ServingRun } from "./serving/serve-tenants.ts";
@@ -182,7 +181,6 @@ async function openRun(
     lease,
     tally,
     throttle: new Throttle(clock, observe, settings),
-    retries: new RunRetries(settings.concurrency, observe),
     breakers: {
       GET: new Breaker(identity.isKnown),
       POST: new Breaker(false),

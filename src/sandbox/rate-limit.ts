@@ -1,5 +1,4 @@
-import type { RateLimit } from "../core/limits/rate-limit.ts";
-import type { Limiter } from "../core/limits/token-bucket.ts";
+import type { Limiter, RateLimit } from "../core/limits/rate-limit.ts";
 
 /** The form of the Retry-After header in a refusal. */
 export type RetryAfter = "seconds" | "date" | "none";

@@ -1,5 +1,4 @@
-import type { RateLimit } from "../core/limits/rate-limit.ts";
-import type { TokenBucket } from "../core/limits/token-bucket.ts";
+import type { RateLimit, TokenBucket } from "../core/limits/rate-limit.ts";
 import type { GroupPolicy } from "./groups.ts";
 import type { RetryAfter } from "./rate-limit.ts";
 

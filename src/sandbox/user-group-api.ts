@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { type Limiter, tokenBucket } from "../core/limits/token-bucket.ts";
+import { type Limiter, tokenBucket } from "../core/limits/rate-limit.ts";
 import type { Json } from "../core/text/json.ts";
 import {
   API_METHODS,

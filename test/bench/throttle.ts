@@ -1,10 +1,10 @@
+import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { benchmark } from "./benchmark.ts";
 import { writeConfig } from "./config.ts";
 import { type Running, whileRunning } from "./program.ts";
 import { bareRate, requestsTo, type Service, withService } from "./service.ts";
 
-const CONCURRENCY = 16;
 const POLL_MS = 20;
 
 interface Limit {
@@ -12,29 +12,46 @@ interface Limit {
   /** The sandbox's flags. */
   readonly flags: readonly string[];
   readonly seconds: number;
+  /** `service.concurrency`. */
+  readonly concurrency: number;
+  /** The least share of what the limit allows that should get through. */
+  readonly atLeast: number;
+  /** The largest share of the requests that may be refused, if that has a bound. */
+  readonly mostRefused?: number;
+  /** Whether the log should name service.concurrency as the setting to change. */
+  readonly isConcurrencyNamed?: true;
   /** The most requests that the limit lets through in this number of seconds. `rate` measures a loop that knows it. */
   allowed(seconds: number, rate: (concurrency: number) => Promise<number>): number | Promise<number>;
 }
+
+const FOUR_AT_ONCE = {
+  flags: ["--concurrency-limit", "4", "--latency", "200"],
+  seconds: 60,
+  allowed: async (seconds: number, rate: (concurrency: number) => Promise<number>) =>
+    seconds * (await rate(4)),
+};
 
 const LIMITS: readonly Limit[] = [
   {
     name: "180 in each 15 s",
     flags: ["--rate-limit", "180/15s", "--latency", "20-80"],
     seconds: 180,
+    ...{ concurrency: 16, atLeast: 0.95, mostRefused: 0.02 },
     allowed: (seconds) => 180 * Math.ceil(seconds / 15),
   },
   {
     name: "bucket, 20/s and 20 at once",
     flags: ["--token-bucket", "20/s:20", "--latency", "20-80"],
     seconds: 90,
+    ...{ concurrency: 16, atLeast: 0.95, mostRefused: 0.02 },
     allowed: (seconds) => 20 * seconds + 20,
   },
   {
-    name: "4 at once",
-    flags: ["--concurrency-limit", "4", "--latency", "200"],
-    seconds: 60,
-    allowed: async (seconds, rate) => seconds * (await rate(4)),
+    name: "4 at once, 8 are tried",
+    ...FOUR_AT_ONCE,
+    ...{ concurrency: 8, atLeast: 0.85, isConcurrencyNamed: true },
   },
+  { name: "4 at once, 4 are tried", ...FOUR_AT_ONCE, ...{ concurrency: 4, atLeast: 0.98 } },
 ];
 
 interface Sizes {
@@ -58,34 +75,59 @@ export const throttle = benchmark<Sizes>({
 
   async run(bench, { limits, tenants, loopRequests }) {
     const { groupsync, database, folder, print } = bench;
-    print(`(d) a first sync under limits that it has to find out, concurrency ${CONCURRENCY}`);
-    for (const { name, flags, seconds, allowed } of limits) {
+    print("(d) a first sync under limits that it has to find out");
+    for (const limit of limits) {
+      const { name, flags, seconds, concurrency } = limit;
       await database.createCustomers(tenants);
       await withService(bench, flags, async (service) => {
-        const config = writeConfig(folder, database.url, service, CONCURRENCY);
-        const { passed, refused } = await countUnder(groupsync([...config.flags, "sync"]), service, seconds);
-        const most = await allowed(seconds, (concurrency) => bareRate(service, loopRequests, concurrency));
-        const through = (passed / most).toFixed(3);
-        const share = (refused / (passed + refused)).toFixed(4);
+        const config = writeConfig(folder, database.url, service, concurrency);
+        const sync = groupsync([...config.flags, "sync", "--json"]);
+        const counted = await countUnder(sync, service, seconds);
+        const most = await limit.allowed(seconds, (known) => bareRate(service, loopRequests, known));
         print(
-          `    ${name.padEnd(28)} ${seconds} s: ${passed} through, ${through} of what it allows (at least 0.95); ${refused} refused, ${share} (at most 0.02)`,
+          `    ${name.padEnd(28)} ${concurrency} requests at once, ${seconds} s: ${verdict(limit, counted, most)}`,
         );
       });
     }
   },
 });
 
+interface Counted {
+  readonly passed: number;
+  readonly refused: number;
+  /** Tenants whose groups failed. */
+  readonly failed: number;
+  readonly log: string;
+}
+
+function verdict(
+  { atLeast, mostRefused, isConcurrencyNamed }: Limit,
+  { passed, refused, failed, log }: Counted,
+  most: number,
+): string {
+  const refusedBound = mostRefused === undefined ? "" : ` (at most ${mostRefused})`;
+  const parts = [
+    `${passed} through, ${(passed / most).toFixed(3)} of what it allows (at least ${atLeast})`,
+    `${refused} refused, ${(refused / (passed + refused)).toFixed(4)}${refusedBound}`,
+    `${failed} tenants failed (none)`,
+  ];
+  if (isConcurrencyNamed) {
+    const isNamed = log.includes("set service.concurrency to 4");
+    parts.push(`the log ${isNamed ? "names" : "doesn't name"} service.concurrency (names)`);
+  }
+  return parts.join("; ");
+}
+
 /** Waits this number of seconds from the sync's first request on, reads the sandbox's counts, and stops the sync. */
-async function countUnder(
-  sync: Running,
-  service: Service,
-  seconds: number,
-): Promise<{ passed: number; refused: number }> {
+async function countUnder(sync: Running, service: Service, seconds: number): Promise<Counted> {
+  const output = text(sync.stdout);
   try {
     while ((await whileRunning(sync, requestsTo(service))).total === 0) await sleep(POLL_MS);
     await whileRunning(sync, sleep(seconds * 1000));
     const { by_operation, refused } = await requestsTo(service);
-    return { passed: by_operation.GET["200"] ?? 0, refused };
+    sync.stop();
+    const { failed } = JSON.parse(await output);
+    return { passed: by_operation.GET["200"] ?? 0, refused, failed, log: sync.stderr() };
   } finally {
     sync.stop();
     await sync.ended;

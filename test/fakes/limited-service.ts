@@ -1,17 +1,7 @@
-import { parseRetryAfter } from "../../src/adapters/service/answer-failure.ts";
-import { ServiceFailure } from "../../src/core/failure/service-failure.ts";
-import type { Ceilings } from "../../src/core/limits/adaptive-limiter.ts";
-import type { RateLimit } from "../../src/core/limits/rate-limit.ts";
-import { type TokenBucket, tokenBucket } from "../../src/core/limits/token-bucket.ts";
-import { Throttle } from "../../src/engine/service/throttle.ts";
-import type { RunEvent } from "../../src/ports/observer.ts";
-import {
-  ConcurrencyLimit,
-  fixedWindow,
-  type RetryAfter,
-  retryAfterValue,
-} from "../../src/sandbox/rate-limit.ts";
-import { VirtualClock, VirtualTime } from "./virtual-time.ts";
+import { AdaptiveLimiter, type Ceilings } from "../../src/core/limits/adaptive-limiter.ts";
+import { type RateLimit, type TokenBucket, tokenBucket } from "../../src/core/limits/rate-limit.ts";
+import { ConcurrencyLimit, fixedWindow, type RetryAfter } from "../../src/sandbox/rate-limit.ts";
+import { seededRandom } from "../../src/sandbox/request-faults.ts";
 
 /** The limit of a service. */
 export interface ServiceLimit {
@@ -31,25 +21,6 @@ export const aWindow = (limit: RateLimit): ServiceLimit => ({
   lastEnd: (ms) => Math.floor(ms / limit.perMs) * limit.perMs,
 });
 
-/** Windows that start with the minute of the service's clock, at whatever second the first request comes. */
-export function aClockWindow({ count, perMs }: RateLimit, into: number): ServiceLimit {
-  let window = -1;
-  let used = 0;
-  return {
-    enter: (now) => {
-      const at = now + into;
-      if (Math.floor(at / perMs) > window) {
-        window = Math.floor(at / perMs);
-        used = 0;
-      }
-      return used++ < count ? 0 : perMs - (at % perMs);
-    },
-    leave: () => {},
-    allowed: (ms) => count * Math.ceil((ms + into) / perMs),
-    lastEnd: (ms) => Math.floor((ms + into) / perMs) * perMs - into,
-  };
-}
-
 export const aBucket = (bucket: TokenBucket): ServiceLimit => ({
   enter: tokenBucket(bucket),
   leave: () => {},
@@ -68,114 +39,123 @@ export function atOnce(count: number): ServiceLimit {
 export const noLimit: ServiceLimit = { enter: () => 0, leave: () => {}, allowed: () => Number.NaN };
 
 export interface Backfill {
-  readonly calls: number;
-  readonly workers: number;
-  /** A function of the elapsed time gives a service that changes its limit. */
-  readonly limit: ServiceLimit | ((now: number) => ServiceLimit);
+  /** How long it is watched, in milliseconds. */
+  readonly ms: number;
+  readonly limit: (now: number) => ServiceLimit;
+  readonly ceilings: Ceilings;
   /** Milliseconds, evenly spread. */
-  readonly latency?: readonly [number, number];
+  readonly latency: readonly [number, number];
+  readonly retryAfter: Exclude<RetryAfter, "date">;
   /** Whether the limit is checked when a request ends, and not when it arrives. */
   readonly isCheckedLate?: boolean;
-  readonly retryAfter?: RetryAfter;
-  readonly ceilings?: Ceilings;
+  /** The share of calls that are refused at random. */
+  readonly randomShare?: number;
   readonly seed?: number;
-  /** The failure of a call that passed; by default the call is answered. */
-  readonly outcome?: (random: number) => ServiceFailure | undefined;
 }
 
 export interface Backfilled {
-  readonly elapsed: number;
-  readonly refused: number;
-  /** The times at which calls began, and at which they passed. */
+  /** The times at which calls began, passed and were refused. */
   readonly starts: readonly number[];
   readonly passes: readonly number[];
   readonly refusals: readonly number[];
   readonly maxInFlight: number;
-  readonly waits: readonly Extract<RunEvent, { kind: "waiting" }>[];
-  /** The passed requests as a share of those that the limit allows in the same time (in whole windows). */
-  share(limit: ServiceLimit): number;
+  /** The most times that one call was refused. */
+  readonly mostRefusals: number;
 }
 
 /** One way between program and service, in milliseconds. */
 const WAY = 1;
 
-/** Workers make calls to a limited service through a throttle until `calls` of them have passed. */
-export async function backfill({
-  calls,
-  workers,
+/**
+ * Calls a limited service through a limiter, as often as the limiter allows. A call that is refused comes again after its
+ * own pause. Plays hours of calls in a moment.
+ */
+export function backfill({
+  ms,
   limit,
-  latency: [shortest, longest] = [20, 80],
+  ceilings,
+  latency: [shortest, longest],
+  retryAfter,
   isCheckedLate = false,
-  retryAfter = "seconds",
-  ceilings = { concurrency: workers },
+  randomShare = 0,
   seed = 1,
-  outcome = () => undefined,
-}: Backfill): Promise<Backfilled> {
-  const time = new VirtualTime();
-  const clock = new VirtualClock(time, seed);
-  const waits: Extract<RunEvent, { kind: "waiting" }>[] = [];
-  const throttle = new Throttle(
-    clock,
-    (event) => {
-      if (event.kind === "waiting") waits.push(event);
-    },
-    ceilings,
-  );
-  const signal = new AbortController().signal;
+}: Backfill): Backfilled {
+  const random = seededRandom(seed);
+  const limiter = new AdaptiveLimiter(ceilings);
+  const events: { readonly at: number; readonly happen: () => void }[] = [];
   const starts: number[] = [];
   const passes: number[] = [];
   const refusals: number[] = [];
-  let inFlight = 0;
+  /** How often each call that comes again was refused before. */
+  const again: number[] = [];
+  let now = 0;
+  let alarm = Number.POSITIVE_INFINITY;
   let maxInFlight = 0;
-  let left = calls;
+  let mostRefusals = 0;
 
-  const request = async (): Promise<ServiceFailure | undefined> => {
-    await time.sleep(WAY);
-    const work = (): Promise<void> => time.sleep(shortest + clock.random() * (longest - shortest));
-    if (isCheckedLate) await work();
-    const service = typeof limit === "function" ? limit(time.elapsed) : limit;
-    const wait = service.enter(time.elapsed);
-    if (wait > 0) {
-      const now = time.now();
-      await time.sleep(WAY);
-      const retryAfterMs = parseRetryAfter(retryAfterValue(retryAfter, wait, now.getTime()), now);
-      return new ServiceFailure("THROTTLED", "HTTP 429", retryAfterMs === undefined ? {} : { retryAfterMs });
-    }
-    if (!isCheckedLate) await work();
-    service.leave();
-    await time.sleep(WAY);
-    return outcome(clock.random());
+  const after = (delay: number, happen: () => void): void => {
+    const at = now + delay;
+    const later = events.findLastIndex((event) => event.at <= at) + 1;
+    events.splice(later, 0, { at, happen });
   };
-  const work = async (): Promise<void> => {
-    while (left > 0) {
-      left--;
-      for (;;) {
-        const call = await throttle.ready(signal);
-        starts.push(time.elapsed);
-        maxInFlight = Math.max(maxInFlight, ++inFlight);
-        const failure = await request();
-        inFlight--;
-        throttle.ended(call, failure);
-        if (failure?.code !== "THROTTLED") break;
-        refusals.push(time.elapsed);
+  const startAllDue = (): void => {
+    for (let due = limiter.dueAt(); due <= now; due = limiter.dueAt()) begin(due, again.shift() ?? 0);
+    const due = limiter.dueAt();
+    if (due >= alarm) return;
+    alarm = due;
+    if (due < Number.POSITIVE_INFINITY)
+      after(due - now, () => {
+        if (alarm === due) alarm = Number.POSITIVE_INFINITY;
+        startAllDue();
+      });
+  };
+  const begin = (due: number, refusedBefore: number): void => {
+    const call = limiter.start(due);
+    starts.push(due);
+    maxInFlight = Math.max(maxInFlight, limiter.inFlight);
+    const service = limit(now);
+    const end = (waitMs: number): void => {
+      if (waitMs === 0) {
+        passes.push(now);
+        limiter.passed(call, now);
+      } else {
+        refusals.push(now);
+        mostRefusals = Math.max(mostRefusals, refusedBefore + 1);
+        const askedMs = retryAfter === "seconds" ? Math.ceil(waitMs / 1000) * 1000 : 0;
+        limiter.refused(call, now, askedMs, random);
+        after(askedMs || 250 + random() * 250, () => {
+          again.push(refusedBefore + 1);
+          startAllDue();
+        });
       }
-      passes.push(time.elapsed);
-    }
+      startAllDue();
+    };
+    /** Resolves to how long the call has to wait; 0 if it was let in. */
+    const enter = (): number => (random() < randomShare ? 1 : service.enter(now));
+    const work = shortest + random() * (longest - shortest);
+    after(isCheckedLate ? WAY + work : WAY, () => {
+      const waitMs = enter();
+      after(waitMs > 0 || isCheckedLate ? WAY : work + WAY, () => {
+        if (waitMs === 0) service.leave();
+        end(waitMs);
+      });
+    });
   };
-  await Promise.all(Array.from({ length: workers }, work));
-  const elapsed = time.elapsed;
-  return {
-    elapsed,
-    refused: refusals.length,
-    starts,
-    passes,
-    refusals,
-    maxInFlight,
-    waits,
-    share: (service) => {
-      const until = service.lastEnd?.(elapsed) ?? elapsed;
-      const passed = passes.filter((at) => at <= until).length;
-      return passed / service.allowed(until, (shortest + longest) / 2 + 2 * WAY);
-    },
-  };
+
+  startAllDue();
+  for (let next = events.shift(); next !== undefined && next.at <= ms; next = events.shift()) {
+    now = next.at;
+    next.happen();
+  }
+  return { starts, passes, refusals, maxInFlight, mostRefusals };
+}
+
+/** The passed requests, as a share of those that the limit allows in the same time (in whole windows). */
+export function shareOf(
+  { passes }: Backfilled,
+  limit: ServiceLimit,
+  { ms, latency: [shortest, longest] }: Backfill,
+): number {
+  const until = limit.lastEnd?.(ms) ?? ms;
+  return passes.filter((at) => at <= until).length / limit.allowed(until, (shortest + longest) / 2 + 2 * WAY);
 }

@@ -1,6 +1,3 @@
-import { AdaptiveConcurrency } from "./adaptive-concurrency.ts";
-import { AdaptiveRate, RATE_EVIDENCE } from "./adaptive-rate.ts";
-import type { LimitSearch } from "./limit-search.ts";
 import type { RateLimit } from "./rate-limit.ts";
 
 /** Limits from the config, which are never exceeded, whatever the service allows. */
@@ -14,188 +11,216 @@ export interface Ceilings {
 export interface Call {
   readonly startedAt: number;
   /** How many others were in flight when it began. */
-  readonly load: number;
-  /** The limits in force when it began: its answer says something about these limits, not about newer ones. */
-  readonly concurrency: LimitSearch;
-  /** Whether no place was left after this call began. Only then does its success show that the limit is safe. */
-  readonly tookLastPlace: boolean;
-  /** Undefined if it didn't have to wait for its turn. */
-  readonly rate: LimitSearch | undefined;
-  /** It is the one call that finds out whether a pause is over. */
-  readonly isProbe: boolean;
+  readonly others: number;
+  /** It had to wait for the rate. Only then does its success show that the rate passes. */
+  readonly isPaced: boolean;
 }
 
-/** No call starts before `until`. After that, only a probe starts until it is answered. */
+interface Rate {
+  /** In calls per millisecond. */
+  readonly value: number;
+  /** Up to this value the rate grows fast, above it slowly. Infinity until a refusal has shown how much is too much. */
+  readonly goal: number;
+}
+
+/** From a refusal until a call passes that began after it. */
 interface Pause {
-  /** The limit to which the refusal is attributed, or the call itself. */
-  readonly suspect: "rate" | "concurrency" | "call";
   readonly since: number;
+  /** No call starts before. The same as `since` after a first refusal that names no pause: then the calls go on. */
   readonly until: number;
+  /** One call may start at this time, even before `until`. */
+  readonly trialAt: number;
+  /** When the last refusal came. Calls that began before it show nothing new. */
+  readonly refusedAt: number;
+  /** How many refusals came one after the other. */
+  readonly refusals: number;
+  /** The service is known to take no call before this time: that of the last refusal, or the end of the pause it asks for. */
+  readonly fullUntil: number;
+  readonly formerRate: Rate | undefined;
 }
 
-/** How the service refused a call for now. */
-export interface Refusal {
-  /** The pause that the service asked for, in milliseconds; 0 if it named none. */
-  readonly retryAfterMs: number;
-  /** The same call was refused before and other calls passed in between, so the reason seems to be this call. */
-  readonly isOwn: boolean;
-  /** The call is given up, because it was refused for too long. */
-  readonly isLast: boolean;
-}
-
-/** The first pause if the service names none, in milliseconds. */
-const FIRST_BACKOFF = 1_000;
+/** The pause that a service asks for may be meant for one tenant. In milliseconds. */
+const TRIAL_AFTER = 5_000;
+/** The second refusal in a row makes all calls wait for so long, and each further one for twice as long. In milliseconds. */
+const FIRST_BACKOFF = 250;
 const LONGEST_BACKOFF = 60_000;
-const BACKOFF_GROWTH = 1.6;
-/** Milliseconds. Services round pauses to whole seconds, so no rate can be measured from a shorter pause. */
+/** In milliseconds. Services round pauses up to whole seconds, so a shorter pause doesn't tell the rate. */
 const TELLING_PAUSE = 1_500;
+/** Fewer calls don't tell the rate either. */
+const TELLING_PASSES = 8;
+/** A pause that doesn't tell the rate lowers it at most by this factor, and not below one call a second. */
+const DECREASE = 0.8;
+const LEAST_UNTOLD = 1 / 1_000;
+/** A refusal may come by chance. The rate soon gets back to this share of the former one. */
+const REGAINED = 0.98;
+/** By which share the rate grows in a second without a refusal: below its goal, and above. */
+const FAST_INCREASE = 0.5;
+const INCREASE = 0.003;
 
 /**
- * Learns from answers and refusals how many calls in flight, and how many calls a second, a service allows.
+ * Learns from refusals (429, 503) how many calls a second a service takes. It knows three things: a rate, by which calls
+ * are spaced evenly; whether calls pause; and how many calls have passed since the last pause.
  *
- * It begins with one call in flight and without a rate, and doubles the calls in flight with every round that passes. A
- * refusal (429, 503) is attributed to the calls in flight, unless as many have passed before: then to the rate.
+ * - Before the first refusal there is no rate, and only the ceilings apply.
+ * - A refusal with `Retry-After` pauses all calls for that long. Without `Retry-After`, the first refusal pauses none, and
+ *   further refusals in a row pause all calls, each for longer. After a pause one call is tried; if it passes, the others
+ *   follow. After 5 s of a long pause one call is tried as well: if it passes, the pause was meant for one tenant, and
+ *   the rate is as before.
+ * - A refusal lowers the rate to what was measured: the calls that passed since the last pause, divided by the time since
+ *   then, this pause included. A service that counts calls in windows or has a token bucket is measured exactly in this
+ *   way. A short pause tells less, so it lowers the rate by a fifth at most. Without a refusal, the rate grows slowly.
+ * - A refusal without `Retry-After` that comes alone may come by chance, or because too many calls overlapped. The rate
+ *   soon gets back to a little less than before.
  *
- * - Refused for the calls in flight: fewer calls are allowed from now on. A timeout counts as such a refusal.
- * - Refused for the rate, or with `Retry-After`: a pause, as long as the service says, else a backoff with jitter. After
- *   the pause one call is sent, the probe. Once the probe passes, the rate is the number of calls since the pause before,
- *   divided by the time since then, this pause included. From then on calls are spaced evenly.
- *
- * Both limits are then searched for in the same way (see LimitSearch): halfway between what passed and what was refused,
- * and now and then above the limit that was found, because a service may allow more later.
- *
- * Random refusals must not lower the limits. If lowering the rate three times didn't help, the former rate is restored.
- * If a call is refused again although others passed in between, there is a pause and neither limit changes. Neither limit
- * changes either if a call was refused until it was given up, and the next call passes: the pause was that call's alone.
+ * A service that limits how many calls it takes at once is kept to in the same way: evenly spaced calls of a low enough
+ * rate don't overlap too much. `service.concurrency` keeps to it more closely.
  *
  * Invariants: no more calls are in flight than the ceiling; calls begin no closer together than the rate's ceiling
- * allows; no call begins in a pause that the service asked for; and there is always a next call to start, or a call in
+ * allows; in a pause no call begins but the one that is tried; and there is always a next call to start, or a call in
  * flight.
  *
  * Times are milliseconds of one clock that never runs backwards.
  */
 export class AdaptiveLimiter {
-  readonly #concurrency: AdaptiveConcurrency;
-  readonly #rate: AdaptiveRate;
+  readonly #concurrency: number;
+  /** The shortest time between two calls, by the config. */
+  readonly #leastSpacing: number;
   readonly #inFlight = new Set<Call>();
-  #nextStart = 0;
+  #rate: Rate | undefined;
+  #pause: Pause | undefined;
+  /** How many calls passed since the last pause. */
+  #span: { readonly since: number; readonly passes: number } | undefined;
+  #lastStart = Number.NEGATIVE_INFINITY;
+  /** When the next call may begin by the rate. */
+  #nextStart = Number.NEGATIVE_INFINITY;
   /** When a place for another call became free. */
   #roomSince = 0;
-  #pause: Pause | undefined;
-  #backoffMs = FIRST_BACKOFF;
-  /** How many calls passed since the last pause ended. */
-  #span: { readonly since: number; passes: number } | undefined;
 
   constructor({ concurrency, rateLimit }: Ceilings) {
-    this.#concurrency = new AdaptiveConcurrency(concurrency);
-    this.#rate = new AdaptiveRate(rateLimit ? rateLimit.count / rateLimit.perMs : Number.POSITIVE_INFINITY);
-  }
-
-  get isPaused(): boolean {
-    return this.#pause !== undefined;
+    this.#concurrency = concurrency;
+    this.#leastSpacing = rateLimit ? rateLimit.perMs / rateLimit.count : 0;
   }
 
   get inFlight(): number {
     return this.#inFlight.size;
   }
 
+  get isPaused(): boolean {
+    return this.#pause !== undefined && this.#pause.until > this.#pause.since;
+  }
+
   /** Calls per second that the service seems to allow; undefined as long as nothing shows it. */
   get perSecond(): number | undefined {
-    if (this.#rate.search) return this.#rate.search.passed * 1000;
-    if (this.#pause?.suspect !== "rate" || this.#span === undefined) return undefined;
-    const { since, until } = this.#pause;
-    if (until - since < TELLING_PAUSE || this.#span.passes < RATE_EVIDENCE) return undefined;
-    return (this.#span.passes * 1000) / (until - this.#span.since);
+    const { value, goal } = this.#rate ?? NO_RATE;
+    return goal === Number.POSITIVE_INFINITY ? undefined : value * 1000;
   }
 
   /** When the next call may begin, in the past or in the future; Infinity if another call has to end first. */
   dueAt(): number {
-    if (this.#inFlight.size >= this.#concurrency.most) return Number.POSITIVE_INFINITY;
-    const due = Math.max(this.#nextStart, this.#roomSince);
-    if (this.#pause === undefined) return due;
-    for (const { isProbe } of this.#inFlight) if (isProbe) return Number.POSITIVE_INFINITY;
-    return Math.max(due, this.#pause.until);
+    if (this.#inFlight.size >= this.#concurrency) return Number.POSITIVE_INFINITY;
+    if (this.#pause === undefined || !this.isPaused) return Math.max(this.#nextStart, this.#roomSince);
+    for (const call of this.#inFlight) if (this.#isTrial(call)) return Number.POSITIVE_INFINITY;
+    const { until, trialAt } = this.#pause;
+    return Math.max(this.#lastStart + this.#leastSpacing, this.#roomSince, Math.min(until, trialAt));
   }
 
   /** A call begins. Call it not before `dueAt()`, unless the call has to be made in any case. */
   start(at: number): Call {
-    const load = this.#inFlight.size;
-    const call: Call = {
-      startedAt: at,
-      load,
-      concurrency: this.#concurrency.search,
-      tookLastPlace: load + 1 >= this.#concurrency.most,
-      rate: at <= this.#nextStart ? this.#rate.search : undefined,
-      isProbe: this.#pause !== undefined && at >= this.#pause.until,
-    };
+    const isPaced = this.#rate !== undefined && at <= this.#nextStart;
+    const call: Call = { startedAt: at, others: this.#inFlight.size, isPaced };
     this.#inFlight.add(call);
     this.#span ??= { since: at, passes: 0 };
-    this.#nextStart = Math.max(at, this.#nextStart) + this.#rate.spacing;
+    this.#lastStart = Math.max(at, this.#lastStart + this.#leastSpacing);
+    this.#nextStart = this.#lastStart + this.#spacing;
     return call;
   }
 
   /** The service took the call, whatever it answered. */
   passed(call: Call, now: number): void {
     this.ended(call, now);
-    if (this.#span) this.#span.passes++;
-    this.#concurrency.passed(call.load, call.concurrency, call.tookLastPlace, now);
-    if (call.isProbe && this.#pause) this.#resume(this.#pause, call.startedAt, now);
-    else if (call.rate) this.#rate.passed(call.rate, now);
+    const { startedAt, isPaced } = call;
+    const pause = this.#isTrial(call) ? this.#pause : undefined;
+    if (pause) this.#endPause(pause, startedAt);
+    if (this.#span) this.#span = { ...this.#span, passes: this.#span.passes + 1 };
+    if (isPaced && !pause) this.#raise();
   }
 
-  /** The service refused the call for now. */
-  refused(call: Call, now: number, { retryAfterMs, isOwn, isLast }: Refusal, random: () => number): void {
+  /** The service refused the call for now, and asked for a pause of `askedMs` milliseconds; 0 if it named none. */
+  refused(call: Call, now: number, askedMs: number, random: () => number): void {
     this.ended(call, now);
-    const suspect = isLast ? "call" : this.#suspectOf(call, isOwn);
-    if (this.#pause && !call.isProbe) {
-      // Calls that are in flight together are refused together. Count them as one refusal, with the longest of their
-      // pauses, and attribute it to the rate if any of them is.
-      this.#pause = {
-        suspect: suspect === "rate" ? suspect : this.#pause.suspect,
-        since: this.#pause.since,
-        until: Math.max(this.#pause.until, now + retryAfterMs),
-      };
-      return;
-    }
-    if (suspect === "rate") {
-      this.#concurrency.forgetPasses();
-    } else if (suspect === "concurrency") {
-      this.#concurrency.refused(call.load, retryAfterMs, now);
-      // No pause is needed: the next call starts when another one ends.
-      if (retryAfterMs === 0) return;
-    }
-    const ms = retryAfterMs || this.#backoffMs * (0.8 + random() / 5);
-    this.#backoffMs = Math.min(LONGEST_BACKOFF, this.#backoffMs * BACKOFF_GROWTH);
-    this.#pause = { suspect, since: this.#pause?.since ?? now, until: now + ms };
-  }
-
-  #suspectOf({ isProbe, load }: Call, isOwn: boolean): Pause["suspect"] {
-    if (isOwn) return this.#pause?.suspect ?? "call";
-    return isProbe || this.#concurrency.isProven(load) ? "rate" : "concurrency";
-  }
-
-  /** The call timed out: the service seems to be overloaded. */
-  timedOut(call: Call, now: number): void {
-    this.ended(call, now);
-    this.#concurrency.timedOut(call.startedAt, now);
+    const pause = this.#pause;
+    // Calls that are in flight together are refused together: they count once.
+    const isNew = pause === undefined || this.#isTrial(call);
+    if (!isNew && askedMs === 0) return;
+    const refusals = (pause?.refusals ?? 0) + (isNew ? 1 : 0);
+    const waitMs = askedMs || backoffAfter(refusals) * (0.8 + random() / 5);
+    this.#pause = {
+      since: pause?.since ?? now,
+      until: Math.max(pause?.until ?? 0, now + waitMs),
+      trialAt: pause === undefined && waitMs > TRIAL_AFTER ? now + TRIAL_AFTER : Number.POSITIVE_INFINITY,
+      refusedAt: isNew ? now : pause.refusedAt,
+      refusals,
+      fullUntil: Math.max(pause?.fullUntil ?? 0, now + askedMs),
+      formerRate: pause ? pause.formerRate : this.#rate,
+    };
+    this.#rate = this.#rateAfter(this.#pause, Math.max(now, this.#nextStart));
+    this.#nextStart = this.#lastStart + this.#spacing;
   }
 
   /** The call ended in a way that says nothing about limits. */
   ended(call: Call, now: number): void {
-    if (call.isProbe || this.#inFlight.size >= this.#concurrency.most) this.#roomSince = now;
+    if (this.#isTrial(call) || this.#inFlight.size >= this.#concurrency) this.#roomSince = now;
     this.#inFlight.delete(call);
   }
 
-  /** Ends the pause: the probe that began at `at` passed. */
-  #resume({ suspect, since }: Pause, at: number, now: number): void {
-    this.#pause = undefined;
-    this.#backoffMs = FIRST_BACKOFF;
-    if (suspect === "rate" && this.#span) {
-      // The probe belongs to the next span.
-      const passes = this.#span.passes - 1;
-      this.#rate.learn({ passes, ms: at - this.#span.since, pauseMs: at - since }, now);
+  /** The time between the starts of two calls, in milliseconds. */
+  get #spacing(): number {
+    return Math.max(this.#leastSpacing, this.#rate === undefined ? 0 : 1 / this.#rate.value);
+  }
+
+  /** Whether the call began after the last refusal, and so tells whether the service takes calls again. */
+  #isTrial({ startedAt }: Call): boolean {
+    return this.#pause !== undefined && startedAt >= this.#pause.refusedAt;
+  }
+
+  /** The rate that a pause shows, of which the first call after it begins at `at`. */
+  #rateAfter({ since, until, refusedAt, fullUntil, formerRate }: Pause, at: number): Rate | undefined {
+    if (this.#span === undefined || this.#span.passes === 0) return formerRate;
+    const isTelling = until - since >= TELLING_PAUSE && this.#span.passes >= TELLING_PASSES;
+    const measured = this.#span.passes / ((isTelling ? fullUntil : at) - this.#span.since);
+    const { value: former, goal } = formerRate ?? NO_RATE;
+    if (isTelling) {
+      const value = Math.min(former, measured);
+      return { value, goal: value };
     }
-    this.#span = { since: at, passes: 1 };
-    this.#nextStart = at + this.#rate.spacing;
+    if (formerRate === undefined) return { value: Math.max(LEAST_UNTOLD, measured), goal };
+    const value = Math.min(former, Math.max(DECREASE * former, LEAST_UNTOLD, measured));
+    // A service that names a pause doesn't refuse by chance.
+    if (fullUntil > refusedAt) return { value, goal: value };
+    return { value, goal: REGAINED * (goal < Number.POSITIVE_INFINITY ? Math.max(former, goal) : former) };
+  }
+
+  /** A call that began at `at` passed. */
+  #endPause(pause: Pause, at: number): void {
+    if (at < pause.until) this.#rate = pause.formerRate;
+    // Calls that were in flight when the pause began have passed since.
+    else if (this.isPaused) this.#rate = this.#rateAfter(pause, at);
+    if (at >= pause.until) this.#span = { since: at, passes: 0 };
+    this.#nextStart = this.#lastStart + this.#spacing;
+    this.#pause = undefined;
+  }
+
+  #raise(): void {
+    if (this.#rate === undefined) return;
+    const { value, goal } = this.#rate;
+    const [increase, most] = value < goal ? [FAST_INCREASE, goal] : [INCREASE, 1 / this.#leastSpacing];
+    const grown = value * (1 + Math.min(1, (increase * this.#spacing) / 1000));
+    this.#rate = { value: Math.min(most, grown), goal };
   }
 }
+
+const NO_RATE: Rate = { value: Number.POSITIVE_INFINITY, goal: Number.POSITIVE_INFINITY };
+
+/** In milliseconds. */
+const backoffAfter = (refusals: number): number =>
+  refusals <= 1 ? 0 : Math.min(LONGEST_BACKOFF, FIRST_BACKOFF * 2 ** (refusals - 2));

@@ -1,7 +1,7 @@
 import { hash, timingSafeEqual } from "node:crypto";
 import { asSyncError, interrupted, SyncError } from "../../core/failure/sync-error.ts";
 import { MAX_ID_BYTES } from "../../core/group/tenant.ts";
-import { tokenBucket } from "../../core/limits/token-bucket.ts";
+import { tokenBucket } from "../../core/limits/rate-limit.ts";
 import type { Secret } from "../../core/secret/secret.ts";
 import { printableId } from "../../core/text/printable.ts";
 import { parseDuration } from "../../core/text/quantity.ts";

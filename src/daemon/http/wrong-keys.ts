@@ -1,4 +1,4 @@
-import { type Limiter, tokenBucket } from "../../core/limits/token-bucket.ts";
+import { type Limiter, tokenBucket } from "../../core/limits/rate-limit.ts";
 
 /** How many wrong keys an address may send. Generous, because all clients behind a proxy have one address. */
 const ALLOWED = { rate: { count: 10, perMs: 1_000 }, burst: 100 };

@@ -1,6 +1,6 @@
 import { asSyncError, interrupted, SyncError } from "../../core/failure/sync-error.ts";
 import { MAX_ID_BYTES } from "../../core/group/tenant.ts";
-import { tokenBucket } from "../../core/limits/token-bucket.ts";
+import { tokenBucket } from "../../core/limits/rate-limit.ts";
 import { printableId } from "../../core/text/printable.ts";
 import type { Explanation } from "../../engine/explain/explain-tenant.ts";
 import { unknownIds } from "../../engine/plan/make-plan.ts";

@@ -81,7 +81,7 @@ export async function applyChanges(
     // Make one change at a time until an answer shows that this is the right service and team.
     while (!run.identity.confirmed && (await applyNext(run.waitBeforeRetry)));
     // Until the service has answered, only all the tries of a call tell whether it is there.
-    const handsRetriesOn = (): boolean => run.handOn !== undefined && run.retries.hasAnswered;
+    const handsRetriesOn = (): boolean => run.handOn !== undefined && run.throttle.hasAnswered;
     await work({ ...run, handsRetriesOn }, applyNext);
   };
   await run.turns.whileMaking(intents, () =>

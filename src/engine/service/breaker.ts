@@ -1,7 +1,5 @@
 import { SERVICE_FAILURES, type ServiceFailure } from "../../core/failure/service-failure.ts";
 import { SyncError } from "../../core/failure/sync-error.ts";
-import { FailureWindow } from "../../core/limits/failure-window.ts";
-import { type Deferral, OutageDetector } from "../../core/limits/outage-detector.ts";
 import type { ServiceMethod } from "../../ports/group-service.ts";
 
 /** A breaker for each method: the service may answer every GET and refuse every POST. */
@@ -14,10 +12,24 @@ const IN_A_ROW_AT_FIRST = 5;
 /** This many failures among the last calls end the run, consecutive or not. */
 const FAILED = 45;
 const OF_THE_LAST = 50;
+/** Milliseconds. A service that lets nothing pass for this long is down, even if it answers as if a limit were reached. */
+const LONGEST_DEFERRAL = 10 * 60_000;
 /** This many groups in a row that were refused alone end the run: what refuses them may refuse all. */
 const REFUSED_ALONE = 3;
 /** This many clear refusals (REFUSED) end the run if the service has never answered well. Fewer may concern a few groups. */
 const REFUSED_AT_FIRST = 100;
+
+/** A call that the service refused for now. Times in milliseconds, of one clock. */
+interface Deferral {
+  readonly group: string;
+  readonly now: number;
+  /** `now` on the wall clock. */
+  readonly at: Date;
+  /** The pause that the service asks for; 0 if it names none. */
+  readonly askedMs: number;
+  /** A call has passed in this run. Then a long pause may only mean that the window of a limit is used up. */
+  readonly hasAnswered: boolean;
+}
 
 /** A circuit breaker. Decides whether a failure concerns one group only, or the service is down and the run has to end. */
 export class Breaker {
@@ -27,8 +39,14 @@ export class Breaker {
   #refusals = 0;
   readonly #refusedAlone = new Set<string>();
   #isProven: boolean;
-  readonly #recent = new FailureWindow(OF_THE_LAST);
-  readonly #outage = new OutageDetector();
+  /** Whether the last calls failed. */
+  readonly #recent: boolean[] = [];
+  /** Since when the service has deferred every call, and which groups' calls. */
+  #deferredSince: number | undefined;
+  readonly #deferred = new Set<string>();
+  #isLongDeferral = false;
+  /** When the service asks to be called again, if that is too far away for this run. */
+  #askAgainAt: Date | undefined;
 
   /**
    * `isProven`: the service has answered well in an earlier run, so a clear refusal is about its group. `mostInARow`: this many
@@ -44,31 +62,43 @@ export class Breaker {
     return this.#served;
   }
 
+  /** Whether the last call has failed for good. */
+  get isFailing(): boolean {
+    return this.#inARow > 0;
+  }
+
   succeeded(): void {
     this.#isProven = true;
     this.#refusedAlone.clear();
     this.#serve();
   }
 
-  /** The service deferred a call. Returns whether the outage has lasted so long that waiting is useless. */
-  deferred(deferral: Deferral): boolean {
-    this.#outage.refused(deferral);
-    return this.#outage.isLong;
+  /** The service deferred a call. Returns whether it has deferred every call for so long that waiting is useless. */
+  deferred({ group, now, at, askedMs, hasAnswered }: Deferral): boolean {
+    this.#deferredSince ??= now;
+    this.#deferred.add(group);
+    this.#askAgainAt = askedMs > LONGEST_DEFERRAL ? new Date(at.getTime() + askedMs) : undefined;
+    this.#isLongDeferral =
+      now - this.#deferredSince > LONGEST_DEFERRAL || (askedMs > LONGEST_DEFERRAL && !hasAnswered);
+    return this.#isLongDeferral;
   }
 
   /** Returns the error that ends the run; undefined if only this group has failed. */
   failed(failure: ServiceFailure): SyncError | undefined {
     if (failure.code === "REFUSED") return this.refused(failure);
     this.#inARow++;
-    this.#recent.add(true);
+    this.#remember(true);
     if (failure.code === "UNREACHABLE") return unavailable(failure);
-    const { isLong, isGeneral, askAgainAt } = this.#outage;
-    if (failure.reaction === "slow" && isLong && isGeneral) {
-      return askAgainAt === undefined
+    if (failure.reaction === "slow" && this.#isLongDeferral && this.#deferred.size > 1) {
+      return this.#askAgainAt === undefined
         ? unavailable(failure, "nothing has passed for more than ten minutes; ")
-        : unavailable(failure, `it asks to be left alone until ${askAgainAt.toISOString()}; `, COME_BACK);
+        : unavailable(
+            failure,
+            `it asks to be left alone until ${this.#askAgainAt.toISOString()}; `,
+            COME_BACK,
+          );
     }
-    if (this.#recent.failed >= FAILED) {
+    if (this.#recent.filter(Boolean).length >= FAILED) {
       return unavailable(failure, `it failed ${FAILED} of ${OF_THE_LAST} calls, the last one with `);
     }
     return this.#inARow < this.#mostInARow ? undefined : unavailable(failure);
@@ -97,10 +127,17 @@ export class Breaker {
 
   #serve(): void {
     this.#served++;
-    this.#recent.add(false);
-    this.#outage.end();
+    this.#remember(false);
+    this.#deferredSince = undefined;
+    this.#deferred.clear();
+    this.#isLongDeferral = false;
     this.#inARow = 0;
     this.#mostInARow = IN_A_ROW;
+  }
+
+  #remember(hasFailed: boolean): void {
+    this.#recent.push(hasFailed);
+    if (this.#recent.length > OF_THE_LAST) this.#recent.shift();
   }
 }
 

@@ -1,15 +1,27 @@
+import { LONGEST_TRY, MAX_ATTEMPTS, waitBeforeAttempt } from "../../core/failure/backoff.ts";
 import { ServiceFailure } from "../../core/failure/service-failure.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { Observe } from "../../ports/observer.ts";
 import type { HeldLease } from "../lease/lease.ts";
-import { CallAttempts, type CallAttemptsContext } from "./call-attempts.ts";
+import type { Breaker } from "./breaker.ts";
 import type { Priority, Throttle } from "./throttle.ts";
 
-export interface CallContext extends CallAttemptsContext {
+export interface CallContext {
+  readonly clock: Clock;
+  readonly breaker: Breaker;
   readonly throttle: Throttle;
   readonly priority: Priority;
   readonly lease: HeldLease;
+  readonly observe: Observe;
   /** Once it aborts, no attempt starts, except the first attempt of a follow-up. */
   readonly signal: AbortSignal;
   readonly waitBeforeRetry: WaitBeforeRetry;
+  /** This call completes an earlier call, and is made even if the run is ending. */
+  readonly isFollowUp?: boolean;
+  /** If an attempt may have had its effect, no other attempt follows. */
+  readonly isUnrepeatable?: boolean;
+  /** Any failure is repeated after these pauses, in milliseconds, unless the service asks for a longer one. */
+  readonly repeatedAfter?: readonly number[] | undefined;
   countRequest(): void;
 }
 
@@ -35,7 +47,12 @@ export type CallResult<T> =
   /** Not attempted, or not attempted again, because the run is ending. */
   | { readonly kind: "interrupted"; readonly mayHaveHappened: boolean };
 
-/** Makes a call, and repeats it as `CallAttempts` decides. Rejects with LEASE_LOST. */
+/**
+ * Makes a call, and repeats it as `CallAttempts` decides. Rejects with LEASE_LOST.
+ *
+ * This is the lowest retry of a service call: most failures pass within seconds, and the group should not wait for the
+ * next sync. The layer above is the group's own backoff over several runs (core/failure/backoff.ts).
+ */
 export async function callWithRetries<T>(
   id: string,
   request: (beforeSend: () => void) => Promise<T>,
@@ -60,19 +77,120 @@ export async function callWithRetries<T>(
       // Check the lease again right before the request is sent: the process may have been suspended meanwhile.
       const answer = await request(() => context.lease.assertHeld());
       throttle.ended(call);
-      context.retries.answered();
       return { kind: "answered", answer, mayHaveBeenSent: attempts.mayHaveHappened };
     } catch (error) {
       if (!(error instanceof ServiceFailure)) {
         throttle.withdraw(call);
         throw error;
       }
-      const { waitMs, feedback } = attempts.failed(error, clock.monotonic() - sentAt);
-      throttle.ended(call, error, feedback);
+      const { waitMs, isOfThisCall } = attempts.failed(error, clock.monotonic() - sentAt);
+      if (isOfThisCall) throttle.withdraw(call);
+      else throttle.ended(call, error);
       const failed = { kind: "failed", failure: error, mayHaveHappened: attempts.mayHaveHappened } as const;
       if (waitMs === undefined) return failed;
-      if (waitMs > 0 && !(await context.waitBeforeRetry(waitMs, signal)))
-        return { ...failed, isHandedOn: true };
+      const goesOn = await context.waitBeforeRetry(waitMs, signal);
+      // Whoever repeated a deferred call would only wait for the limit too.
+      if (!goesOn && error.reaction !== "slow") return { ...failed, isHandedOn: true };
     }
+  }
+}
+
+interface NextAttempt {
+  /** Milliseconds before the next attempt; undefined if the call has failed for good. */
+  readonly waitMs: number | undefined;
+  /** The service has deferred this call, and not because of a limit. */
+  readonly isOfThisCall: boolean;
+}
+
+/** The attempts at one call of the service. Decides after each failure whether another one follows, and after which pause. */
+class CallAttempts {
+  readonly #id: string;
+  readonly #context: CallContext;
+  /** Includes the attempt under way. */
+  #count = 1;
+  #triedMs = 0;
+  #mayHaveHappened = false;
+  /** How many calls the service had served when it last deferred this call. */
+  #servedBefore: number | undefined;
+
+  constructor(id: string, context: CallContext) {
+    this.#id = id;
+    this.#context = context;
+  }
+
+  /** Whether one of the attempts may have had its effect. */
+  get mayHaveHappened(): boolean {
+    return this.#mayHaveHappened;
+  }
+
+  /** Takes the failure of the last attempt and its duration in milliseconds, and decides what follows. */
+  failed(failure: ServiceFailure, tookMs: number): NextAttempt {
+    this.#mayHaveHappened ||= failure.mayHaveHappened;
+    const { repeatedAfter } = this.#context;
+    if (repeatedAfter) return this.#repeat(failure, repeatedAfter[this.#count - 1]);
+    if (failure.reaction === "slow") return this.#defer(failure);
+    this.#triedMs += tookMs;
+    const isRepeated =
+      failure.reaction === "retry" &&
+      this.#count < this.#mostAttempts &&
+      this.#triedMs < LONGEST_TRY &&
+      !this.#mustBeLast;
+    return { waitMs: isRepeated ? this.#retry(failure) : undefined, isOfThisCall: false };
+  }
+
+  #repeat(failure: ServiceFailure, pauseMs: number | undefined): NextAttempt {
+    // What is asked next shows whether the limit is of this call alone.
+    const isOfThisCall = failure.reaction === "slow";
+    if (pauseMs === undefined || (failure.retryAfterMs ?? 0) > pauseMs)
+      return { waitMs: undefined, isOfThisCall };
+    this.#tellRetry(failure, pauseMs);
+    return { waitMs: pauseMs, isOfThisCall };
+  }
+
+  /**
+   * The service deferred the call. A 429 counts as no attempt, because the call only waits until the limit allows it. But if
+   * other calls were served meanwhile, the reason seems to lie in this call, and the 429 counts. A 503 always counts.
+   */
+  #defer({ code, retryAfterMs = 0 }: ServiceFailure): NextAttempt {
+    const { breaker, clock, throttle } = this.#context;
+    const isOfThisCall = this.#servedBefore !== undefined && breaker.served > this.#servedBefore;
+    this.#servedBefore = breaker.served;
+    const isAttempt = code === "OVERLOADED" || isOfThisCall;
+    const isSpent = isAttempt && this.#count >= MAX_ATTEMPTS;
+    if (isAttempt) this.#count++;
+    const isHopeless = breaker.deferred({
+      group: this.#id,
+      now: clock.monotonic(),
+      at: clock.now(),
+      askedMs: retryAfterMs,
+      hasAnswered: throttle.hasAnswered,
+    });
+    if (isSpent || isHopeless || this.#mustBeLast) return { waitMs: undefined, isOfThisCall };
+    // Meanwhile other calls show whether the service defers them too.
+    const waitMs = retryAfterMs || waitBeforeAttempt(Math.max(2, this.#count), () => clock.random());
+    return { waitMs, isOfThisCall };
+  }
+
+  #retry(failure: ServiceFailure): number {
+    const { clock } = this.#context;
+    const waitMs = waitBeforeAttempt(this.#count + 1, () => clock.random());
+    this.#tellRetry(failure, waitMs);
+    this.#triedMs += waitMs;
+    return waitMs;
+  }
+
+  #tellRetry({ code, message }: ServiceFailure, waitMs: number): void {
+    const attempt = ++this.#count;
+    this.#context.observe({ kind: "retry", user_group_id: this.#id, code, message, attempt, waitMs });
+  }
+
+  /** If nothing was answered in this run, and a call has failed for good, one attempt shows whether the service is still down. */
+  get #mostAttempts(): number {
+    const { breaker, throttle, isFollowUp } = this.#context;
+    return breaker.isFailing && !throttle.hasAnswered && isFollowUp !== true ? 1 : MAX_ATTEMPTS;
+  }
+
+  get #mustBeLast(): boolean {
+    return this.#context.isUnrepeatable === true && this.#mayHaveHappened;
   }
 }

@@ -30,7 +30,6 @@ import {
   type WaitBeforeRetry,
 } from "./call-with-retries.ts";
 import type { NeutralRequests } from "./neutral-requests.ts";
-import type { RunRetries } from "./run-retries.ts";
 import type { ServiceIdentity } from "./service-identity.ts";
 import { PRIORITY, type Priority, type Throttle } from "./throttle.ts";
 
@@ -47,7 +46,6 @@ export interface ServiceCalling extends LedgerWriting, Reporting {
   readonly throttle: Throttle;
   /** Whether the calls are for tenants that somebody named, and so go before the calls of a full sync. */
   readonly isForSingleTenants: boolean;
-  readonly retries: RunRetries;
   readonly waitBeforeRetry: WaitBeforeRetry;
   readonly breakers: Breakers;
   readonly neutral: Pick<NeutralRequests, "concernsEverybody" | "signOfLife">;
@@ -87,7 +85,7 @@ export class ServiceCalls {
     before: (Pick<KnownGroup, "intent" | "tokenFingerprint"> & Partial<Pick<KnownGroup, "failures">>) | null,
     onEffect: () => void = () => {},
   ) {
-    const { clock, throttle, retries, signOfLife, waitBeforeRetry, lease, observe, tally } = run;
+    const { clock, throttle, signOfLife, waitBeforeRetry, lease, observe, tally } = run;
     const countRequest = (): void => {
       tally.requests++;
     };
@@ -95,7 +93,7 @@ export class ServiceCalls {
     const priority = priorityOf(run, this.#knownToken);
     this.#run = run;
     this.#context = {
-      ...{ clock, throttle, priority, retries, waitBeforeRetry, lease, observe, signal },
+      ...{ clock, throttle, priority, waitBeforeRetry, lease, observe, signal },
       repeatedAfter: signOfLife?.repeatedAfter,
       countRequest,
     };

@@ -10,11 +10,8 @@ const LEAST_REPORTED_SPACING = 5_000;
 /** How long calls have been waiting before that is reported, and how long it takes until the next report. In milliseconds. */
 const QUEUE_REPORTED_EVERY = 30_000;
 
-/**
- * What the throttle may conclude from a failed call: something about the service's limits, only how long to pause, that the
- * service has refused this call for too long, or nothing.
- */
-export type LimitFeedback = "limits" | "pause" | "given up" | "none";
+/** Timers are at most about so late, in milliseconds. */
+const TIMER_DELAY = 20;
 
 /** Which of the calls that wait starts first: a lower number before a higher one. */
 export const PRIORITY = { newTenant: 0, changedTenant: 1, fullSync: 2 } as const;
@@ -43,6 +40,8 @@ export class Throttle {
   #reportedUntil = 0;
   /** Since when calls have been waiting without a break, or when that was last reported. */
   #queuedSince: number | undefined;
+  #hasAnswered = false;
+  readonly #overlaps = new Overlaps();
 
   constructor(clock: Clock, observe: Observe, ceilings: Ceilings) {
     this.#clock = clock;
@@ -63,26 +62,28 @@ export class Throttle {
     });
   }
 
+  /** Whether any call of this run was answered well. */
+  get hasAnswered(): boolean {
+    return this.#hasAnswered;
+  }
+
   /** Takes the end of a call, with its failure if it failed. */
-  ended(call: Call, failure?: ServiceFailure, feedback: LimitFeedback = "limits"): void {
+  ended(call: Call, failure?: ServiceFailure): void {
     const now = this.#clock.monotonic();
-    if (feedback === "none") {
-      this.#limits.ended(call, now);
-    } else if (failure?.reaction === "slow") {
-      const { retryAfterMs = 0 } = failure;
-      const refusal = { retryAfterMs, isOwn: feedback === "pause", isLast: feedback === "given up" };
-      this.#limits.refused(call, now, refusal, () => this.#clock.random());
-    } else if (failure?.code === "TIMEOUT") {
-      this.#limits.timedOut(call, now);
-    } else if (failure?.code === "UNREACHABLE") {
+    this.#hasAnswered ||= failure === undefined;
+    if (failure?.reaction === "slow") {
+      this.#limits.refused(call, now, failure.retryAfterMs ?? 0, () => this.#clock.random());
+      if (failure.retryAfterMs === undefined) this.#warnOfOverlaps(call, now);
+    } else if (failure?.code === "TIMEOUT" || failure?.code === "UNREACHABLE") {
       this.#limits.ended(call, now);
     } else {
       this.#limits.passed(call, now);
+      this.#overlaps.passed(call);
     }
     this.#admit();
   }
 
-  /** The call was not sent. */
+  /** The call was not sent, or its end says nothing about limits. */
   withdraw(call: Call): void {
     this.#limits.ended(call, this.#clock.monotonic());
     this.#admit();
@@ -100,8 +101,9 @@ export class Throttle {
         return;
       }
       this.#waiting.shift();
-      // Start from the due time. The clock is a little later, and the rate would lose that difference with every call.
-      next.admit(this.#limits.start(due));
+      // Start from the due time: timers are a little late, and the rate would lose that difference with every call. But after
+      // a longer halt of the process the calls must not all start at once.
+      next.admit(this.#limits.start(Math.max(due, this.#clock.monotonic() - TIMER_DELAY)));
     }
   }
 
@@ -155,6 +157,18 @@ export class Throttle {
       : `${quantity(inFlight, "call")} ${inFlight === 1 ? "is" : "are"} under way, as many as may be`;
   }
 
+  /** A service that limits how many calls it takes at once can't say when to call again, so the refusal has no Retry-After. */
+  #warnOfOverlaps(refused: Call, now: number): void {
+    const most = this.#overlaps.refused(refused, now);
+    if (most === undefined) return;
+    this.#observe({
+      kind: "warning",
+      code: "TOO_MANY_AT_ONCE",
+      message: `the service seems to take no more than ${quantity(most, "call")} at once: it refuses those that begin while ${most === 1 ? "another one is" : `${most} others are`} under way`,
+      hint: `set service.concurrency to ${most}; until then the calls are spaced instead, which is slower`,
+    });
+  }
+
   #listen(signal: AbortSignal): void {
     if (this.#listeners.has(signal)) return;
     const listener = (): void => this.#release(signal);
@@ -173,5 +187,41 @@ export class Throttle {
     this.#waiting = this.#waiting.filter((waiter) => waiter.signal !== signal);
     for (const { admit } of leaving) admit(this.#limits.start(now));
     this.#admit();
+  }
+}
+
+/** So many refusals, at different times, show that the service limits how many calls it takes at once. */
+const TELLING_REFUSALS = 4;
+
+/** Notices that calls are refused because too many overlap. */
+class Overlaps {
+  /** How many calls passed that began beside so many others. */
+  readonly #passes: number[] = [];
+  #refusals = 0;
+  #refusedAt = Number.NEGATIVE_INFINITY;
+  /** Beside how many others the refused calls began, at least. */
+  #fewest = Number.POSITIVE_INFINITY;
+  #isTold = false;
+
+  passed({ others }: Call): void {
+    this.#passes[others] = (this.#passes[others] ?? 0) + 1;
+  }
+
+  /**
+   * Returns how many calls the service takes at once, if calls are refused only beside so many others, and hardly any passes
+   * beside more; and that once. (A few may pass: an answer that is under way makes one call more seem to be in flight.)
+   */
+  refused({ startedAt, others }: Call, now: number): number | undefined {
+    this.#fewest = Math.min(this.#fewest, others);
+    // Calls that are in flight together are refused together: they count once.
+    if (startedAt >= this.#refusedAt) {
+      this.#refusals++;
+      this.#refusedAt = now;
+    }
+    const passesBesideMore = this.#passes.slice(this.#fewest + 1).reduce((sum, passes) => sum + passes, 0);
+    const isLimit = this.#fewest > 0 && passesBesideMore < this.#refusals;
+    if (this.#isTold || this.#refusals < TELLING_REFUSALS || !isLimit) return undefined;
+    this.#isTold = true;
+    return this.#fewest;
   }
 }

@@ -268,14 +268,14 @@ export async function reportUnserved(
   turns: Pick<Turns, "lookedAt" | "unserved" | "take">,
   reporting: Reporting & {
     readonly ledger: Pick<GroupReads, "of">;
-    readonly retries: { readonly hasAnswered: boolean };
+    readonly throttle: { readonly hasAnswered: boolean };
     readonly signal: AbortSignal;
   },
 ): Promise<void> {
   const { lookedAt } = turns;
   if (lookedAt.length === 0) return;
   for (const id of lookedAt) {
-    if (reporting.retries.hasAnswered) break;
+    if (reporting.throttle.hasAnswered) break;
     (await turns.take([id])).end();
   }
   if (reporting.signal.aborted) return;

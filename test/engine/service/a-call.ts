@@ -7,7 +7,6 @@ import {
   type CallResult,
   callWithRetries,
 } from "../../../src/engine/service/call-with-retries.ts";
-import { RunRetries } from "../../../src/engine/service/run-retries.ts";
 import { PRIORITY, Throttle } from "../../../src/engine/service/throttle.ts";
 import type { RunEvent } from "../../../src/ports/observer.ts";
 import { VirtualClock, VirtualTime } from "../../fakes/virtual-time.ts";
@@ -25,8 +24,8 @@ interface CallOptions extends Pick<CallContext, "isFollowUp" | "isUnrepeatable">
   /** The request in which the run is told to stop; 0: before the first. */
   readonly stopAt?: number;
   readonly loseLeaseAt?: number;
-  /** Other calls have used up what the run may repeat. */
-  readonly isBudgetSpent?: boolean;
+  /** Another call has failed for good, and none was answered. */
+  readonly hasFailedBefore?: boolean;
   /** Another call is answered before each of its attempts. */
   readonly othersPass?: boolean;
   /** How long one takes. */
@@ -39,7 +38,7 @@ export async function call(
   {
     stopAt,
     loseLeaseAt,
-    isBudgetSpent = false,
+    hasFailedBefore = false,
     othersPass = false,
     callMs = 10,
     ...context
@@ -54,10 +53,8 @@ export async function call(
   let requests = 0;
   let received = 0;
   if (stopAt === 0) stopping.abort();
-  const retries = new RunRetries(1, observe);
-  if (isBudgetSpent) retries.answered();
-  while (isBudgetSpent && retries.mayRetry());
   const breaker = new Breaker(true);
+  if (hasFailedBefore) breaker.failed(new ServiceFailure("SERVICE_ERROR", "SERVICE_ERROR"));
   const result = await callWithRetries(
     "acme",
     async () => {
@@ -80,7 +77,6 @@ export async function call(
         await clock.sleep(ms, signal);
         return true;
       },
-      retries,
       breaker,
       lease: {
         epoch: "1",

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ServiceFailureCode } from "../../../src/core/failure/service-failure.ts";
+import { ServiceFailure, type ServiceFailureCode } from "../../../src/core/failure/service-failure.ts";
 import { call, type Reply } from "./a-call.ts";
 
 describe("a call that", () => {
@@ -55,28 +55,55 @@ describe("a call that", () => {
   });
 });
 
-describe("once the run's retries are used up", () => {
-  const isBudgetSpent = true;
+describe("if nothing was answered, and a call has failed", () => {
+  const hasFailedBefore = true;
 
   it("a call is attempted once", async () => {
-    const { result, requests } = await call(["SERVICE_ERROR"], { isBudgetSpent });
-    expect(result).toMatchObject({ kind: "failed", failure: { code: "SERVICE_ERROR" } });
-    expect(requests).toBe(1);
+    expect((await call(["SERVICE_ERROR"], { hasFailedBefore })).requests).toBe(1);
   });
 
-  it("a deferred call still waits for its turn", async () => {
-    const { result } = await call(["THROTTLED", "answer"], { isBudgetSpent });
+  it("a deferred call still waits for its turn, and a follow-up is still repeated", async () => {
+    expect((await call(["THROTTLED", "answer"], { hasFailedBefore })).result.kind).toBe("answered");
+    expect((await call(["SERVICE_ERROR"], { hasFailedBefore, isFollowUp: true })).requests).toBe(8);
+  });
+});
+
+describe("a deferred call", () => {
+  it("does not use up an attempt while all calls are deferred", async () => {
+    const throttled = Array.from({ length: 3 }, (): Reply => "THROTTLED");
+    const timeouts = Array.from({ length: 4 }, (): Reply => "TIMEOUT");
+    const { result, requests } = await call([...throttled, ...timeouts, "answer"]);
     expect(result.kind).toBe("answered");
-  });
-
-  it("a follow-up is still repeated", async () => {
-    const { requests } = await call(["SERVICE_ERROR"], { isBudgetSpent, isFollowUp: true });
     expect(requests).toBe(8);
   });
 
-  it("the run warns once", async () => {
-    const { events } = await call(["SERVICE_ERROR"], { isBudgetSpent });
-    expect(events).toMatchObject([{ kind: "warning", code: "RETRIES_EXHAUSTED" }]);
+  it("waits exactly as long as the service asks", async () => {
+    const busy = new ServiceFailure("THROTTLED", "HTTP 429", { retryAfterMs: 42_000 });
+    const { elapsed } = await call([busy, "answer"]);
+    expect(elapsed).toBe(42_020);
+  });
+
+  it.each([undefined, 0, 5_000])(
+    "that goes on for more than ten minutes is a failure (Retry-After: %s)",
+    async (retryAfterMs) => {
+      const options = retryAfterMs === undefined ? {} : { retryAfterMs };
+      const busy = new ServiceFailure("THROTTLED", "HTTP 429", options);
+      const { result, requests, elapsed } = await call([busy]);
+      expect(result).toMatchObject({ kind: "failed", failure: { code: "THROTTLED" } });
+      expect(elapsed).toBeGreaterThan(10 * 60_000);
+      expect(elapsed).toBeLessThan(12 * 60_000);
+      expect(requests).toBeLessThan(150);
+    },
+  );
+
+  it.each<[ServiceFailureCode, boolean, number]>([
+    ["THROTTLED", true, 9],
+    ["OVERLOADED", true, 8],
+    ["OVERLOADED", false, 8],
+  ])("with %s, while others pass: %s, is made %i times", async (code, othersPass, times) => {
+    const { result, requests } = await call([code], { othersPass });
+    expect(result).toMatchObject({ kind: "failed", failure: { code } });
+    expect(requests).toBe(times);
   });
 });
 

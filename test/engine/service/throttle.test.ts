@@ -4,6 +4,8 @@ import { describe, expect, it } from "vitest";
 import { ServiceFailure, type ServiceFailureCode } from "../../../src/core/failure/service-failure.ts";
 import type { RateLimit } from "../../../src/core/limits/rate-limit.ts";
 import { PRIORITY, Throttle } from "../../../src/engine/service/throttle.ts";
+import type { Warning } from "../../../src/ports/observer.ts";
+import { aBucket, atOnce, aWindow, type ServiceLimit } from "../../fakes/limited-service.ts";
 import { VirtualClock, VirtualTime } from "../../fakes/virtual-time.ts";
 
 const FOREVER = new AbortController().signal;
@@ -12,10 +14,12 @@ function aThrottle(rateLimit?: RateLimit, concurrency = 100) {
   const time = new VirtualTime();
   const waits: { ms: number; reason: string }[] = [];
   const queued: { calls: number; reason: string }[] = [];
+  const warnings: Warning[] = [];
   const throttle = new Throttle(
     new VirtualClock(time),
     (event) => {
       if (event.kind === "waiting") waits.push({ ms: event.ms, reason: event.reason });
+      if (event.kind === "warning") warnings.push(event);
       if (event.kind === "queued") queued.push({ calls: event.calls, reason: event.reason });
     },
     { concurrency, rateLimit },
@@ -26,7 +30,7 @@ function aThrottle(rateLimit?: RateLimit, concurrency = 100) {
     await time.sleep(takesMs);
     throttle.ended(started, failure);
   };
-  return { time, throttle, waits, queued, call };
+  return { time, throttle, waits, queued, warnings, call };
 }
 
 const busy = (retryAfterMs?: number): ServiceFailure =>
@@ -98,6 +102,29 @@ describe("the ceilings", () => {
     expect(time.elapsed).toBeLessThanOrEqual(1_002);
   });
 
+  it("are kept to after the process has stood still, too", async () => {
+    let haltedUntil = 0;
+    class HaltingClock extends VirtualClock {
+      override async sleep(ms: number, signal?: AbortSignal): Promise<void> {
+        await super.sleep(ms, signal);
+        if (time.elapsed >= 1_000) await super.sleep(haltedUntil - time.elapsed);
+      }
+    }
+    const time = new VirtualTime();
+    const throttle = new Throttle(new HaltingClock(time), () => {}, {
+      concurrency: 100,
+      rateLimit: { count: 10, perMs: 1_000 },
+    });
+    haltedUntil = 2_000;
+    const starts: number[] = [];
+    for (let n = 0; n < 20; n++) {
+      throttle.ended(await throttle.ready(FOREVER));
+      starts.push(time.elapsed);
+    }
+    const gaps = starts.slice(1).map((at, n) => at - (starts[n] ?? 0));
+    expect(Math.min(...gaps)).toBeGreaterThanOrEqual(80 - 1e-6);
+  });
+
   it("give no credit for time without calls", async () => {
     const { time, call } = aThrottle({ count: 10, perMs: 1_000 });
     await call();
@@ -107,50 +134,37 @@ describe("the ceilings", () => {
   });
 });
 
-it("begins with one call and doubles the calls in flight with every round that passes", async () => {
-  const { time, throttle } = aThrottle(undefined, 8);
-  let inFlight = 0;
-  const most = new Map<number, number>();
-  await Promise.all(
-    Array.from({ length: 40 }, async () => {
-      const started = await throttle.ready(FOREVER);
-      most.set(time.elapsed, Math.max(most.get(time.elapsed) ?? 0, ++inFlight));
-      await time.sleep(100);
-      inFlight--;
-      throttle.ended(started);
-    }),
-  );
-  expect([...most.values()].slice(0, 5)).toEqual([1, 2, 4, 8, 8]);
-});
-
 describe("a service that defers calls", () => {
   it("gets exactly the pause that it asked for", async () => {
     const { time, waits, call } = aThrottle();
-    await call(0, busy(7_000));
+    await call(0, busy(4_000));
     await call();
-    expect(time.elapsed).toBe(7_000);
-    expect(waits).toEqual([{ ms: 7_000, reason: "the service asked to slow down" }]);
+    expect(time.elapsed).toBe(4_000);
+    expect(waits).toEqual([{ ms: 4_000, reason: "the service asked to slow down" }]);
   });
 
-  it("may ask for an hour, and the wait is reported once, however many calls wait", async () => {
+  it("may ask for an hour, which is reported once, however many calls wait, and after 5 s one is tried", async () => {
     const { time, waits, call } = aThrottle();
     await call(0, busy(3_600_000));
-    await Promise.all([call(), call(), call()]);
-    expect(time.elapsed).toBe(3_600_000);
-    expect(waits).toMatchObject([{ ms: 3_600_000 }]);
+    const tried = call(0, busy(3_600_000)).then(() => time.elapsed);
+    await Promise.all([tried, call(), call(), call()]);
+    expect(await tried).toBe(5_000);
+    expect(time.elapsed).toBe(3_605_000);
+    expect(waits).toMatchObject([{ ms: 5_000 }, { ms: 3_600_000 }]);
   });
 
   it.each([undefined, 0])(
     "and doesn't say how much (Retry-After: %s), gets more each time, up to a minute",
     async (retryAfterMs) => {
       const { waits, call } = aThrottle();
-      for (let n = 0; n < 13; n++) await call(0, busy(retryAfterMs));
+      for (let n = 0; n < 11; n++) await call(0, busy(retryAfterMs));
+      // The first refusal makes no other call wait, and the pauses after the next two are too short to be told.
       for (const [n, { ms }] of waits.entries()) {
-        const longest = Math.min(60_000, 1_000 * 1.6 ** n);
+        const longest = Math.min(60_000, 1_000 * 2 ** n);
         expect(ms).toBeGreaterThanOrEqual(0.8 * longest);
         expect(ms).toBeLessThanOrEqual(longest);
       }
-      expect(waits).toHaveLength(12);
+      expect(waits).toHaveLength(7);
     },
   );
 
@@ -190,38 +204,6 @@ describe("a service that defers calls", () => {
     await call(0, busy(1_000));
     await Promise.all([call(300, failure("UNREACHABLE")), call(300), call(300)]);
     expect(time.elapsed).toBeGreaterThanOrEqual(1_900);
-  });
-});
-
-describe("calls that time out", () => {
-  const mostInFlight = async (failing: number): Promise<number> => {
-    const { time, throttle, call } = aThrottle(undefined, 8);
-    await Promise.all(Array.from({ length: 64 }, () => call(100)));
-    await Promise.all(
-      Array.from({ length: 8 }, (_, n) => call(15_000, n < failing ? failure("TIMEOUT") : undefined)),
-    );
-    let inFlight = 0;
-    let most = 0;
-    await Promise.all(
-      Array.from({ length: 8 }, async () => {
-        const started = await throttle.ready(FOREVER);
-        most = Math.max(most, ++inFlight);
-        await time.sleep(100);
-        inFlight--;
-        throttle.ended(started);
-      }),
-    );
-    return most;
-  };
-
-  it("reduce the calls in flight, once for those that were under way together", async () => {
-    expect([await mostInFlight(0), await mostInFlight(8)]).toEqual([8, 6]);
-  });
-
-  it("never stop everything", async () => {
-    const { time, call } = aThrottle(undefined, 8);
-    for (let n = 0; n < 50; n++) await call(100, failure("TIMEOUT"));
-    expect(time.elapsed).toBe(5_000);
   });
 });
 
@@ -316,5 +298,41 @@ describe("calls that wait for long", () => {
 
   it("are not told of if they wait for a moment only", async () => {
     expect((await queuedIn(undefined, 500)).queued).toEqual([]);
+  });
+});
+
+describe("a service that refuses calls because too many overlap", () => {
+  /** What the throttle warns of after so many calls to a service with this limit. */
+  const warnedOf = async (limit: ServiceLimit, latencyMs: number, retryAfterMs?: number) => {
+    const { time, throttle, warnings } = aThrottle(undefined, 8);
+    let left = 400;
+    const work = async (): Promise<void> => {
+      while (left-- > 0) {
+        const call = await throttle.ready(FOREVER);
+        const isRefused = limit.enter(time.elapsed) > 0;
+        await time.sleep(isRefused ? 2 : latencyMs);
+        if (!isRefused) limit.leave();
+        throttle.ended(call, isRefused ? busy(retryAfterMs) : undefined);
+        if (isRefused) await time.sleep(400);
+      }
+    };
+    await Promise.all(Array.from({ length: 16 }, work));
+    return warnings;
+  };
+
+  it("is named once, with the number to set", async () => {
+    expect(await warnedOf(atOnce(4), 200)).toMatchObject([
+      { code: "TOO_MANY_AT_ONCE", hint: expect.stringContaining("set service.concurrency to 4") },
+    ]);
+  });
+
+  it.each<[string, () => ServiceLimit, number, number?]>([
+    ["a token bucket", () => aBucket({ rate: { count: 20, perMs: 1_000 }, burst: 20 }), 50],
+    ["a slow token bucket", () => aBucket({ rate: { count: 20, perMs: 1_000 }, burst: 20 }), 200],
+    ["a bucket without a burst", () => aBucket({ rate: { count: 3, perMs: 1_000 }, burst: 1 }), 50],
+    ["a window", () => aWindow({ count: 60, perMs: 10_000 }), 50],
+    ["a service that says when to call again", () => atOnce(4), 200, 1_000],
+  ])("is not mistaken for %s", async (_, limit, latencyMs, retryAfterMs) => {
+    expect(await warnedOf(limit(), latencyMs, retryAfterMs)).toEqual([]);
   });
 });
