@@ -288,17 +288,6 @@ export function ledgerRotationsContract(name: string, makePlace: () => Promise<L
       expect(await groupOf(at)).toEqual(atRest);
     });
 
-    test("is refused, at its begin and at its end, to those who have lost the lease", async () => {
-      const at = await withGroups();
-      await at.ledger.releaseLease(at.lease);
-      await leaseOf(at.ledger, "another");
-      for (const body of [beginRotation(at), rotate(at, aRotation())]) {
-        await expect(body).rejects.toMatchObject({ code: "LEASE_LOST" });
-      }
-      expect(await groupsOf(at)).toEqual([atRest]);
-      expect(await at.database.formerTokens()).toEqual([]);
-    });
-
     test("concerns one scope", async () => {
       const at = await withGroups();
       const ledger = await prepared(at.database, "other");

@@ -49,14 +49,6 @@ export function ledgerUnsyncedContract(name: string, makePlace: () => Promise<Le
       },
     );
 
-    test("goes on with another change that fails", async () => {
-      const at = await withGroup();
-      for (const [index, fail] of ["a rotation", "an update", "a deletion"].entries()) {
-        await fails[fail]?.(at, index + 1);
-      }
-      expect(await failingIn(at)).toEqual([["acme", inDays(1), 2]]);
-    });
-
     test.each([
       ["a rotation", "a rotation"],
       ["an update", "an update"],

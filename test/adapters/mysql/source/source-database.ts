@@ -11,14 +11,10 @@ export const APPLICATION = "groupsync:source-under-test";
 
 const TYPES: Readonly<Record<ColumnKind, string>> = {
   text: "text",
-  boolean: "boolean",
   smallint: "smallint",
   integer: "int",
   bigint: "bigint",
-  decimal: "decimal(10, 2)",
-  double: "double",
   timestamp: "datetime(6)",
-  date: "date",
   json: "json",
   bytes: "blob",
 };
@@ -65,6 +61,5 @@ export async function mysqlSourceDatabase(): Promise<SourceDatabase & FreshDatab
 
 function literal(kind: ColumnKind | undefined, text: string | null): string {
   if (text === null) return "NULL";
-  if (kind === "boolean") return text;
   return kind === "bytes" ? `x${mysql.escape(text)}` : mysql.escape(text);
 }

@@ -9,14 +9,10 @@ export const APPLICATION = "groupsync:source-under-test";
 
 const TYPES: Readonly<Record<ColumnKind, string>> = {
   text: "text",
-  boolean: "boolean",
   smallint: "smallint",
   integer: "integer",
   bigint: "bigint",
-  decimal: "numeric(10, 2)",
-  double: "double precision",
   timestamp: "timestamp",
-  date: "date",
   json: "jsonb",
   bytes: "bytea",
 };
