@@ -1,8 +1,17 @@
+import { inject } from "vitest";
 import { ownedTables } from "../../../../src/adapters/sql/dialect/ledger-tables.ts";
 import { sqlLedger } from "../../../../src/adapters/sql/ledger/ledger.ts";
 import type { LedgerDatabase } from "../../../contracts/ledger/rig.ts";
-import type { DatabaseKind, FreshDatabase } from "../../../support/databases/fresh-database.ts";
-import { reusedDatabases } from "../../../support/databases/reused-database.ts";
+import { SERVER_VARIABLES } from "../../../support/databases/database-server.ts";
+import {
+  createDatabase,
+  type DatabaseKind,
+  type FreshDatabase,
+  newPlace,
+  openDatabase,
+  type Place,
+  removeDatabase,
+} from "../../../support/databases/fresh-database.ts";
 import { aDatabase, HISTORY_MS, LOCATION, withLedgers } from "./ledger-database.ts";
 
 /** What tells the ledger's tables from others. */
@@ -64,20 +73,61 @@ const WORDS: Readonly<Record<DatabaseKind, Words>> = {
   },
 };
 
-/** A database whose ledger has its tables, and nothing else. */
-export const preparedDatabase = reusedDatabases({
-  prepare: ({ url, kind }: FreshDatabase) =>
-    sqlLedger(aDatabase(url, kind), LOCATION, "default", HISTORY_MS).prepare(),
-  restore: async ({ kind, query }) => {
-    for (const { statement } of await query<{ statement: string }>(WORDS[kind].removals)) {
-      await query(statement);
-    }
-    const filled = TABLES.filter((name) => !WRITTEN.has(name));
-    await query(filled.map((name) => `DELETE FROM ${name}`).join("; "));
-  },
-  contents: async ({ kind, query }) =>
-    (await query<{ line: string }>(WORDS[kind].contents)).map(({ line }) => line).join("\n"),
-});
+/** A database that a test has left, and what it held when it was made. */
+interface Spare extends Place {
+  readonly contents: string;
+}
+
+let spares: Spare[] = [];
+
+/**
+ * A database whose ledger has its tables, and nothing else. To prepare one takes longer than most tests: on the server that
+ * the run has started, the next test gets the database of one that has passed, restored. If its contents differ then, it gets
+ * another one.
+ */
+export async function preparedDatabase(kind: DatabaseKind = inject("databaseKind")): Promise<FreshDatabase> {
+  const spare = spares.find((one) => one.kind === kind);
+  spares = spares.filter((one) => one !== spare);
+  return (spare && (await restored(spare))) ?? (await prepared(kind));
+}
+
+async function restored(spare: Spare): Promise<FreshDatabase | undefined> {
+  let isSpare = false;
+  const database = openDatabase(spare, async () => {
+    if (isSpare) spares.push(spare);
+    else await removeDatabase(spare);
+  });
+  // What a test has left may be more than `restore` can remove.
+  const restored = restore(database).then(() => contentsOf(database));
+  isSpare = (await restored.catch(() => undefined)) === spare.contents;
+  return isSpare ? database : undefined;
+}
+
+async function prepared(kind: DatabaseKind): Promise<FreshDatabase> {
+  const place = newPlace(kind);
+  let spare: Spare | undefined;
+  const database = openDatabase(place, async () => {
+    if (spare) spares.push(spare);
+    else await removeDatabase(place);
+  });
+  await createDatabase(database);
+  await sqlLedger(aDatabase(database.url, kind), LOCATION, "default", HISTORY_MS).prepare();
+  if (!process.env[SERVER_VARIABLES[kind]]) spare = { ...place, contents: await contentsOf(database) };
+  return database;
+}
+
+/** Removes what a test has left, as far as tests usually leave something. */
+async function restore({ kind, query }: FreshDatabase): Promise<void> {
+  for (const { statement } of await query<{ statement: string }>(WORDS[kind].removals)) {
+    await query(statement);
+  }
+  const filled = TABLES.filter((name) => !WRITTEN.has(name));
+  await query(filled.map((name) => `DELETE FROM ${name}`).join("; "));
+}
+
+/** A text that tells whether there is more or less in the database than was prepared. */
+const contentsOf = async ({ kind, query }: FreshDatabase): Promise<string> =>
+  (await query<{ line: string }>(WORDS[kind].contents)).map(({ line }) => line).join("\n");
 
 export const preparedLedgerDatabase = async (): Promise<LedgerDatabase & FreshDatabase> =>
   withLedgers(await preparedDatabase());
