@@ -1,6 +1,13 @@
+import { execFileSync } from "node:child_process";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { hidesCharacters, printable, printableId, visible } from "../../../src/core/text/printable.ts";
+import {
+  hidesCharacters,
+  printable,
+  printableId,
+  shellWord,
+  visible,
+} from "../../../src/core/text/printable.ts";
 import { anyJson, anyText } from "../../builders/arbitraries.ts";
 
 it.each([
@@ -73,3 +80,11 @@ it("names a row without an id, and quotes an id with a blank at one of its ends"
   expect(printableId("t-1 ")).toBe('"t-1 "');
   expect(printableId(" ")).toBe('" "');
 });
+
+it.each(["it's", "-x", "a b", "$(reboot)", "tab\there", "per%cent", "ä\u202e!"])(
+  "%j is one word of a shell command",
+  (id) => {
+    const words = execFileSync("bash", ["-c", `printf '%s\\n' --only ${shellWord(id)}`]);
+    expect(String(words)).toBe(`--only\n${id}\n`);
+  },
+);

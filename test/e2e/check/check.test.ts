@@ -152,39 +152,6 @@ test("finds a source whose id and change column have no index, and whose rows ar
   expect(troubleOf(await check(world))).not.toContain("! changes CHANGES_NOT_INDEXED");
 });
 
-test("finds a column that is not there, and a database that is away, and goes on with the rest", async () => {
-  const world = await aWorldToCheck();
-  await world.configure({ http: { listen: "off" }, group: { name: "company" } });
-  const misspelt = await check(world);
-  expect(troubleOf(misspelt)).toEqual(["✗ source CONFIG_COLUMNS", "✗ plan CONFIG_COLUMNS"]);
-  expect(misspelt.stdout).toContain("Found 1 problem");
-  expect(misspelt.stdout).toContain("company_name");
-
-  world.env.AWAY_URL = Object.assign(new URL(world.database.url), { port: "1" }).href;
-  await world.configure({
-    http: { listen: "off" },
-    tokens: { url: fromEnvironment("AWAY_URL") },
-    ledger: { url: fromEnvironment("DATABASE_URL") },
-  });
-  expect(troubleOf(await check(world))).toContain("✗ tokens TOKEN_STORE_UNAVAILABLE");
-});
-
-test("another id is as loud as in plan: every group would be deleted, and is held", async () => {
-  const world = await aWorldToCheck({ tenants: 5 });
-  expect((await world.sync()).code).toBe(0);
-  await world.configure({
-    http: LISTEN,
-    group: { id: "company_name" },
-    deletion: { grace_period: "0s" },
-  });
-  const { held } = await world.plan();
-  const shown = await check(world);
-  expect(shown.code).toBe(0);
-  expect(troubleOf(shown)).toContain("! plan DELETIONS_HELD");
-  expect(shown.stdout).toContain("5 to create, 0 to update, 0 to delete, 0 unchanged, 5 held");
-  expect(shown.stdout).toContain(`--approve-deletions ${held.code}`);
-});
-
 test("what plan says of a sync that would fail, check says too", async () => {
   const world = await aWorldToCheck();
   expect((await world.sync()).code).toBe(0);

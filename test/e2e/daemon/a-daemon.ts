@@ -27,6 +27,25 @@ export interface RunningDaemon {
 /** Keys of a daemon that ticks every second, on any port. */
 export const EVERY_SECOND = { schedule: "* * * * * *", http: { listen: "127.0.0.1:0" } } as const;
 
+/** No full sync follows the first one while a test runs. */
+export const NEVER = "0 0 29 2 *";
+
+const SYNC_KEY = "a-key-of-more-than-sixteen-characters";
+
+/** Keys of a daemon that takes POST /sync, and syncs all tenants at its start alone. */
+export const WITH_SYNC_KEY = {
+  schedule: NEVER,
+  http: { listen: "127.0.0.1:0", sync_key: SYNC_KEY },
+} as const;
+
+/** Asks the daemon for one tenant by POST /sync. */
+export const signUp = (
+  daemon: RunningDaemon,
+  id: string,
+  { wait = "60s", key = SYNC_KEY }: { readonly wait?: string; readonly key?: string } = {},
+): Promise<Answered> =>
+  daemon.post(`/sync/${encodeURIComponent(id)}?wait=${wait}`, { authorization: `Bearer ${key}` });
+
 export async function aDaemon(world: World): Promise<RunningDaemon> {
   const program = world.start("run");
   const lines = (): Line[] =>

@@ -4,29 +4,22 @@ import { rounds } from "../../support/long.ts";
 import { tcpProxy } from "../../support/servers/tcp-proxy.ts";
 import { expectInSync } from "../in-sync.ts";
 import { aWorld, fromEnvironment, idOf, until, type World } from "../world.ts";
-import { aDaemon, type RunningDaemon } from "./a-daemon.ts";
+import { aDaemon, NEVER, signUp, WITH_SYNC_KEY } from "./a-daemon.ts";
 
-/** No full sync follows the first one while a test runs, unless somebody asks for it. */
-const NEVER = "0 0 29 2 *";
-const SYNC_KEY = "a-key-of-more-than-sixteen-characters";
 const CHANNEL = "customers_changed";
 const IS_POSTGRES = inject("databaseKind") === "postgres";
 const onPostgres = test.runIf(IS_POSTGRES);
 
 /** Single tenants are asked for by POST /sync, and on PostgreSQL named on a channel too. */
 const aConfig = (changes: object = {}) => ({
-  schedule: NEVER,
-  http: { listen: "127.0.0.1:0", sync_key: SYNC_KEY },
+  ...WITH_SYNC_KEY,
   source: { changes: { ...(IS_POSTGRES && { channel: CHANNEL }), ...changes } },
 });
-
-const post = (daemon: RunningDaemon, id: string, wait = "60s") =>
-  daemon.post(`/sync/${encodeURIComponent(id)}?wait=${wait}`, { authorization: `Bearer ${SYNC_KEY}` });
 
 const notify = ({ database }: World, id: string): Promise<unknown> =>
   database.query("SELECT pg_notify($1, $2)", [CHANNEL, id]);
 
-const signUp = ({ database }: World, id: string): Promise<unknown> =>
+const insert = ({ database }: World, id: string): Promise<unknown> =>
   database.query(
     "INSERT INTO customers (id, company_name, warehouse, plan) VALUES ($1, 'Somebody', 'w', 'gold')",
     [id],
@@ -41,23 +34,24 @@ async function untilAllHaveTokens(world: World): Promise<void> {
   expect(await world.stored()).toEqual(await world.live());
 }
 
-const withoutChannel = { schedule: NEVER, http: { listen: "127.0.0.1:0", sync_key: SYNC_KEY } };
-
 const ODD = ["a b", "a'b\\", "ä/ö?x=1&y", "100%25", "💥", "a\u2028b", "<b>", "-- x", "$1 {x}", "a\tb", " a"];
 /** On MySQL these are the id of the first tenant, by the column's collation. */
 const ODD_ON_POSTGRES = ["t-00001 ", "T-00001"];
 
 test("any id gets its token by POST /sync, and one that no column can hold is unknown", async () => {
-  const world = await aWorld({ tenants: 1, config: withoutChannel });
+  const world = await aWorld({ tenants: 1, config: WITH_SYNC_KEY });
   const daemon = await aDaemon(world);
   await daemon.ran(1);
   for (const id of [...ODD, ...(IS_POSTGRES ? ODD_ON_POSTGRES : [])]) {
-    await signUp(world, id);
-    expect(await post(daemon, id)).toEqual({ status: 200, json: { user_group_id: id, outcome: "created" } });
+    await insert(world, id);
+    expect(await signUp(daemon, id)).toEqual({
+      status: 200,
+      json: { user_group_id: id, outcome: "created" },
+    });
   }
   for (const id of ["a\u0000b", "x".repeat(200), "T-00001x", "t-00001  ", "T-00001 "])
-    expect(await post(daemon, id)).toMatchObject({ status: 404 });
-  expect((await post(daemon, idOf(1))).status).toBe(200);
+    expect(await signUp(daemon, id)).toMatchObject({ status: 404 });
+  expect((await signUp(daemon, idOf(1))).status).toBe(200);
   await untilAllHaveTokens(world);
   expect(daemon.runs()).toHaveLength(1);
 });
@@ -75,8 +69,8 @@ test(`a daemon that is killed ${KILLS} times while it serves single tenants leav
     await daemon.ran(1);
     const ids = Array.from({ length: 20 }, (_, n) => `k${kill}-${n}`);
     const posts = ids.map(async (id) => {
-      await signUp(world, id);
-      await post(daemon, id, "0").catch(() => {});
+      await insert(world, id);
+      await signUp(daemon, id, { wait: "0" }).catch(() => {});
     });
     await until(async () => Object.keys(await world.live()).length > 2 + 20 * (kill - 1));
     await sleep(Math.random() * 150);
@@ -99,53 +93,15 @@ onPostgres("a channel whose connection is cut again and again loses no tenant", 
   await daemon.ran(1);
   for (let cut = 1; cut <= rounds(100); cut++) {
     proxy.limit(0);
-    await signUp(world, `c${cut}`);
+    await insert(world, `c${cut}`);
     await notify(world, `c${cut}`);
     proxy.limit(Number.POSITIVE_INFINITY);
-    await signUp(world, `d${cut}`);
+    await insert(world, `d${cut}`);
     await notify(world, `d${cut}`);
     if (cut % 5 === 0) await untilAllHaveTokens(world);
   }
   await untilAllHaveTokens(world);
   expect((await daemon.program.stop("SIGTERM")).code).toBe(0);
-});
-
-onPostgres("a channel alone is enough, and each message without an id leads to a full sync", async () => {
-  const config = {
-    schedule: NEVER,
-    http: { listen: "127.0.0.1:0" },
-    source: { changes: { channel: CHANNEL } },
-  };
-  const world = await aWorld({ tenants: 2, config });
-  const daemon = await aDaemon(world);
-  await daemon.ran(1);
-  await signUp(world, "named");
-  await notify(world, "named");
-  await untilAllHaveTokens(world);
-  expect(daemon.runs()).toHaveLength(1);
-  await signUp(world, "not named");
-  await notify(world, "");
-  await daemon.ran(2);
-  await untilAllHaveTokens(world);
-  expect((await daemon.program.stop("SIGTERM")).code).toBe(0);
-});
-
-test("after SIGTERM while a sign-up is being served, the daemon stores the token and exits with 0", async () => {
-  const world = await aWorld({
-    tenants: 1,
-    service: { latency: { min: 800, max: 800 } },
-    config: withoutChannel,
-  });
-  const daemon = await aDaemon(world);
-  await daemon.ran(1);
-  await signUp(world, "new");
-  const reply = post(daemon, "new").catch(() => undefined);
-  await until(async () => Object.keys((await world.requests()).by_group).length === 2);
-  expect(await daemon.program.stop("SIGTERM")).toMatchObject({ code: 0 });
-  await reply;
-  expect(Object.keys(await world.stored())).toContain("new");
-  expect(await world.stored()).toEqual(await world.live());
-  expect(await world.status()).toMatchObject({ lease: null, groups: { in_sync: 2, under_way: 0 } });
 });
 
 test("sign-ups are served again once a database is back that was away", async () => {
@@ -157,11 +113,11 @@ test("sign-ups are served again once a database is back that was away", async ()
   const daemon = await aDaemon(world);
   await daemon.ran(1);
   proxy.limit(0);
-  await signUp(world, "new");
-  const refused = await post(daemon, "new", "3s");
+  await insert(world, "new");
+  const refused = await signUp(daemon, "new", { wait: "3s" });
   expect([202, 503]).toContain(refused.status);
   proxy.limit(Number.POSITIVE_INFINITY);
-  await until(async () => (await post(daemon, "new", "10s")).status === 200);
+  await until(async () => (await signUp(daemon, "new", { wait: "10s" })).status === 200);
   await untilAllHaveTokens(world);
   expect((await daemon.program.stop("SIGTERM")).code).toBe(0);
   world.env.DATABASE_URL = direct ?? "";
@@ -179,8 +135,8 @@ test.each([
     await daemon.ran(1);
     const { apiKey } = world.sandbox;
     await world.serve({ apiKey, ...refusing });
-    await signUp(world, "new");
-    await post(daemon, "new", "1s");
+    await insert(world, "new");
+    await signUp(daemon, "new", { wait: "1s" });
     await daemon.ran(6);
     const failed = daemon.runs().slice(1);
     expect(failed.map((run) => [run.outcome, run.code])).toEqual(failed.map(() => ["failed", code]));
@@ -208,9 +164,9 @@ onPostgres("a tenant that is named in all ways at once has one group, and costs 
   await daemon.ran(1);
   for (let n = 1; n <= 20; n++) {
     const id = `n${n}`;
-    await signUp(world, id);
+    await insert(world, id);
     await world.database.query("UPDATE customers SET moved = $2 WHERE id = $1", [id, n + 1]);
-    const named = [post(daemon, id), notify(world, id), post(daemon, id), notify(world, "")];
+    const named = [signUp(daemon, id), notify(world, id), signUp(daemon, id), notify(world, "")];
     for (const reply of await Promise.all(named))
       if (reply && "status" in (reply as object)) expect(reply).toMatchObject({ status: 200 });
   }
@@ -225,31 +181,14 @@ test("a reload brings POST /sync, and takes it away with the lease", async () =>
   const daemon = await aDaemon(world);
   await daemon.ran(1);
   await until(async () => (await world.status()).lease === null);
-  await world.configure(withoutChannel);
+  await world.configure(WITH_SYNC_KEY);
   daemon.program.child.kill("SIGHUP");
   await daemon.says("the config was read again; the next sync uses it");
   await world.addTenants(3, 3);
-  await until(async () => (await post(daemon, idOf(3))).status === 200);
+  await until(async () => (await signUp(daemon, idOf(3))).status === 200);
   await world.configure({ schedule: NEVER, http: { listen: "127.0.0.1:0" } });
   daemon.program.child.kill("SIGHUP");
   await until(async () => (await world.status()).lease === null);
-  expect((await daemon.program.stop("SIGTERM")).code).toBe(0);
-});
-
-const FLOOD = 50_000;
-
-onPostgres("a flood of notifications leads to one full sync or two, and everybody has a token", async () => {
-  const world = await aWorld({ tenants: 2, config: aConfig() });
-  const daemon = await aDaemon(world);
-  await daemon.ran(1);
-  await world.database.query(
-    `SELECT pg_notify('${CHANNEL}', 'nobody ' || n) FROM generate_series(1, ${FLOOD}) n`,
-  );
-  await world.addTenants(3, 12);
-  for (let n = 3; n <= 12; n++) await notify(world, idOf(n));
-  await untilAllHaveTokens(world);
-  await daemon.ran(2);
-  expect(daemon.runs().length).toBeLessThanOrEqual(3);
   expect((await daemon.program.stop("SIGTERM")).code).toBe(0);
 });
 
@@ -268,8 +207,8 @@ onPostgres("while any role floods the channel, every POST /sync is answered with
   })();
   await until(async () => rounds > 2);
   for (let n = 0; n < 8; n++) {
-    await signUp(world, `asked ${n}`);
-    expect(await post(daemon, `asked ${n}`)).toMatchObject({ status: 200 });
+    await insert(world, `asked ${n}`);
+    expect(await signUp(daemon, `asked ${n}`)).toMatchObject({ status: 200 });
   }
   isFlooding = false;
   await flood;

@@ -1,52 +1,76 @@
 import { expect, test } from "vitest";
+import type { SandboxOptions } from "../../../src/sandbox/server.ts";
+import { expectInSync } from "../in-sync.ts";
 import { aWorld, idOf, until, type World } from "../world.ts";
-import { aDaemon, EVERY_SECOND, type RunningDaemon } from "./a-daemon.ts";
-
-/** No full sync follows the first one while a test runs. */
-const NEVER = "0 0 29 2 *";
-const SYNC_KEY = "a-key-of-more-than-sixteen-characters";
-
-const withKey = (config: object = {}) => ({
-  schedule: NEVER,
-  http: { listen: "127.0.0.1:0", sync_key: SYNC_KEY },
-  ...config,
-});
-
-const post = (daemon: RunningDaemon, id: string, wait = "30s") =>
-  daemon.post(`/sync/${encodeURIComponent(id)}?wait=${wait}`, { authorization: `Bearer ${SYNC_KEY}` });
+import { aDaemon, EVERY_SECOND, signUp, WITH_SYNC_KEY } from "./a-daemon.ts";
 
 const hasTokens = async (world: World, count: number): Promise<void> => {
   await until(async () => Object.keys(await world.stored()).length === count);
   expect(await world.stored()).toEqual(await world.live());
 };
 
-test("a sign-up that asks for its token gets it, and costs one call", async () => {
-  const world = await aWorld({ tenants: 3, config: withKey() });
+/** A daemon that has done its first sync, and does no other by itself. */
+async function anIdleDaemon(tenants: number, service: SandboxOptions = {}) {
+  const world = await aWorld({ tenants, service, config: WITH_SYNC_KEY });
   const daemon = await aDaemon(world);
   await daemon.ran(1);
-  await world.addTenants(4, 4);
-  expect(await post(daemon, idOf(4))).toEqual({
-    status: 200,
-    json: { user_group_id: idOf(4), outcome: "created" },
+  return { world, daemon };
+}
+
+test("POST /sync says why a tenant has no token, and the key gets into no log", async () => {
+  const { world, daemon } = await anIdleDaemon(1);
+  const { query } = world.database;
+  await query("INSERT INTO customers (id, company_name, warehouse) VALUES ('a/b', 'Slash', NULL)");
+  expect(await signUp(daemon, "a/b")).toMatchObject({
+    status: 409,
+    json: { user_group_id: "a/b", outcome: "rejected", code: "VALUE_NULL" },
   });
-  await hasTokens(world, 4);
-  expect(await world.requests()).toMatchObject({ total: 4 });
-  expect(await post(daemon, idOf(4))).toMatchObject({ status: 200, json: { outcome: "unchanged" } });
-  expect(await post(daemon, "nobody")).toMatchObject({ status: 404 });
-  expect(await world.requests()).toMatchObject({ total: 4 });
-  expect(await daemon.program.stop("SIGTERM")).toMatchObject({ code: 0 });
-  expect(await world.status()).toMatchObject({ lease: null, groups: { in_sync: 4 } });
+  expect(await signUp(daemon, "nobody")).toMatchObject({
+    status: 404,
+    json: { outcome: "unknown" },
+  });
+  expect(await signUp(daemon, "nobody", { key: "another-key-of-thirty-characters" })).toMatchObject({
+    status: 401,
+  });
+  expect((await world.requests()).total).toBe(1);
+  expect((await daemon.program.stop("SIGTERM")).code).toBe(0);
+  expect(daemon.program.output()).not.toContain(WITH_SYNC_KEY.http.sync_key);
+});
+
+test("POST /sync serves a hundred sign-ups at once, each with one call", async () => {
+  const { world, daemon } = await anIdleDaemon(1);
+  await world.addTenants(2, 101);
+  await world.forgetRequests();
+  const ids = Array.from({ length: 100 }, (_, n) => idOf(n + 2));
+  const replies = await Promise.all(ids.map((id) => signUp(daemon, id)));
+  expect(replies).toEqual(
+    ids.map((id) => ({ status: 200, json: { user_group_id: id, outcome: "created" } })),
+  );
+  expect((await world.requests()).total).toBe(100);
+  await expectInSync(world);
+});
+
+test("a daemon that is told to stop tells the client of POST /sync at once, and stores the token of the call under way", async () => {
+  const { world, daemon } = await anIdleDaemon(1, { latency: { min: 1_500, max: 1_500 } });
+  await world.addTenants(2, 2);
+  await world.forgetRequests();
+  const reply = signUp(daemon, idOf(2));
+  await until(async () => idOf(2) in (await world.requests()).by_group);
+  const ended = daemon.program.stop("SIGTERM");
+  expect(await reply).toMatchObject({ status: 503, json: { code: "INTERRUPTED" } });
+  expect((await ended).code).toBe(0);
+  expect(await world.stored()).toEqual(await world.live());
 });
 
 test("a sign-up doesn't wait behind a backfill that a limit slows down", async () => {
   const world = await aWorld({
     tenants: 400,
-    config: withKey({ service: { rate_limit: "10/s" } }),
+    config: { ...WITH_SYNC_KEY, service: { rate_limit: "10/s" } },
   });
   const daemon = await aDaemon(world);
   await until(async () => ((await world.requests()).total as number) > 10);
   await world.addTenants(401, 401);
-  expect(await post(daemon, idOf(401))).toMatchObject({ status: 200, json: { outcome: "created" } });
+  expect(await signUp(daemon, idOf(401))).toMatchObject({ status: 200, json: { outcome: "created" } });
   expect(Object.keys(await world.stored()).length).toBeLessThan(300);
   expect(await daemon.program.stop("SIGTERM")).toMatchObject({ code: 0 });
 });
@@ -54,7 +78,7 @@ test("a sign-up doesn't wait behind a backfill that a limit slows down", async (
 test("a row that the change column names is served without a full sync", async () => {
   const world = await aWorld({ tenants: 3 });
   await world.database.query("ALTER TABLE customers ADD COLUMN version bigint NOT NULL DEFAULT 1");
-  await world.configure(withKey({ source: { changes: { column: "version", every: "200ms" } } }));
+  await world.configure({ ...WITH_SYNC_KEY, source: { changes: { column: "version", every: "200ms" } } });
   const daemon = await aDaemon(world);
   await daemon.ran(1);
   await world.addTenants(4, 4);
@@ -89,7 +113,10 @@ test("a change that doesn't move the change column is found by the full sync, an
 });
 
 test("a way of noticing that is broken is told, and the daemon is ready all the same", async () => {
-  const world = await aWorld({ tenants: 3, config: withKey({ source: { changes: { column: "nowhere" } } }) });
+  const world = await aWorld({
+    tenants: 3,
+    config: { ...WITH_SYNC_KEY, source: { changes: { column: "nowhere" } } },
+  });
   const daemon = await aDaemon(world);
   await daemon.ran(1);
   await until(async () =>
@@ -105,25 +132,25 @@ test("a way of noticing that is broken is told, and the daemon is ready all the 
 });
 
 test("a command beside the daemon gets its turn, and the daemon serves on after it", async () => {
-  const world = await aWorld({ tenants: 3, config: withKey() });
+  const world = await aWorld({ tenants: 3, config: WITH_SYNC_KEY });
   const daemon = await aDaemon(world);
   await daemon.ran(1);
   expect(await world.rotate("--only", idOf(1))).toMatchObject({ code: 0 });
   await world.addTenants(4, 4);
-  expect([200, 202]).toContain((await post(daemon, idOf(4), "60s")).status);
+  expect([200, 202]).toContain((await signUp(daemon, idOf(4))).status);
   await hasTokens(world, 4);
   expect(await daemon.program.stop("SIGTERM")).toMatchObject({ code: 0 });
 });
 
 test("an instance without the lease leaves a sign-up for the one that has it, and doesn't wait", async () => {
-  const world = await aWorld({ tenants: 3, config: withKey() });
+  const world = await aWorld({ tenants: 3, config: WITH_SYNC_KEY });
   const holder = await aDaemon(world);
   await holder.ran(1);
   const standby = await aDaemon(world);
   await standby.ran(1);
   await world.addTenants(4, 4);
-  expect(await post(standby, idOf(4))).toMatchObject({ status: 202, json: { outcome: "pending" } });
-  expect(await post(standby, "a\u0000b")).toMatchObject({ status: 404 });
+  expect(await signUp(standby, idOf(4))).toMatchObject({ status: 202, json: { outcome: "pending" } });
+  expect(await signUp(standby, "a\u0000b")).toMatchObject({ status: 404 });
   await hasTokens(world, 4);
   for (const daemon of [standby, holder])
     expect(await daemon.program.stop("SIGTERM")).toMatchObject({ code: 0 });

@@ -1,5 +1,4 @@
-import { expect, inject, test } from "vitest";
-import { withReader } from "../role.ts";
+import { expect, test } from "vitest";
 import { aWorld, type World } from "../world.ts";
 
 const CODE = /"code":"(SOURCE_[A-Z_]+)"/g;
@@ -26,22 +25,3 @@ test("each run warns once if the source's role can also read the tokens and the 
     /^Nothing to do: 2 groups in sync\.\nA sync would warn: user .*groupsync_groups and /,
   );
 });
-
-test("no run warns if the source's role can read only the tenants", async () => {
-  const world = await aWorld({ tenants: 2 });
-  await world.configure(await withReader(world));
-  expect(await warnings(world)).toEqual({ sync: [], plan: [] });
-});
-
-test.runIf(inject("databaseKind") === "postgres")(
-  "if the config has SQL, warns of a schema in the role's search_path that others may write to",
-  async () => {
-    const world = await aWorld({ tenants: 2 });
-    const config = await withReader(world);
-    await world.database.query("GRANT CREATE ON SCHEMA public TO public");
-    await world.configure(config);
-    expect(await warnings(world)).toEqual({ sync: [], plan: [] });
-    await world.configure({ ...config, source: { ...Object(config.source), where: "plan = 'gold'" } });
-    expect(await warnings(world)).toEqual({ sync: ["SOURCE_PATH_OPEN"], plan: ["SOURCE_PATH_OPEN"] });
-  },
-);

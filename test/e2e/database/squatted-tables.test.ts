@@ -34,24 +34,6 @@ onPostgres("a token table that somebody made before the first sync stays empty",
   expect(await rowsOf(world, "groupsync_tokens")).toEqual([]);
 });
 
-onPostgres("a schema that comes before the tables gets no token", async () => {
-  const { world, role, mallory } = await aSharedWorld();
-  expect((await world.sync()).code).toBe(0);
-  const before = await rowsOf(world, "public.groupsync_tokens");
-  await world.forgetRequests();
-  await world.database.query(`CREATE SCHEMA ${role} AUTHORIZATION ${mallory}`);
-  await world.database.query(`GRANT ALL ON SCHEMA ${role} TO public`);
-  await world.database.query(`CREATE TABLE ${role}.groupsync_tokens ${COLUMNS}`);
-  await world.database.query(`ALTER TABLE ${role}.groupsync_tokens OWNER TO ${mallory}`);
-  await world.database.query(`GRANT ALL ON ${role}.groupsync_tokens TO public`);
-  for (const command of [["plan"], ["sync"], ["rotate", "--all"]]) {
-    expect((await world.run(...command)).code).toBe(78);
-  }
-  expect(await world.requests()).toMatchObject({ total: 0 });
-  expect(await rowsOf(world, `${role}.groupsync_tokens`)).toEqual([]);
-  expect(await rowsOf(world, "public.groupsync_tokens")).toEqual(before);
-});
-
 onPostgres("tenants are read from no other table than before, whatever comes in front of it", async () => {
   const { world, role, mallory } = await aSharedWorld();
   const { database } = world;

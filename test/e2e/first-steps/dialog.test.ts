@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
-import { CLEAR, CTRL_C, ENTER, hasTerminals, inTerminal } from "../in-terminal.ts";
+import { CLEAR, ENTER, hasTerminals, inTerminal } from "../in-terminal.ts";
 import { aWorld } from "../world.ts";
 import { aNewcomer } from "./newcomer.ts";
 
@@ -31,26 +31,4 @@ test.runIf(hasTerminals)("in a terminal, init asks and writes what was answered"
   expect(source.table).toMatch(/^(public\.)?customers$/);
   expect(group).toMatchObject({ id: "id", name: "company_name", mapping: { "40": "warehouse" } });
   expect(group.properties).toEqual({ plan: "plan", region: "region" });
-});
-
-test.runIf(hasTerminals)("who cancels, or says no, finds no file", async () => {
-  const world = await aWorld({ tenants: 1 });
-  const newcomer = await aNewcomer(world);
-  const cancelled = inTerminal(["init"], world.env);
-  await cancelled.answer("The column that becomes the group's name", ENTER);
-  await cancelled.answer("The column with the tenant's data source", ENTER);
-  await cancelled.answer("The id of the service's schema", CTRL_C);
-  expect(await cancelled.ended).toBe(1);
-  expect(cancelled.printed()).toContain("nothing was changed");
-
-  const refused = inTerminal(["init"], world.env);
-  await refused.answer("The column that becomes the group's name", ENTER);
-  await refused.answer("The column with the tenant's data source", ENTER);
-  await refused.answer("The id of the service's schema", ENTER);
-  await refused.answer("The address of the service", ENTER);
-  await refused.answer("Write ", "n");
-  expect(await refused.ended).toBe(1);
-  expect(refused.printed()).toContain("mapping.<SCHEMA_ID>: ");
-  for (const file of [newcomer.configFile, newcomer.sqlFile])
-    await expect(readFile(file)).rejects.toThrow("ENOENT");
 });

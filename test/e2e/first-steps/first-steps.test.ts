@@ -1,7 +1,6 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { expect, inject, test } from "vitest";
 import { aDaemon } from "../daemon/a-daemon.ts";
-import { onOneDatabase } from "../on-one-database.ts";
 import { aWorld, until } from "../world.ts";
 import { aNewcomer } from "./newcomer.ts";
 
@@ -134,43 +133,4 @@ test.runIf(!isPostgres)("a url of MySQL may leave the database out: the table's 
   expect(stdout).toMatch(
     new RegExp(`export DATABASE_URL='mysql://groupsync_reader:PASSWORD@\\S+/${database.name}'`),
   );
-});
-
-onOneDatabase(
-  "a url that says nothing of TLS to another host is wrong usage, and nothing is contacted",
-  async () => {
-    const world = await aWorld({ tenants: 0 });
-    const newcomer = await aNewcomer(world);
-    const { code, stderr } = await newcomer.init("postgres://app:s3cret@db.example.com/shop");
-    expect(code).toBe(64);
-    expect(stderr).toContain("write sslmode=require");
-    expect(stderr).not.toContain("s3cret");
-    const service = await newcomer.init("--base-url", "http://dashboards.example.com");
-    expect(service).toMatchObject({ code: 64, stderr: expect.stringContaining("in clear; write https:") });
-  },
-);
-
-onOneDatabase("a file that is there stays as it is, and no other one is made beside it", async () => {
-  const world = await aWorld({ tenants: 1 });
-  const newcomer = await aNewcomer(world);
-  await writeFile(newcomer.sqlFile, "mine");
-  const { code, stdout, stderr } = await newcomer.init("--yes");
-  expect({ code, stdout }).toEqual({ code: 64, stdout: "" });
-  expect(stderr).toContain(`${newcomer.sqlFile} is there already`);
-  expect(await readFile(newcomer.sqlFile, "utf8")).toBe("mine");
-  await expect(readFile(newcomer.configFile)).rejects.toThrow("ENOENT");
-});
-
-onOneDatabase("nothing that fits is wrong config, and a database that is away a failed run", async () => {
-  const world = await aWorld({ tenants: 0 });
-  const newcomer = await aNewcomer(world);
-  await world.database.query("ALTER TABLE customers DROP COLUMN company_name");
-  const { code, stderr } = await newcomer.init("--yes");
-  expect(code).toBe(78);
-  expect(stderr).toContain(".customers can't have the tenants: it has no column that could be a name");
-  expect(stderr).toContain("its columns: id, warehouse, plan");
-  world.env.DATABASE_URL = "postgres://app:s3cret@127.0.0.1:1/shop";
-  const away = await newcomer.init("--yes");
-  expect(away).toMatchObject({ code: 1, stdout: "" });
-  expect(away.stderr).not.toContain("s3cret");
 });

@@ -1,4 +1,3 @@
-import { execFileSync } from "node:child_process";
 import { expect, test } from "vitest";
 import { dump } from "../dump.ts";
 import { aWorld, type World } from "../world.ts";
@@ -102,83 +101,4 @@ History
 
   expect(await dump(world.database)).toEqual(untouched);
   expect(await world.requests()).toMatchObject({ total: 0 });
-});
-
-test("does as a sync with --only does, if neither the source nor the ledger has the id", async () => {
-  const world = await aWorld({ tenants: 1 });
-  await world.sync();
-  for (const id of ["T-00001", "", "no'such\u001b id", "x".repeat(600)]) {
-    const explained = await world.run("explain", id);
-    expect(explained).toMatchObject({ code: 64, stdout: "" });
-    const [, reason] =
-      /^groupsync: (neither the source nor the ledger has .*)$/m.exec(explained.stderr) ?? [];
-    expect(reason).toBeDefined();
-    const synced = await world.run("sync", "--only", id);
-    expect(synced).toMatchObject({ code: 64, stdout: expect.stringContaining(String(reason)) });
-  }
-});
-
-test("prints a command that a shell takes, whatever the id", async () => {
-  const world = await aWorld({ tenants: 0 });
-  const ids = ["it's", "-x", "a b", "$(reboot)", "tab\there", "per%cent", "ä\u202e!"];
-  for (const id of ids) {
-    await world.database.query("INSERT INTO customers (id, company_name, warehouse) VALUES ($1, 'x', 'w')", [
-      id,
-    ]);
-    const { user_group_id, state, command } = await explain(world, id);
-    expect({ user_group_id, state }).toEqual({ user_group_id: id, state: "new" });
-    const asked = execFileSync("bash", ["-c", command.replace("groupsync", "printf '%s\\n'")]);
-    expect(String(asked)).toBe(`sync\n--only\n${id}\n`);
-  }
-});
-
-test("explains what is held, and has the code that approves it", async () => {
-  const config = { deletion: { grace_period: "0", limit: { count: 0, percent: 0 } } };
-  const world = await aWorld({ tenants: 4, config });
-  await world.sync();
-  await world.removeTenants(2, 3);
-  expect(await explain(world, "t-00002")).toMatchObject({
-    state: "deletion_due",
-    next_sync: { action: "delete" },
-  });
-  expect((await world.sync()).code).toBe(4);
-  const { held } = await world.status();
-  expect(await explain(world, "t-00002")).toMatchObject({
-    state: "held",
-    held: { action: "delete", code: held.code },
-    command: `groupsync sync --approve-deletions ${held.code}`,
-    missing: { absence: "absent" },
-  });
-
-  await world.sync("--approve-deletions", held.code);
-  const gone = await explain(world, "t-00002");
-  expect(gone).toMatchObject({ state: "gone", rows: [], confirmed: null, token: { fingerprint: null } });
-  expect(gone.history.removals).toMatchObject([{ action: "delete" }]);
-  expect(gone.history.former_tokens).toHaveLength(1);
-});
-
-test("explains a failing tenant, and a token that somebody has taken out of the store", async () => {
-  const world = await aWorld({ tenants: 2, service: { poison: new Map([["t-00002", "success0"]]) } });
-  expect((await world.sync()).code).toBe(3);
-  const failing = await explain(world, "t-00002");
-  expect(failing).toMatchObject({ state: "failing", command: "groupsync sync --only t-00002" });
-  expect(failing.failures).toMatchObject([
-    { what: "change", code: "REFUSED", count: 1, message: expect.stringContaining("success is 0") },
-  ]);
-
-  await world.database.query("UPDATE groupsync_tokens SET token = 'x' WHERE user_group_id = 't-00001'");
-  expect(await explain(world, "t-00001")).toMatchObject({
-    state: "token_not_stored",
-    token: { stored: "another token" },
-    command: "groupsync sync --only t-00001",
-  });
-  await world.database.query("DELETE FROM groupsync_tokens");
-  expect(await explain(world, "t-00001")).toMatchObject({ token: { stored: "no token" } });
-
-  expect((await world.run("sync", "--only", "t-00001")).code).toBe(0);
-  expect(await explain(world, "t-00001")).toMatchObject({ state: "in_sync" });
-  expect((await world.rotate("--only", "t-00001")).code).toBe(0);
-  const { token, history } = await explain(world, "t-00001");
-  expect(history.former_tokens).toHaveLength(1);
-  expect(history.former_tokens[0].fingerprint).not.toBe(token.fingerprint);
 });

@@ -66,54 +66,6 @@ test("changes nothing, with or without a ledger", async () => {
   expect(await world.requests()).toMatchObject({ total: 0 });
 });
 
-test("--json is one object, with the fields that change", async () => {
-  const world = await aWorldWithChanges();
-  const { stdout, code } = await world.run("plan", "--json");
-  expect(code).toBe(0);
-  expect(JSON.parse(stdout)).toEqual({
-    create: [{ user_group_id: "ü-1", name: "Größe & Söhne" }],
-    update: [
-      {
-        user_group_id: "t-00002",
-        action: "update",
-        name: "Renamed\u001b[2J",
-        changes: [
-          { field: "name", from: "Company 2", to: "Renamed\u001b[2J" },
-          { field: "properties.plan", from: "gold", to: null },
-        ],
-      },
-    ],
-    delete: [],
-    gone: [],
-    missing: [{ user_group_id: "t-00003", name: "Company 3", absence: "absent", due_in_ms: 24 * 3_600_000 }],
-    waiting: [],
-    outdated: [],
-    rejected: [
-      { user_group_id: "t-00004", code: "VALUE_NULL", message: "mapping.40 (column warehouse) is null" },
-    ],
-    held: null,
-    rotate: [],
-    rotations_due: 0,
-    refresh_due: 0,
-    refresh_held: null,
-    unchanged: 3,
-    not_ready: 0,
-    tables: {
-      source: expect.stringMatching(/^\w+\.customers$/),
-      tokens: [expect.stringMatching(/^\w+\.groupsync_tokens( owned by \w+)?$/)],
-      ledger: expect.stringMatching(/^\w+\.groupsync_\*$/),
-    },
-    failures: [],
-    warnings: [],
-    tokens_may_be_missing_in: [],
-  });
-});
-
-test("the text is plain, and control characters from the data are escaped", async () => {
-  const world = await aWorldWithChanges();
-  expectAsText((await world.run("plan")).stdout);
-});
-
 const hasScript = spawnSync("script", ["--version"], { encoding: "utf8" }).stdout?.includes("util-linux");
 
 test.runIf(hasScript)("on a terminal the text has colours, and is otherwise the same", async () => {
@@ -125,16 +77,6 @@ test.runIf(hasScript)("on a terminal the text has colours, and is otherwise the 
   expect(stdout).toContain("\u001b[32m+\u001b[39m ü-1");
   // biome-ignore lint/suspicious/noControlCharactersInRegex: colours begin with one
   expectAsText(stdout.replace(/\u001b\[\d+m/g, "").replaceAll("\r\n", "\n"));
-});
-
-test("--detailed-exitcode says whether changes are pending", async () => {
-  const world = await aWorld({ tenants: 2 });
-  const code = async () => (await world.run("plan", "--detailed-exitcode")).code;
-  expect(await code()).toBe(2);
-  await world.sync();
-  expect(await code()).toBe(0);
-  await world.database.query("UPDATE customers SET company_name = NULL WHERE id = 't-00002'");
-  expect(await code()).toBe(3);
 });
 
 test("a reader that stops early causes no error", async () => {

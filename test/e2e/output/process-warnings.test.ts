@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { runProgram } from "../program.ts";
 import { aWorld } from "../world.ts";
 
 /** Warns as soon as somebody listens to warnings, in two lines. */
@@ -36,4 +37,20 @@ test("NODE_NO_WARNINGS turns the warnings off", async () => {
   expect((await world.sync()).stderr).toContain("this is old");
   Object.assign(world.env, { NODE_NO_WARNINGS: "1" });
   expect((await world.sync()).stderr).not.toContain("this is old");
+});
+
+/** Acts as a package that the program loads. */
+const LEAVES_A_SOCKET_OPEN =
+  "--import data:text/javascript,import%7BcreateServer%7Dfrom%22node:net%22;createServer().listen(0);";
+
+test("a socket that a package leaves open neither keeps the process alive nor changes its exit code", async () => {
+  const env = { NODE_OPTIONS: LEAVES_A_SOCKET_OPEN };
+  expect(await runProgram(["--version"], env)).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^\d/),
+  });
+  expect(await runProgram(["--config", "nowhere.yaml", "sync"], env)).toMatchObject({
+    code: 78,
+    stderr: expect.stringContaining("nowhere.yaml"),
+  });
 });

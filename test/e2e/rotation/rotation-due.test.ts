@@ -71,28 +71,3 @@ test("a sync rotates only in rotation.window, in the config's time zone", async 
   expect(await world.sync()).toMatchObject({ code: 0, report: { rotated: 6 } });
   expect(await world.stored()).toEqual(await world.live());
 });
-
-test("rotate ignores rotation.window and rotation.max_per_run", async () => {
-  const world = await aWorldOfOldTokens({ window: `${clock(6)}-${clock(12)}`, max_per_run: 1 });
-  expect(await world.rotate("--older-than", "103d")).toMatchObject({ code: 0, report: { rotated: 4 } });
-  expect(await world.plan()).toMatchObject({ rotations_due: 2 });
-});
-
-test("without rotation.max_age, and with --only, a sync rotates nothing", async () => {
-  const world = await aWorldOfOldTokens();
-  expect(await world.sync("--only", "t-00006")).toMatchObject({ code: 0, report: { rotated: 0 } });
-  await world.configure({});
-  expect(await world.plan()).toMatchObject({ rotate: [], rotations_due: 0 });
-  expect(await world.sync()).toMatchObject({ code: 0, report: { rotated: 0 } });
-  expect(await world.requests()).toMatchObject({ total: 0 });
-});
-
-test("plan lists due rotations, and counts them as pending changes", async () => {
-  const world = await aWorldOfOldTokens();
-  const { code, stdout } = await world.run("plan", "--detailed-exitcode");
-  expect(code).toBe(2);
-  expect(stdout).toMatch(/t-00006 .*a new token; the present one is from/);
-  expect(await world.requests()).toMatchObject({ total: 0 });
-  expect((await world.sync()).code).toBe(0);
-  expect(await world.run("plan", "--detailed-exitcode")).toMatchObject({ code: 0 });
-});

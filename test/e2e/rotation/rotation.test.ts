@@ -87,40 +87,6 @@ test("lost answers lose no token, and cause no second rotation", async () => {
   expect(await world.stored()).toEqual(after);
 });
 
-test("a group whose answers lack the token fails alone, and the next sync finds its token", async () => {
-  const world = await aSyncedWorld();
-  await world.serve({ poison: new Map([[ID, "missing-field"]]) });
-  expect(await world.rotate("--all")).toMatchObject({
-    code: 3,
-    report: {
-      outcome: "partial",
-      rotated: 4,
-      failed: 1,
-      errors: [{ user_group_id: ID, code: "BAD_RESPONSE", message: expect.stringContaining("POST") }],
-    },
-  });
-  expect(await world.status()).toMatchObject({ groups: { under_way: 1 } });
-  await world.serve({});
-  expect((await world.sync()).code).toBe(0);
-  expect(await world.stored()).toEqual(await world.live());
-});
-
-test("rotate gives up while a sync holds the lease", async () => {
-  const world = await aWorld({
-    tenants: 400,
-    service: { latency: { min: 400, max: 600 } },
-    config: { service: { timeout: "2s" } },
-  });
-  const sync = world.start("sync");
-  await until(async () => (await world.requests()).total > 0);
-  expect(await world.rotate("--all")).toMatchObject({
-    code: 5,
-    report: { outcome: "failed", rotated: 0, errors: [{ code: "LEASE_HELD" }] },
-  });
-  expect((await world.requests()).by_operation.POST).toEqual({});
-  await sync.stop("SIGKILL");
-});
-
 // Only PostgreSQL has channels to listen to.
 if (inject("databaseKind") === "postgres") {
   test("an application that listens is notified of each new token once the token can be read", async () => {

@@ -34,26 +34,6 @@ async function printedBy(world: World, ...args: string[]) {
 }
 
 describe("a copy of production's config in the same database", () => {
-  test("with another name and key is refused before any request, and told to name another place for tokens", async () => {
-    const world = await production();
-    const staging = await aWorld({ tenants: 0, service: { teamId: 2 } });
-    const before = await harmable(world);
-    await world.configure({
-      ...CONFIG,
-      name: "staging",
-      service: { base_url: staging.sandbox.baseUrl, api_key: staging.sandbox.apiKey },
-    });
-    for (const command of [["plan"], ["sync"], ["rotate", "--all"]]) {
-      const { code, said } = await printedBy(world, ...command);
-      expect({ command, code }).toEqual({ command, code: 78 });
-      expect(said).toMatch(
-        /belong to "production".*this config is "staging"[\s\S]*name another place in `tokens`/,
-      );
-    }
-    expect(await staging.requests()).toMatchObject({ total: 0 });
-    expect(await harmable(world)).toEqual(before);
-  });
-
   test("with another name alone is refused before any request", async () => {
     const world = await production();
     const before = await harmable(world);

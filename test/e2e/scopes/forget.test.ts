@@ -1,36 +1,10 @@
 import { expect, test } from "vitest";
 import { aDaemon, EVERY_SECOND } from "../daemon/a-daemon.ts";
-import { dump } from "../dump.ts";
-import { CTRL_C, ENTER, hasTerminals, inTerminal } from "../in-terminal.ts";
-import { aWorld, idOf, until } from "../world.ts";
+import { aWorld, until } from "../world.ts";
 import { ofProduction, rowsOf, STAGING, twoScopes } from "./two-scopes.ts";
 
 const tokensOfStaging = (database: Parameters<typeof rowsOf>[1]) =>
   database.query("SELECT user_group_id FROM staging_tokens ORDER BY user_group_id");
-
-test("without a terminal and without --yes, forget shows what there is, and changes nothing", async () => {
-  const { production, staging } = await twoScopes();
-  await production.sync();
-  await staging.sync();
-  const before = await dump(production.database);
-  const shown = await staging.run("forget", "staging", "--delete-groups");
-  expect(shown.code).toBe(0);
-  for (const part of [
-    'Scope "staging" of the ledger in ',
-    `Groups    5: ${[1, 2, 3, 4, 5].map(idOf).join(", ")}\n`,
-    `${staging.sandbox.baseUrl}, team 2`,
-    "staging_tokens",
-    "Last run  sync, ",
-    "Lease     free",
-    "deletes these 5 groups",
-    "Nothing was changed. To forget it: groupsync forget staging --delete-groups --yes",
-  ])
-    expect(shown.stdout).toContain(part);
-  const printed = JSON.parse((await staging.run("forget", "staging", "--json")).stdout);
-  expect(printed).toMatchObject({ scope: "staging", forgotten: false, groups: 5, deleted: 0, lease: null });
-  expect(await dump(production.database)).toEqual(before);
-  expect(await staging.groups()).toHaveLength(5);
-});
 
 test("a forgotten scope leaves groups and tokens, and its place for tokens to the next config; nothing of another scope changes", async () => {
   const { production, staging } = await twoScopes();
@@ -84,50 +58,6 @@ test("forget --delete-groups deletes the groups and tokens of its scope alone, a
   const { owners: _before, leases: _leases, ...others } = theirs;
   expect(await ofProduction(production.database)).toMatchObject(others);
   expect(await production.sync()).toMatchObject({ code: 0, report: { unchanged: 60, requests: 0 } });
-});
-
-test("what could not be deleted stays in the ledger with its scope", async () => {
-  const world = await aWorld({ tenants: 4 });
-  await world.sync();
-  await world.serve({ poison: new Map([[idOf(2), "success0"]]) });
-  const partly = await world.run("forget", "default", "--delete-groups", "--yes");
-  expect(partly.code).toBe(3);
-  expect(partly.stdout).toContain('The scope "default" is not forgotten: 1 group could not be deleted');
-  expect(partly.stdout).toContain(idOf(2));
-  await world.serve({});
-  expect(await world.run("forget", "default", "--delete-groups", "--yes")).toMatchObject({ code: 0 });
-  expect(await world.groups()).toEqual([]);
-});
-
-test("an unknown scope is wrong usage, and the scopes of the ledger are named", async () => {
-  const { production, staging } = await twoScopes();
-  await production.sync();
-  await staging.sync();
-  const before = await dump(production.database);
-  const unknown = await production.run("forget", "stagign", "--yes");
-  expect(unknown.code).toBe(64);
-  expect(unknown.stderr).toContain('keeps nothing of a scope "stagign"; it has "production", "staging"');
-  expect(await dump(production.database)).toEqual(before);
-});
-
-test("another config of the same ledger forgets a scope, but deletes none of its groups, and leaves its mark", async () => {
-  const { production, staging } = await twoScopes();
-  await production.sync();
-  await staging.sync();
-  const before = await dump(production.database);
-  const refused = await production.run("forget", "staging", "--delete-groups", "--yes");
-  expect(refused.code).toBe(78);
-  expect(refused.stderr).toContain(
-    'can be deleted only with its own config, and the `name` in this one is "production"',
-  );
-  expect(await dump(production.database)).toEqual(before);
-
-  expect(await production.run("forget", "staging", "--yes")).toMatchObject({ code: 0 });
-  expect(await rowsOf("staging", production.database)).toEqual([]);
-  expect(await staging.groups()).toHaveLength(5);
-  const { groupsync_token_owners: owners } = await dump(production.database);
-  expect(owners).toEqual(before.groupsync_token_owners);
-  expect(await production.sync()).toMatchObject({ code: 0, report: { unchanged: 5 } });
 });
 
 test("groups that another scope has too are not deleted", async () => {
@@ -190,20 +120,4 @@ test("a daemon that nobody has stopped makes no group anew once its scope is for
   expect(await world.groups()).toEqual([]);
   await daemon.program.stop("SIGTERM");
   expect(await rowsOf("default", world.database)).toEqual([]);
-});
-
-test.runIf(hasTerminals)("in a terminal, forget asks for the name, and takes no other", async () => {
-  const world = await aWorld({ tenants: 2, config: { name: "staging" } });
-  await world.sync();
-  const cancelled = inTerminal(["forget", "staging", "--delete-groups"], world.env);
-  await cancelled.answer("To forget it, type its name: staging", "production", ENTER);
-  await cancelled.answer("type staging, or press Ctrl-C", CTRL_C);
-  expect(await cancelled.ended).toBe(1);
-  expect(await world.groups()).toHaveLength(2);
-
-  const { answer, ended, printed } = inTerminal(["forget", "staging", "--delete-groups"], world.env);
-  await answer("To forget it, type its name: staging", "staging", ENTER);
-  expect(await ended).toBe(0);
-  expect(printed()).toContain('The scope "staging" is forgotten');
-  expect(await world.groups()).toEqual([]);
 });

@@ -1,3 +1,5 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { Poison } from "../../../src/sandbox/service-options.ts";
 import { someOf } from "../../support/long.ts";
@@ -34,19 +36,6 @@ test.each(someOf([405, 400, 403]))(
     await expectRecovery(world);
   },
 );
-
-test("a login page in place of answers is never taken for success", async () => {
-  const world = await aWorld({ tenants: 4, service: { shares: { html: 1 }, htmlStatus: 200 } });
-  const { code, report } = await world.sync();
-  expect(code).toBe(3);
-  expect(report).toMatchObject({ outcome: "partial", created: 0, failed: 4 });
-  expect(report.errors).toContainEqual({
-    user_group_id: "t-00001",
-    code: "BAD_RESPONSE",
-    message: "GET was answered HTTP 200 with HTML",
-  });
-  await expectRecovery(world);
-});
 
 test("one poisoned tenant fails alone", async () => {
   const world = await aWorld({
@@ -116,30 +105,6 @@ test.each<[Poison, string]>([
   expect(await world.stored()).toEqual(await world.live());
 });
 
-test("passing failures are retried within the run", async () => {
-  const shares = { fail: 0.1, "cut-before": 0.1, "cut-after": 0.1 };
-  const world = await aWorld({ tenants: 40, service: { shares, seed: 7 } });
-  expect(await world.sync()).toMatchObject({ code: 0, report: { created: 40, failed: 0 } });
-  expect(await world.stored()).toEqual(await world.live());
-});
-
-test("a run waits as long as the service's Retry-After says", async () => {
-  const world = await aWorld({
-    tenants: 60,
-    service: { rateLimit: { count: 40, perMs: 2_000 } },
-    config: { service: { concurrency: 20 } },
-  });
-  const { code, report, stderr } = await world.sync();
-  expect(code).toBe(0);
-  expect(report).toMatchObject({ created: 60, failed: 0 });
-  const lines = stderr.trim().split("\n");
-  expect(lines.map((line) => JSON.parse(line).msg)).toContainEqual(
-    // Which of the two depends on how soon the limit is met.
-    expect.stringMatching(/^waits .*: the service (asked to slow down|allows about)/),
-  );
-  expect(await world.stored()).toEqual(await world.live());
-});
-
 // At the same time, because each sync waits between its attempts.
 test("a service that is unreachable, or fails for every group, ends the run early", async () => {
   const [down, broken, untrusted] = await Promise.all([
@@ -171,4 +136,16 @@ test("a service that is unreachable, or fails for every group, ends the run earl
   });
   expect(Object.keys((await broken.requests()).by_group)).toHaveLength(5);
   await expectRecovery(broken);
+});
+
+test("syncs over TLS with a certificate in NODE_EXTRA_CA_CERTS", async () => {
+  const world = await aWorld({ tenants: 30, service: { tls: true } });
+  const certificate = join(world.folder, "certificate.pem");
+  await writeFile(certificate, world.sandbox.certificate ?? "");
+  world.env.NODE_EXTRA_CA_CERTS = certificate;
+  expect(world.sandbox.baseUrl).toMatch(/^https:/);
+  expect(await world.sync()).toMatchObject({ code: 0, report: { created: 30 } });
+  expect(await world.stored()).toEqual(await world.live());
+  // Connections are kept, although every GET has a body.
+  expect((await world.requests()).connections).toBeLessThanOrEqual(8);
 });

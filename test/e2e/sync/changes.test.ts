@@ -1,5 +1,4 @@
 import { expect, test } from "vitest";
-import { LEDGER_TABLES } from "../ledger-tables.ts";
 import { aWorld, type World } from "../world.ts";
 
 const rename = (world: World, id: string, name: string) =>
@@ -14,19 +13,6 @@ async function aSyncedWorld(options: Parameters<typeof aWorld>[0] = {}): Promise
   await world.forgetRequests();
   return world;
 }
-
-test("warns of a lost ledger, and adopts the existing groups with their tokens", async () => {
-  const world = await aSyncedWorld({ tenants: 5 });
-  const before = await world.stored();
-  const tables = LEDGER_TABLES.map((table) => `groupsync_${table}`);
-  await world.database.query(`DROP TABLE ${tables.join(", ")}`);
-  const { code, report, stderr } = await world.sync();
-  expect(code).toBe(0);
-  expect(report).toMatchObject({ outcome: "ok", created: 0, adopted: 5, unverified: 5, requests: 5 });
-  expect(stderr).toContain('"code":"LEDGER_EMPTY"');
-  expect(await world.stored()).toEqual(before);
-  expect(await world.sync()).toMatchObject({ code: 0, report: { unchanged: 5, requests: 0 } });
-});
 
 test("if GET keeps existing groups, a mapping change is unverified and a rename fails", async () => {
   const world = await aSyncedWorld({ tenants: 3 });
@@ -55,36 +41,6 @@ test("if GET keeps existing groups, a mapping change is unverified and a rename 
   expect(held["t-00001"]).toMatchObject({ mapping: { "40": "warehouse-1" } });
   expect(held["t-00002"]).toMatchObject({ name: "Company 2" });
   expect(await world.stored()).toEqual(await world.live());
-});
-
-test("a failing group is retried less and less often, and at once with --only", async () => {
-  const world = await aSyncedWorld({ tenants: 2 });
-  await rename(world, "t-00002", "Renamed");
-  for (const requests of [1, 1, 1, 0, 0]) {
-    expect(await world.sync()).toMatchObject({ code: 3, report: { failed: 1, requests } });
-  }
-  const waiting = await world.sync();
-  expect(waiting.report.errors).toEqual([
-    {
-      user_group_id: "t-00002",
-      code: "NOT_UPDATED",
-      message: expect.stringMatching(/ \(next try after \d{4}-\d\d-\d\dT/),
-    },
-  ]);
-  expect(await world.sync("--only", "t-00002")).toMatchObject({ code: 3, report: { requests: 1 } });
-  expect((await world.status()).failing).toMatchObject([{ user_group_id: "t-00002", count: 4 }]);
-  // Another change is tried at once.
-  await rename(world, "t-00002", "Renamed again");
-  expect(await world.sync()).toMatchObject({ code: 3, report: { requests: 1 } });
-});
-
-test("a failure ends when its change is taken back", async () => {
-  const world = await aSyncedWorld({ tenants: 2 });
-  await rename(world, "t-00002", "Renamed");
-  expect((await world.sync()).code).toBe(3);
-  await rename(world, "t-00002", "Company 2");
-  expect((await world.sync()).code).toBe(0);
-  expect(await world.status()).toMatchObject({ groups: { in_sync: 2, failing: 0 }, failing: [] });
 });
 
 test("if GET updates, a rename verifies the mapping changes too", async () => {

@@ -7,6 +7,7 @@ import { SEED, SEEDED } from "../../support/databases/seed.ts";
 import { rounds } from "../../support/long.ts";
 import { untilQuiet } from "../quiet.ts";
 import { aWorld, idOf, until, type World, type WorldOptions } from "../world.ts";
+import { tokensIn } from "./tokens-in.ts";
 
 /** A world whose tokens go into files. */
 async function aWorldOfFiles(options: WorldOptions = {}, keys: Readonly<Record<string, string>> = {}) {
@@ -14,15 +15,6 @@ async function aWorldOfFiles(options: WorldOptions = {}, keys: Readonly<Record<s
   const directory = join(world.folder, "tokens");
   await world.configure({ ...options.config, tokens: { store: "file", directory, ...keys } });
   return { world, directory };
-}
-
-/** The tokens in the files, by the id that is the file's name. The ids in these tests need no encoding. */
-async function tokensIn(directory: string): Promise<Record<string, string>> {
-  const names = (await readdir(directory)).filter((name) => !name.startsWith(".")).sort();
-  const entries = names.map(
-    async (name): Promise<[string, string]> => [name, await readFile(join(directory, name), "utf8")],
-  );
-  return Object.fromEntries(await Promise.all(entries));
 }
 
 test("each token has its own file, which is replaced and removed with the token", async () => {
@@ -55,23 +47,6 @@ test("a JSON file has the id and the time of writing, and unusual ids have their
     token: (await world.live())["a/../b"],
     rotated_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
   });
-});
-
-test("a directory with other files is refused before any request, and left unchanged", async () => {
-  const { world, directory } = await aWorldOfFiles({ tenants: 2 });
-  await world.configure({ tokens: { store: "file", directory: world.folder } });
-  await writeFile(join(world.folder, "notes"), "mine");
-  const { code, report } = await world.sync();
-  expect(code).toBe(1);
-  expect(report.errors).toMatchObject([
-    {
-      code: "TOKEN_STORE_UNAVAILABLE",
-      message: expect.stringContaining("files that groupsync hasn't written"),
-    },
-  ]);
-  expect(await readFile(join(world.folder, "notes"), "utf8")).toBe("mine");
-  expect(await world.requests()).toMatchObject({ total: 0 });
-  await expect(readdir(directory)).rejects.toThrow("ENOENT");
 });
 
 test("a directory that others may write to is refused unchanged, with the command that mends it, and nothing of where their links lead is shown", async () => {
