@@ -53,8 +53,11 @@ export function readDocument(text: string, sources: ValueSources): ConfigDocumen
     const tree: Json = yaml.toJS({ maxAliasCount: MOST_ALIASES });
     return { tree, problems, literals, lineOf: (path) => reader.lineOf(path, yaml.contents) };
   } catch (error) {
-    if (!(error instanceof ReferenceError)) throw error;
-    return unread([{ line: 1, path: [], message: "it has too many aliases (*…); is it the right file?" }]);
+    const message =
+      error instanceof ReferenceError
+        ? "it has too many aliases (*…); is it the right file?"
+        : "a merge (<<) is not of a map; merge one with <<: *anchor";
+    return unread([{ line: 1, path: [], message }]);
   }
 }
 
@@ -85,12 +88,9 @@ type Ancestors = readonly (Document | Node | Pair)[];
 class Reader {
   readonly problems: Problem[] = [];
   readonly literals = new Set<string>();
-  /**
-   * The node that each alias stands for. The library's own look-up goes through the whole document for each alias.
-   */
-  readonly #targets = new Map<unknown, Node>();
   readonly #entries = new Map<unknown, Map<string, Pair>>();
   isTooDeep = false;
+  /** The library's own lookup goes through the whole document for each alias. */
   readonly #anchors = new Map<string, Node>();
   readonly #lines: LineCounter;
   readonly #sources: ValueSources;
@@ -112,7 +112,6 @@ class Reader {
     if ((isScalar(node) || isCollection(node)) && node.anchor !== undefined)
       this.#anchors.set(node.anchor, node);
     if (isMap(node)) node.items = node.items.filter(this.#keyFilter(node, pathOf([...around, node])));
-    else if (isPair(node) && isMerge(node)) return this.#merge(node, around);
     else if (isAlias(node)) return this.#alias(node, around);
     else if (isScalar(node)) this.#scalar(node, around);
     return undefined;
@@ -141,19 +140,9 @@ class Reader {
     };
   }
 
-  #merge(pair: Pair, around: Ancestors): symbol | undefined {
-    const merged = isSeq(pair.value) ? pair.value.items : [pair.value];
-    if (merged.every((one) => isMap(isAlias(one) ? this.#anchors.get(one.source) : one))) return undefined;
-    this.#problem(pair.value, [...around, pair], "is not a map; merge one with <<: *anchor");
-    return visit.REMOVE;
-  }
-
   #alias(alias: Alias, around: Ancestors): Scalar | undefined {
     const target = this.#anchors.get(alias.source);
-    if (target !== undefined && !around.includes(target)) {
-      this.#targets.set(alias, target);
-      return undefined;
-    }
+    if (target !== undefined && !around.includes(target)) return undefined;
     const wrong = target === undefined ? "names no anchor above it" : "stands inside of its own anchor";
     this.#problem(alias, around, `an alias (*…) ${wrong}; put text that starts with * in quotes`);
     return new Scalar(null);
@@ -173,32 +162,18 @@ class Reader {
     }
   }
 
-  /** The line of a value's key, or that of the innermost map or list around it. */
+  /** The line of a value's key. A value behind an alias or a merge has the line of the map or list around that. */
   lineOf(path: Path, root: unknown): number {
     let line = 1;
     let node = root;
     for (const step of path) {
-      const inside = this.#targets.get(node) ?? node;
-      const pair = this.#entryOf(inside, String(step));
-      const item = isSeq(inside) ? inside.items[Number(step)] : undefined;
+      const pair = this.#entries.get(node)?.get(String(step));
+      const item = isSeq(node) ? node.items[Number(step)] : undefined;
       if (pair === undefined && item === undefined) return line;
       line = lineAt(pair?.key ?? item, this.#lines) ?? line;
       node = pair?.value ?? item;
     }
     return line;
-  }
-
-  /** The entry of a map with this key: its own, or that of a map that is merged into it. */
-  #entryOf(map: unknown, key: string): Pair | undefined {
-    const own = this.#entries.get(map)?.get(key);
-    if (own !== undefined || !isMap(map)) return own;
-    for (const { value } of map.items.filter(isMerge)) {
-      for (const source of isSeq(value) ? value.items : [value]) {
-        const found = this.#entryOf(this.#targets.get(source) ?? source, key);
-        if (found !== undefined) return found;
-      }
-    }
-    return undefined;
   }
 
   /** `around` is what holds the node. A value's line is that of its key. */
@@ -217,8 +192,6 @@ const keepsMeaning = ({ source, anchor }: Scalar, value: number, around: Ancesto
   anchor !== undefined || pathOf(around)[0] === "group"
     ? String(value) === source
     : !Number.isInteger(value) || Number.isSafeInteger(value);
-
-const isMerge = ({ key }: Pair): boolean => isScalar(key) && typeof key.value === "symbol";
 
 /** A key as it is written: `40` and `"40"` are one key, and `040` is another. */
 const textOf = ({ value, source }: Scalar): string =>
