@@ -61,7 +61,7 @@ test("the program that can be read counts, and not the compiled code of another 
 test("an error that nobody has foreseen shows the names of functions, and the lines around it", async () => {
   const dist = aCopy();
   const bundle = readFileSync(join(dist, bundleFile(PROGRAM)), "latin1");
-  const broken = bundle.replace(/function program\d*\(io, host\) {/, "$&\n  null.planted;");
+  const broken = bundle.replace(/function program\d*\(io\) {/, "$&\n  null.planted;");
   expect(broken).not.toBe(bundle);
   writeFileSync(join(dist, bundleFile(PROGRAM)), broken);
   const { code, stderr } = await startProcess(process.execPath, [join(dist, "main.js"), "--version"]).ended;
