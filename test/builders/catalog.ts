@@ -1,4 +1,4 @@
-import type { CatalogColumn, CatalogTable } from "../../src/core/proposal/catalog.ts";
+import type { CatalogColumn, CatalogTable } from "../../src/core/setup/catalog.ts";
 
 /** A column of text that is never null. */
 export const aColumn = (name: string, given: Partial<CatalogColumn> = {}): CatalogColumn => ({
@@ -8,12 +8,18 @@ export const aColumn = (name: string, given: Partial<CatalogColumn> = {}): Catal
   isNullable: false,
   key: null,
   isIndexed: false,
-  movesItself: false,
+  refersTo: null,
   ...given,
 });
 
 export const aKey = (name = "id"): CatalogColumn =>
   aColumn(name, { kind: "integer", key: "primary", isIndexed: true });
+
+/** A column with a foreign key to the id of this table. */
+export const aLink = (
+  name: string,
+  { schema, name: table }: Pick<CatalogTable, "schema" | "name">,
+): CatalogColumn => aColumn(name, { kind: "integer", refersTo: { schema, table, column: "id" } });
 
 /** A table with a primary key, a name and these columns. */
 export const aTable = (
@@ -27,9 +33,7 @@ export const aTable = (
   owner: null,
   isOurs: true,
   isReadable: true,
-  isPartitioned: false,
   columns: [aKey(), aColumn("name"), ...columns],
-  links: [],
   ...given,
 });
 
@@ -37,7 +41,6 @@ export const aTable = (
 export const tablesReferringTo = (table: CatalogTable, count: number): readonly CatalogTable[] =>
   Array.from({ length: count }, (_, index) =>
     aTable(`${table.name}_part_${index}`, [], {
-      columns: [],
-      links: [{ column: "parent", toSchema: table.schema, toTable: table.name, toColumn: "id" }],
+      columns: [aLink("parent", table)],
     }),
   );

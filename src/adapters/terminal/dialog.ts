@@ -1,5 +1,5 @@
 import type { Readable, Writable } from "node:stream";
-import { autocomplete, confirm, isCancel, password, text } from "@clack/prompts";
+import { autocomplete, isCancel, password, text } from "@clack/prompts";
 import { SyncError } from "../../core/failure/sync-error.ts";
 import { printable } from "../../core/text/printable.ts";
 import type { Dialog, DialogOption } from "../../ports/setup.ts";
@@ -46,7 +46,6 @@ export function terminalDialog({ input, output }: DialogStreams, stop: AbortSign
           validate: (answer) => problem(answer ?? ""),
         }),
       ),
-    confirm: async (question) => answered(await confirm({ ...shared, message: printable(question) })),
   };
 }
 

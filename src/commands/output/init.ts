@@ -1,39 +1,28 @@
 import { dirname, join } from "node:path";
 import { SyncError } from "../../core/failure/sync-error.ts";
-import type { Group } from "../../core/group/group.ts";
-import type { Tenant } from "../../core/group/tenant.ts";
-import { type Catalog, type CatalogTable, titleOf, titleWithOwner } from "../../core/proposal/catalog.ts";
-import type { Proposal, Proposals, Unfit, Wishes } from "../../core/proposal/proposal.ts";
+import { type Catalog, titleOf, titleWithOwner } from "../../core/setup/catalog.ts";
 import { removalCondition } from "../../core/setup/config-text.ts";
-import {
-  LEDGER_SCHEMA,
-  READER,
-  type Setup,
-  UNKNOWN_SCHEMA,
-  userUrl,
-  VARIABLES,
-  WRITER,
-} from "../../core/setup/setup.ts";
-import { printable, printableId, shellQuoted, shellWord } from "../../core/text/printable.ts";
+import type { Proposal, Unfit, Wishes } from "../../core/setup/proposal.ts";
+import { LEDGER_SCHEMA, READER, type Setup, UNKNOWN_SCHEMA, WRITER } from "../../core/setup/setup.ts";
+import { printable, shellQuoted, shellWord } from "../../core/text/printable.ts";
+import { tlsParameters } from "../../core/tls/database-tls.ts";
 
 /** How many tables or columns are named. */
 const MOST_NAMED = 10;
-/** How many rows are shown. */
-const SHOWN_ROWS = 3;
 
 /** What was chosen, line by line, with the reasons. */
 export function proposalText({ dialect, proposal }: Setup): string {
-  const { table, reasons, id, name, mapping, properties, removals, change } = proposal;
-  const owner = table.isOurs || table.owner === null ? [] : [`belongs to ${table.owner}`];
+  const { table, reason, id, name, mapping, properties, removals, change } = proposal;
+  const owner = table.isOurs || table.owner === null ? "" : `, and belongs to ${table.owner}`;
   const lines: (readonly [key: string, value: string, reason: string])[] = [
-    ["source.table", titleOf(table), [...reasons, ...owner].join(", and ")],
+    ["source.table", titleOf(table), `${reason}${owner}`],
     ["group.id", id.column.name, id.reason],
     ["group.name", name.column.name, name.reason],
     ...mapping.map(
       ({ schemaId, column, reason }) =>
         [`group.mapping.${schemaId ?? UNKNOWN_SCHEMA}`, column.name, reason] as const,
     ),
-    ...properties.proposed.map(
+    ...properties.map(
       ({ column, reason }) => [`group.properties.${column.name}`, column.name, reason] as const,
     ),
     ...(removals.length > 0
@@ -52,109 +41,33 @@ export function proposalText({ dialect, proposal }: Setup): string {
 }
 
 /** The other tables that would fit, so that nobody takes the first one for the only one. */
-export function otherTablesText({ fit }: Pick<Proposals, "fit">, { table: taken }: Proposal): string {
-  const others = fit.filter(({ table }) => table !== taken).map(({ table }) => titleWithOwner(table));
-  return others.length === 0 ? "" : `Other tables that would fit, with --table: ${listed(others)}\n`;
-}
-
-/** A few of the tenants, with one that is rejected, if there is one, as the groups that they would become. */
-export function exampleText(tenants: readonly Tenant[]): string {
-  if (tenants.length === 0) return "  There is no row yet.\n";
-  const rejected = tenants.find(({ kind }) => kind === "rejected");
-  const others = tenants
-    .filter((tenant) => tenant !== rejected)
-    .slice(0, rejected ? SHOWN_ROWS - 1 : SHOWN_ROWS);
-  return tenants
-    .filter((tenant) => tenant === rejected || others.includes(tenant))
-    .flatMap(tenantLines)
-    .map((line) => `  ${line}\n`)
-    .join("");
-}
-
-function tenantLines(tenant: Tenant): readonly string[] {
-  const id = printableId(tenant.user_group_id);
-  switch (tenant.kind) {
-    case "desired":
-      return [`+ ${id}  ${value(tenant.group.name)}`, ...groupLines(tenant.group)];
-    case "rejected":
-      return [`! ${id}  rejected: ${printable(tenant.message)}`];
-    case "flagged":
-      return [`- ${id}  no group: source.removed_when says that its tenant is gone`];
-    case "not_ready":
-      return [`= ${id}  no group yet: source.ready_when is not true of its row`];
-  }
-}
-
-const groupLines = ({ mapping, properties }: Group): readonly string[] =>
-  Object.entries({ mapping, properties }).flatMap(([section, values]) =>
-    Object.entries(values).map(([key, one]) => `    ${section}.${printable(key)}: ${value(one)}`),
-  );
-
-const value = (one: unknown): string => printable(JSON.stringify(one));
-
-const proposalError = (message: string, hint: string): SyncError =>
-  new SyncError("CONFIG_PROPOSAL", message, { hint });
-
-/** The error if a name without a schema is that of several tables, or of another owner's: a stranger may have chosen it. */
-export function needsSchema(text: string, tables: readonly CatalogTable[]): SyncError {
-  const [first, ...more] = tables;
-  if (first === undefined || more.length > 0)
-    return proposalError(
-      `there are ${tables.length} tables ${printable(text)}`,
-      `write one of them behind --table, with its schema: ${listed(tables.map(titleWithOwner))}`,
-    );
-  const whose = first.owner === null ? "may be anybody's" : `belongs to ${first.owner}`;
-  return proposalError(
-    `${printable(titleOf(first))} ${printable(whose)}, and was not named with its schema`,
-    `reading it may run its owner's functions with this user's rights. If you trust its owner: --table ${shellWord(titleOf(first))}`,
-  );
+export function otherTablesText([, ...others]: readonly Proposal[]): string {
+  const titles = others.map(({ table }) => titleWithOwner(table));
+  return titles.length === 0 ? "" : `Other tables that would fit, with --table: ${listed(titles)}\n`;
 }
 
 /** The error if no table can have the tenants: it says what each of the nearest tables lacks. */
-export function noProposal(
-  { tables, database }: Catalog,
-  { unfit }: Pick<Proposals, "unfit">,
-  { table }: Pick<Wishes, "table">,
-): SyncError {
-  if (tables.length === 0)
+export function noProposal(unfit: readonly Unfit[], { table }: Wishes): SyncError {
+  const [nearest] = unfit;
+  if (nearest === undefined)
     return proposalError(
-      `this user sees no table in ${database === null ? "any database" : `the database ${printable(database)}`}`,
+      `this user sees no table${table === undefined ? "" : ` ${printable(table)}`} in this database`,
       "is it the right database, and the right user? A user without rights to a table may not even see it",
     );
-  if (table !== undefined && unfit.length === 0)
-    return proposalError(
-      `there is no table ${printable(table)} that this user may see`,
-      `--table takes one of ${listed(tables.map(titleOf))}`,
-    );
-  const [nearest] = unfit;
-  if (nearest && unfit.length === 1)
-    return proposalError(
-      `${printable(titleOf(nearest.table))} can't have the tenants: ${printable(nearest.lacks)}`,
-      [
-        `choose with --table, --id and --group-name, or make a view${columnsOf(nearest)}`,
-        ...othersHint(tables, table),
-      ].join("\n"),
-    );
+  const lines = unfit.slice(0, MOST_NAMED).map((one) => {
+    const columns = one.table.columns.map(({ name }) => name);
+    return `  ${printable(titleWithOwner(one.table))}: ${printable(one.lacks)}; its columns: ${listed(columns)}`;
+  });
   return proposalError(
-    "no table of this user has a unique id, a name, and the columns that the options name",
+    unfit.length === 1
+      ? `${printable(titleOf(nearest.table))} can't have the tenants: ${printable(nearest.lacks)}`
+      : "no table has a unique id, a name, and the columns that the options name",
     [
-      "choose with --table, --id and --group-name, or make a view that has them",
-      ...unfit
-        .slice(0, MOST_NAMED)
-        .map((one) => `  ${printable(titleOf(one.table))}: ${printable(one.lacks)}${columnsOf(one)}`),
-      ...othersHint(tables, table),
+      "choose with --table, --id and --group-name, or make a view that has a unique id and a name",
+      ...lines,
+      ...(unfit.length > MOST_NAMED ? ["  …"] : []),
     ].join("\n"),
   );
-}
-
-/** Other owners' tables are never proposed. */
-function othersHint(tables: readonly CatalogTable[], asked: string | undefined): readonly string[] {
-  const others = tables.filter(({ isOurs, isReadable }) => !isOurs && isReadable);
-  return asked !== undefined || others.length === 0
-    ? []
-    : [
-        `tables of other owners are taken only if you name them with their schema, because reading one may run its owner's functions: --table ${listed(others.map(titleWithOwner))}`,
-      ];
 }
 
 /** The error if the database's name can't stand in the statements so that a reader sees it. */
@@ -164,8 +77,8 @@ export const unseenDatabase = ({ database }: Pick<Catalog, "database">): SyncErr
     "rename the database, or write config.yaml and the GRANTs by hand: see docs/security.md",
   );
 
-const columnsOf = ({ table: { columns } }: Unfit): string =>
-  columns.length > 0 ? `; its columns: ${listed(columns.map(({ name }) => name))}` : "";
+const proposalError = (message: string, hint: string): SyncError =>
+  new SyncError("CONFIG_PROPOSAL", message, { hint });
 
 const listed = (names: readonly string[]): string =>
   [
@@ -229,10 +142,10 @@ function runStatements({ dialect, database }: Setup, { statements }: Places, url
 function setVariables({ dialect, database, baseUrl }: Setup, url: string): readonly string[] {
   const own = dialect === "postgres" ? database : LEDGER_SCHEMA;
   const values = {
-    [VARIABLES.source]: userUrl(dialect, url, `${READER}:PASSWORD`, database),
-    [VARIABLES.own]: userUrl(dialect, url, `${WRITER}:PASSWORD`, own),
-    [VARIABLES.apiKey]: "KEY",
-    ...(baseUrl === undefined && { [VARIABLES.baseUrl]: "https://dashboards.example.com" }),
+    DATABASE_URL: userUrl(dialect, url, `${READER}:PASSWORD`, database),
+    GROUPSYNC_DATABASE_URL: userUrl(dialect, url, `${WRITER}:PASSWORD`, own),
+    GROUPSYNC_API_KEY: "KEY",
+    ...(baseUrl === undefined && { GROUPSYNC_BASE_URL: "https://dashboards.example.com" }),
   };
   return [
     "Set the variables that the config names, with these passwords:",
@@ -251,4 +164,18 @@ function commandLines({ config }: Places): readonly string[] {
     `${program} sync     # makes the groups, and stores their tokens`,
     `${program} run      # the daemon: keeps them in sync`,
   ];
+}
+
+/**
+ * The url by which a user reaches a database of the server in `url`. It keeps host, port and TLS, and nothing else: what
+ * else is there may be a secret. `user` stands in it as it is, with or without a password.
+ */
+export function userUrl(dialect: Setup["dialect"], url: string, user: string, database: string): string {
+  const { protocol, host, searchParams } = new URL(url);
+  const kept = dialect === "postgres" ? ["host", "port", ...tlsParameters(dialect)] : tlsParameters(dialect);
+  const query = [...searchParams]
+    .filter(([name]) => kept.includes(name))
+    .map(([name, value]) => `${name}=${encodeURIComponent(value).replaceAll("%2F", "/")}`);
+  const parameters = query.length > 0 ? `?${query.join("&")}` : "";
+  return `${protocol}//${user}@${host || "localhost"}/${encodeURIComponent(database)}${parameters}`;
 }

@@ -1,7 +1,7 @@
-import { type CatalogTable, titleOf } from "../proposal/catalog.ts";
-import type { Choice, Removal } from "../proposal/columns.ts";
-import type { Mapped, Proposal } from "../proposal/proposal.ts";
 import { printable, visible } from "../text/printable.ts";
+import { titleOf } from "./catalog.ts";
+import type { Choice, Removal } from "./columns.ts";
+import type { Proposal } from "./proposal.ts";
 import {
   LEDGER_SCHEMA,
   quoted,
@@ -12,171 +12,112 @@ import {
   TOKEN_TABLE,
   UNKNOWN_SCHEMA,
   usedColumns,
-  VARIABLES,
   WRITER,
 } from "./setup.ts";
 
 /** The text of config.yaml. It names variables in place of passwords and keys. */
-export const configText = (setup: Setup): string =>
-  [
-    ...head(),
-    "",
-    ...service(setup),
-    "",
-    ...source(setup),
-    "",
-    ...group(setup.proposal),
-    "",
-    ...ownTables(setup),
-    "",
-  ].join("\n");
+export function configText(setup: Setup): string {
+  const { dialect, baseUrl, proposal } = setup;
+  const { reason, id, name, properties } = proposal;
+  return `# yaml-language-server: $schema=./groupsync.schema.json
+#
+# Editors check and complete this file by the line above: groupsync schema > groupsync.schema.json
+# \`groupsync init\` wrote it from the database's catalog. Read each line before the first sync. The keys that are left
+# out have defaults: config.example.yaml explains all of them.
 
-const head = (): readonly string[] => [
-  "# yaml-language-server: $schema=./groupsync.schema.json",
-  "#",
-  ...yamlComment(
-    "",
-    "Editors check and complete this file by the line above: groupsync schema > groupsync.schema.json",
-    "`groupsync init` wrote it from the database's catalog. Read each line before the first sync. The keys that are left",
-    "out have defaults: config.example.yaml explains all of them.",
-  ),
-];
+service:
+  # Requests go to {base_url}/api/user.
+  base_url: ${baseUrl === undefined ? variable("GROUPSYNC_BASE_URL") : yamlValue(baseUrl)}
+  api_key: ${variable("GROUPSYNC_API_KEY")}
 
-const service = ({ baseUrl }: Setup): readonly string[] => [
-  "service:",
-  ...yamlComment("  ", "Requests go to {base_url}/api/user."),
-  `  base_url: ${baseUrl === undefined ? variable(VARIABLES.baseUrl) : yamlValue(baseUrl)}`,
-  `  api_key: ${variable(VARIABLES.apiKey)}`,
-];
+source:
+  # The url of the role ${READER}, which can read the tenants and nothing else.
+  url: ${variable("DATABASE_URL")}
+  # The table ${reason}.
+  table: ${yamlValue(tableInConfig(setup))}
+${queryBeside(setup)}${removedWhen(setup)}${changes(proposal)}
+group:
+  ${because(id)} It must never change for a tenant.
+  id: ${columnRule(id)}
+  ${because(name)}
+  name: ${columnRule(name)}
+${mappingText(proposal)}  # Variables for the dashboards. Take out what the service is not to get. What you add, groupsync.sql has to grant.
+  properties:${properties.length === 0 ? " {}" : ""}
+${properties.map((choice) => `    ${yamlKey(choice.column.name)}: ${columnRule(choice)}\n`).join("")}
+tokens:
+  # The url of the role ${WRITER}, which has the tokens and the ledger, and no right to the tenants.
+  url: ${variable("GROUPSYNC_DATABASE_URL")}
+  # Your application reads the tokens here. The first sync creates the table.
+  table: ${TOKEN_SCHEMA}.${TOKEN_TABLE}
 
-function source(setup: Setup): readonly string[] {
-  const { table, reasons, removals, change } = setup.proposal;
-  return [
-    "source:",
-    ...yamlComment("  ", `The url of the role ${READER}, which can read the tenants and nothing else.`),
-    `  url: ${variable(VARIABLES.source)}`,
-    ...yamlComment("  ", `The table ${reasons.join(", and ")}.`),
-    `  table: ${yamlValue(tableInConfig(setup, table))}`,
-    ...queryBeside(setup),
-    ...(removals.length > 0
-      ? [
-          ...yamlComment(
-            "  ",
-            "Of which rows the tenant is gone: its group is deleted after a grace period of a day.",
-          ),
-          `  removed_when: ${yamlValue(removalCondition(setup.dialect, removals))}`,
-        ]
-      : []),
-    ...yamlComment(
-      "  ",
-      "How `groupsync run` notices single tenants between two full syncs. On PostgreSQL a trigger tells it of each change:",
-      "docs/new-tenants.md.",
-    ),
-    ...(change
-      ? [
-          "  changes:",
-          ...yamlComment("    ", because(change)),
-          `    column: ${yamlValue(change.column.name)}`,
-        ]
-      : []),
-  ];
+# groupsync's own tables. Back them up: the service has no list of its groups.
+ledger:
+  url: ${variable("GROUPSYNC_DATABASE_URL")}
+  table_prefix: ${dialect === "postgres" ? `${LEDGER_SCHEMA}.` : ""}ledger_
+`;
 }
 
+const variable = (name: string): string => `\${${name}}`;
+
 /** In a comment: the query in place of the table, if the tenants' data sources are in a table beside it. */
-function queryBeside({ dialect, proposal }: Setup): readonly string[] {
+function queryBeside({ dialect, proposal }: Setup): string {
   const { table, mappingBeside: beside, id } = proposal;
-  if (beside === null) return [];
+  if (beside === null) return "";
   // The config reads $$ as one dollar.
   const q = (name: string): string => quoted(dialect, name.replaceAll("$", "$$$$"));
   const columns = usedColumns(proposal).map((name) => `tenant.${q(name)}`);
-  return yamlComment(
-    "  ",
+  const lines = [
     `Column ${beside.column} of ${titleOf(beside.table)} sounds like the tenant's data source. If it is, write this query in`,
     "place of the table, and the column into group.mapping. A tenant with several rows there would be rejected: choose one.",
     "query: |",
     `  SELECT ${[...columns, `beside.${q(beside.column)}`].join(", ")}`,
     `  FROM ${quotedTable(dialect, table)} AS tenant`,
     `  LEFT JOIN ${quotedTable(dialect, beside.table)} AS beside ON beside.${q(beside.link)} = tenant.${q(id.column.name)}`,
-  );
-}
-
-function group({ id, name, mapping, properties }: Proposal): readonly string[] {
-  return [
-    "group:",
-    ...yamlComment("  ", `${because(id)} It must never change for a tenant.`),
-    `  id: ${yamlValue(id.column.name)}`,
-    ...yamlComment("  ", because(name)),
-    `  name: ${columnRule(name)}`,
-    ...mappingLines(mapping),
-    ...yamlComment("  ", "Variables for the dashboards. Take out what the service is not to get."),
-    ...(properties.proposed.length > 0 ? ["  properties:"] : ["  properties: {}"]),
-    ...properties.proposed.map((choice) => `    ${property(choice)}`),
-    ...(properties.others.length > 0
-      ? yamlComment(
-          "    ",
-          "These could be sent, too, once groupsync.sql lets the reader read them:",
-          ...properties.others.map(property),
-        )
-      : []),
   ];
+  return lines.map((line) => `  ${comment(line)}\n`).join("");
 }
 
-const property = (choice: Choice): string => `${yamlKey(choice.column.name)}: ${columnRule(choice)}`;
+const removedWhen = ({ dialect, proposal: { removals } }: Setup): string =>
+  removals.length === 0
+    ? ""
+    : `  # Of which rows the tenant is gone: its group is deleted after a grace period of a day.
+  removed_when: ${yamlValue(removalCondition(dialect, removals))}
+`;
 
-function mappingLines(mapping: readonly Mapped[]): readonly string[] {
-  if (mapping.length === 0) {
-    return [
-      ...yamlComment(
-        "  ",
-        "Schema id of the service → data source of the tenant. Without a mapping, a group sees the schema's default data",
-        'source. No column looks like a data source. Write one like "40": data_source_id, or a template.',
-      ),
-      "  mapping: {}",
-    ];
-  }
+const changes = ({
+  change,
+}: Proposal): string => `  # How \`groupsync run\` notices single tenants between two full syncs. On PostgreSQL a trigger tells it of each change:
+  # docs/new-tenants.md.
+${change === null ? "" : `  changes:\n    ${because(change)}\n    column: ${columnRule(change)}\n`}`;
+
+function mappingText({ mapping }: Proposal): string {
+  if (mapping.length === 0)
+    return `  # Schema id of the service → data source of the tenant. Without a mapping, a group sees the schema's default data
+  # source. No column looks like a data source. Write one like "40": data_source_id, or a template.
+  mapping: {}
+`;
   const isUnknown = mapping.some(({ schemaId }) => schemaId === null);
-  return [
-    ...yamlComment(
-      "  ",
-      "Schema id of the service → data source of the tenant. Without the right mapping, a group may see the schema's default",
-      isUnknown
-        ? `data source: write the id of the schema in place of ${UNKNOWN_SCHEMA} before the first sync.`
-        : "data source.",
-    ),
-    "  mapping:",
-    ...mapping.flatMap((mapped) => [
-      ...yamlComment("    ", because(mapped)),
-      `    ${JSON.stringify(mapped.schemaId ?? UNKNOWN_SCHEMA)}: ${columnRule(mapped)}`,
-    ]),
-  ];
+  const entries = mapping.map(
+    (mapped) =>
+      `    ${because(mapped)}\n    ${JSON.stringify(mapped.schemaId ?? UNKNOWN_SCHEMA)}: ${columnRule(mapped)}\n`,
+  );
+  return `  # Schema id of the service → data source of the tenant. Without the right mapping, a group may see the schema's default
+  # data source${isUnknown ? `: write the id of the schema in place of ${UNKNOWN_SCHEMA} before the first sync` : ""}.
+  mapping:
+${entries.join("")}`;
 }
 
-const ownTables = ({ dialect }: Setup): readonly string[] => [
-  "tokens:",
-  ...yamlComment(
-    "  ",
-    `The url of the role ${WRITER}, which has the tokens and the ledger, and no right to the tenants.`,
-  ),
-  `  url: ${variable(VARIABLES.own)}`,
-  ...yamlComment("  ", "Your application reads the tokens here. The first sync creates the table."),
-  `  table: ${TOKEN_SCHEMA}.${TOKEN_TABLE}`,
-  "",
-  ...yamlComment("", "groupsync's own tables. Back them up: the service has no list of its groups."),
-  "ledger:",
-  `  url: ${variable(VARIABLES.own)}`,
-  `  table_prefix: ${dialect === "postgres" ? `${LEDGER_SCHEMA}.` : ""}ledger_`,
-];
+const because = ({ column, reason }: Choice): string => comment(`Column ${column.name} ${reason}.`);
 
-const variable = (name: string): string => `\${${name}}`;
-
-const because = ({ column, reason }: Choice): string => `Column ${column.name} ${reason}.`;
+/** A line of a comment. A name in it may have any character. */
+const comment = (line: string): string => `# ${printable(line, 1_000)}`;
 
 const columnRule = ({ column }: Choice): string => yamlValue(column.name);
 
 /** The table as the config writes it. On MySQL the url names the database. */
-function tableInConfig({ dialect, database }: Setup, { schema, name }: CatalogTable): string {
-  const isInUrl = dialect === "mysql" && schema === database;
-  return (isInUrl ? [name] : [schema, name]).map(nameInConfig).join(".");
+function tableInConfig({ dialect, database, proposal: { table } }: Setup): string {
+  const isInUrl = dialect === "mysql" && table.schema === database;
+  return (isInUrl ? [table.name] : [table.schema, table.name]).map(nameInConfig).join(".");
 }
 
 const nameInConfig = (name: string): string =>
@@ -203,7 +144,3 @@ const yamlKey = (text: string): string =>
 
 /** A value of the config. The config replaces `${…}` in values, so a dollar of the text is doubled. */
 const yamlValue = (text: string): string => yamlKey(text.replaceAll("$", "$$$$"));
-
-/** Lines of a comment. Names in it may have any character. */
-const yamlComment = (indent: string, ...lines: readonly string[]): readonly string[] =>
-  lines.map((line) => `${indent}# ${printable(line, 1_000)}`);

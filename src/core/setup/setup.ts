@@ -1,6 +1,5 @@
-import type { Catalog, CatalogTable } from "../proposal/catalog.ts";
-import type { Proposal } from "../proposal/proposal.ts";
-import { tlsParameters } from "../tls/database-tls.ts";
+import type { Catalog, CatalogTable } from "./catalog.ts";
+import type { Proposal } from "./proposal.ts";
 
 /** All that the config and the SQL statements are made of. */
 export interface Setup {
@@ -24,14 +23,6 @@ export const TOKEN_TABLE = "tokens";
 /** Stands in the config in place of a schema id that only the operator knows. */
 export const UNKNOWN_SCHEMA = "SCHEMA_ID";
 
-/** The variables that the config refers to. */
-export const VARIABLES = {
-  source: "DATABASE_URL",
-  own: "GROUPSYNC_DATABASE_URL",
-  apiKey: "GROUPSYNC_API_KEY",
-  baseUrl: "GROUPSYNC_BASE_URL",
-} as const;
-
 /** The columns that the config uses, and so the reader may read. */
 export function usedColumns({
   id,
@@ -41,7 +32,7 @@ export function usedColumns({
   removals,
   change,
 }: Proposal): readonly string[] {
-  const used = [id, name, ...mapping, ...properties.proposed, ...removals, ...(change ? [change] : [])];
+  const used = [id, name, ...mapping, ...properties, ...removals, ...(change ? [change] : [])];
   return [...new Set(used.map(({ column }) => column.name))];
 }
 
@@ -56,30 +47,3 @@ export const quotedTable = (
   dialect: Setup["dialect"],
   { schema, name }: Pick<CatalogTable, "schema" | "name">,
 ): string => `${quoted(dialect, schema)}.${quoted(dialect, name)}`;
-
-/**
- * The condition for `source.where` that leaves a few rows of the table, whichever. A join makes the id's index serve.
- * PostgreSQL is told whose operator to take: by the role's search_path it would also take one that somebody has made for
- * the type of the id.
- */
-export function fewRows({ dialect, proposal }: Pick<Setup, "dialect" | "proposal">, count: number): string {
-  const id = quoted(dialect, proposal.id.column.name);
-  const table = quotedTable(dialect, proposal.table);
-  const equals = dialect === "postgres" ? "OPERATOR(pg_catalog.=)" : "=";
-  // MySQL takes no LIMIT right below an ANY.
-  return `${id} ${equals} ANY (SELECT few.${id} FROM (SELECT ${id} FROM ${table} LIMIT ${count}) AS few)`;
-}
-
-/**
- * The url by which a user reaches a database of the server in `url`. It keeps host, port and TLS, and nothing else: what
- * else is there may be a secret. `user` stands in it as it is, with or without a password.
- */
-export function userUrl(dialect: Setup["dialect"], url: string, user: string, database: string): string {
-  const { protocol, host, searchParams } = new URL(url);
-  const kept = dialect === "postgres" ? ["host", "port", ...tlsParameters(dialect)] : tlsParameters(dialect);
-  const query = [...searchParams]
-    .filter(([name]) => kept.includes(name))
-    .map(([name, value]) => `${name}=${encodeURIComponent(value).replaceAll("%2F", "/")}`);
-  const parameters = query.length > 0 ? `?${query.join("&")}` : "";
-  return `${protocol}//${user}@${host || "localhost"}/${encodeURIComponent(database)}${parameters}`;
-}

@@ -1,5 +1,5 @@
-import type { CatalogTable } from "../proposal/catalog.ts";
 import { printable } from "../text/printable.ts";
+import type { CatalogTable } from "./catalog.ts";
 import {
   LEDGER_SCHEMA,
   quoted,
@@ -14,153 +14,113 @@ import {
 
 /** What an administrator of the database runs. It can be run again. */
 export const statements = (setup: Setup): string =>
-  `${(setup.dialect === "postgres" ? postgresStatements(setup) : mysqlStatements(setup)).join("\n")}\n`;
+  setup.dialect === "postgres" ? postgresStatements(setup) : mysqlStatements(setup);
 
 /** On PostgreSQL all of it is one transaction, but the index. */
-const postgresStatements = (setup: Setup): readonly string[] => {
+function postgresStatements(setup: Setup): string {
   const { dialect, database, proposal } = setup;
   const { table } = proposal;
-  return [
-    ...sqlComment(
-      `What groupsync needs in the database ${database}. Written by groupsync init; read it, and run it as an administrator:`,
-      "  psql --set ON_ERROR_STOP=1 --file groupsync.sql 'postgres://ADMINISTRATOR@HOST/DATABASE'",
-      "There is no password in it. Give each of the two roles one afterwards, in psql:",
-      `  \\password ${READER}`,
-      `  \\password ${WRITER}`,
-    ),
-    "",
-    "BEGIN;",
-    "",
-    ...sqlComment(...READER_COMMENT),
-    ...roleUnlessThere(READER),
-    ...(table.kind === "table"
-      ? [
-          ...sqlComment(
-            "No function that somebody plants in a schema is called by mistake: the config writes schema.table.",
-          ),
-          `ALTER ROLE ${READER} SET search_path = pg_catalog;`,
-        ]
-      : []),
-    `GRANT CONNECT ON DATABASE ${quoted(dialect, database)} TO ${READER};`,
-    `GRANT USAGE ON SCHEMA ${quoted(dialect, table.schema)} TO ${READER};`,
-    ...readerGrants(setup),
-    "",
-    ...sqlComment(WRITER_COMMENT),
-    ...roleUnlessThere(WRITER),
-    `GRANT CONNECT ON DATABASE ${quoted(dialect, database)} TO ${WRITER};`,
-    `CREATE SCHEMA IF NOT EXISTS ${LEDGER_SCHEMA} AUTHORIZATION ${WRITER};`,
-    `CREATE SCHEMA IF NOT EXISTS ${TOKEN_SCHEMA} AUTHORIZATION ${WRITER};`,
-    "",
-    ...sqlComment(
-      ...APPLICATION_COMMENT,
-      `GRANT USAGE ON SCHEMA ${TOKEN_SCHEMA} TO app;`,
-      `GRANT SELECT ON ${TOKEN_SCHEMA}.${TOKEN_TABLE} TO app;`,
-    ),
-    "",
-    "COMMIT;",
-    ...index(
-      setup,
-      table.isPartitioned ? "CREATE INDEX IF NOT EXISTS" : "CREATE INDEX CONCURRENTLY IF NOT EXISTS",
-    ),
-  ];
-};
+  return `-- What groupsync needs in the database ${inComment(database)}. Written by groupsync init; read it, and run it as an administrator:
+--   psql --set ON_ERROR_STOP=1 --file groupsync.sql 'postgres://ADMINISTRATOR@HOST/DATABASE'
+-- There is no password in it. Give each of the two roles one afterwards, in psql:
+--   \\password ${READER}
+--   \\password ${WRITER}
+
+BEGIN;
+
+${READER_COMMENT}
+${roleUnlessThere(READER)}
+${table.kind === "table" ? PINNED_PATH : ""}GRANT CONNECT ON DATABASE ${quoted(dialect, database)} TO ${READER};
+GRANT USAGE ON SCHEMA ${quoted(dialect, table.schema)} TO ${READER};
+${readerGrants(setup)}
+
+${WRITER_COMMENT}
+${roleUnlessThere(WRITER)}
+GRANT CONNECT ON DATABASE ${quoted(dialect, database)} TO ${WRITER};
+CREATE SCHEMA IF NOT EXISTS ${LEDGER_SCHEMA} AUTHORIZATION ${WRITER};
+CREATE SCHEMA IF NOT EXISTS ${TOKEN_SCHEMA} AUTHORIZATION ${WRITER};
+
+${APPLICATION_COMMENT}
+-- GRANT USAGE ON SCHEMA ${TOKEN_SCHEMA} TO app;
+-- GRANT SELECT ON ${TOKEN_SCHEMA}.${TOKEN_TABLE} TO app;
+
+COMMIT;
+${index(setup, "CREATE INDEX CONCURRENTLY IF NOT EXISTS", "PostgreSQL makes that of a partitioned table only without CONCURRENTLY.")}`;
+}
+
+const PINNED_PATH = `-- No function that somebody plants in a schema is called by mistake: the config writes schema.table.
+ALTER ROLE ${READER} SET search_path = pg_catalog;
+`;
 
 /** Makes a role, or says that it is there already: PostgreSQL has no IF NOT EXISTS for roles. */
-const roleUnlessThere = (role: string): readonly string[] => [
-  "DO $$ BEGIN",
-  `  CREATE ROLE ${role} LOGIN;`,
-  "EXCEPTION WHEN duplicate_object THEN RAISE NOTICE '%', SQLERRM;",
-  "END $$;",
-];
+const roleUnlessThere = (role: string): string => `DO $$ BEGIN
+  CREATE ROLE ${role} LOGIN;
+EXCEPTION WHEN duplicate_object THEN RAISE NOTICE '%', SQLERRM;
+END $$;`;
 
 const MYSQL_RIGHTS = "SELECT, INSERT, UPDATE, DELETE, CREATE, ALTER, INDEX";
 
-const mysqlStatements = (setup: Setup): readonly string[] => {
-  const { dialect, database, proposal } = setup;
-  const { table } = proposal;
-  const place = quotedTable(dialect, table);
-  return [
-    ...sqlComment(
-      `What groupsync needs on the server of the database ${database}. Written by groupsync init; read it, and run it as an`,
-      "administrator:",
-      "  mysql --host HOST --user ADMINISTRATOR --password < groupsync.sql",
-      "There is no password in it: both accounts are locked until you give them one. If the server has a policy for passwords,",
-      "write IDENTIFIED BY '…' before each ACCOUNT LOCK.",
-      `  ALTER USER ${READER} IDENTIFIED BY '…' ACCOUNT UNLOCK;`,
-      `  ALTER USER ${WRITER} IDENTIFIED BY '…' ACCOUNT UNLOCK;`,
-    ),
-    "",
-    ...sqlComment(...READER_COMMENT),
-    `CREATE USER IF NOT EXISTS ${READER} ACCOUNT LOCK;`,
-    ...readerGrants(setup),
-    ...(table.kind === "view"
-      ? sqlComment(
-          "To see in EXPLAIN that an index finds a tenant in a view, groupsync needs these too. Without them it looks at single",
-          "tenants less often:",
-          `GRANT SHOW VIEW ON ${place} TO ${READER};`,
-          `GRANT SELECT ON … TO ${READER};   (each table below the view)`,
-        )
-      : []),
-    "",
-    ...sqlComment(WRITER_COMMENT),
-    `CREATE USER IF NOT EXISTS ${WRITER} ACCOUNT LOCK;`,
-    `CREATE DATABASE IF NOT EXISTS ${LEDGER_SCHEMA} CHARACTER SET utf8mb4;`,
-    `CREATE DATABASE IF NOT EXISTS ${TOKEN_SCHEMA} CHARACTER SET utf8mb4;`,
-    `GRANT ${MYSQL_RIGHTS} ON ${LEDGER_SCHEMA}.* TO ${WRITER};`,
-    // The grant on a whole database would take the underscore in its name for any character.
-    `GRANT ${MYSQL_RIGHTS} ON ${TOKEN_SCHEMA}.${TOKEN_TABLE} TO ${WRITER};`,
-    `GRANT ${MYSQL_RIGHTS} ON ${TOKEN_SCHEMA}.groupsync_token_owners TO ${WRITER};`,
-    "",
-    ...sqlComment(...APPLICATION_COMMENT, `GRANT SELECT ON ${TOKEN_SCHEMA}.${TOKEN_TABLE} TO app;`),
-    // MariaDB alone has IF NOT EXISTS for an index, and reads such a comment.
-    ...index(
-      setup,
-      "CREATE INDEX /*M! IF NOT EXISTS */",
-      "MySQL refuses it the second time: all the rest is done by then.",
-    ),
-  ];
-};
+function mysqlStatements(setup: Setup): string {
+  const { table } = setup.proposal;
+  // The grant on a whole database would take the underscore in the tokens' one for any character.
+  return `-- What groupsync needs on the server of the database ${inComment(setup.database)}. Written by groupsync init; read it, and run it as an
+-- administrator:
+--   mysql --host HOST --user ADMINISTRATOR --password < groupsync.sql
+-- There is no password in it: both accounts are locked until you give them one. If the server has a policy for passwords,
+-- write IDENTIFIED BY '…' before each ACCOUNT LOCK.
+--   ALTER USER ${READER} IDENTIFIED BY '…' ACCOUNT UNLOCK;
+--   ALTER USER ${WRITER} IDENTIFIED BY '…' ACCOUNT UNLOCK;
 
-const READER_COMMENT = [
-  "Reads of the tenants what the config uses, and can do nothing else. A column that you add to the config, or that a",
-  "condition or a query of yours reads, has to be added here.",
-];
-const WRITER_COMMENT = "Has the ledger and the tokens, and no right to the tenants.";
-const APPLICATION_COMMENT = [
-  "Your application reads the tokens. Once the first sync has created their table, write its name in place of app, and run",
-  "this too:",
-];
+${READER_COMMENT}
+CREATE USER IF NOT EXISTS ${READER} ACCOUNT LOCK;
+${readerGrants(setup)}
+${table.kind === "view" ? showView(setup) : ""}
+${WRITER_COMMENT}
+CREATE USER IF NOT EXISTS ${WRITER} ACCOUNT LOCK;
+CREATE DATABASE IF NOT EXISTS ${LEDGER_SCHEMA} CHARACTER SET utf8mb4;
+CREATE DATABASE IF NOT EXISTS ${TOKEN_SCHEMA} CHARACTER SET utf8mb4;
+GRANT ${MYSQL_RIGHTS} ON ${LEDGER_SCHEMA}.* TO ${WRITER};
+GRANT ${MYSQL_RIGHTS} ON ${TOKEN_SCHEMA}.${TOKEN_TABLE} TO ${WRITER};
+GRANT ${MYSQL_RIGHTS} ON ${TOKEN_SCHEMA}.groupsync_token_owners TO ${WRITER};
 
-function readerGrants({ dialect, proposal }: Setup): readonly string[] {
+${APPLICATION_COMMENT}
+-- GRANT SELECT ON ${TOKEN_SCHEMA}.${TOKEN_TABLE} TO app;
+${index(setup, "CREATE INDEX /*M! IF NOT EXISTS */", "MySQL refuses it the second time: all the rest is done by then.")}`;
+}
+
+const showView = ({
+  dialect,
+  proposal: { table },
+}: Setup): string => `-- To see in EXPLAIN that an index finds a tenant in a view, groupsync needs these too. Without them it looks at single
+-- tenants less often:
+-- ${inComment(`GRANT SHOW VIEW ON ${quotedTable(dialect, table)} TO ${READER};`)}
+-- GRANT SELECT ON … TO ${READER};   (each table below the view)
+`;
+
+const READER_COMMENT = `-- Reads of the tenants what the config uses, and can do nothing else. A column that you add to the config, or that a
+-- condition or a query of yours reads, has to be added here.`;
+const WRITER_COMMENT = "-- Has the ledger and the tokens, and no right to the tenants.";
+const APPLICATION_COMMENT = `-- Your application reads the tokens. Once the first sync has created their table, write its name in place of app, and run
+-- this too:`;
+
+function readerGrants({ dialect, proposal }: Setup): string {
   const { table, mappingBeside: beside } = proposal;
   const grant = (columns: readonly string[], on: CatalogTable): string =>
     `GRANT SELECT (${columns.map((name) => quoted(dialect, name)).join(", ")}) ON ${quotedTable(dialect, on)} TO ${READER};`;
-  return [
-    grant(usedColumns(proposal), table),
-    ...(beside === null
-      ? []
-      : sqlComment(
-          "For the query that the config has in a comment:",
-          grant([beside.link, beside.column], beside.table),
-        )),
-  ];
+  const own = grant(usedColumns(proposal), table);
+  if (beside === null) return own;
+  return `${own}
+-- For the query that the config has in a comment:
+-- ${inComment(grant([beside.link, beside.column], beside.table))}`;
 }
 
-/** The index of the change column, if it has none. */
-function index(
-  { dialect, proposal: { table, change } }: Setup,
-  create: string,
-  note?: string,
-): readonly string[] {
-  if (change === null || change.column.isIndexed || table.kind === "view") return [];
-  const column = quoted(dialect, change.column.name);
-  return [
-    "",
-    ...sqlComment(
-      `Without an index, each lookup by ${change.column.name} reads the whole table.${note === undefined ? "" : ` ${note}`}`,
-    ),
-    `${create} ${indexName(table)} ON ${quotedTable(dialect, table)} (${column});`,
-  ];
+/** The index of the change column, if it has none. MariaDB alone of the MySQL kind has IF NOT EXISTS for an index. */
+function index({ dialect, proposal: { table, change } }: Setup, create: string, note: string): string {
+  if (change === null || change.column.isIndexed || table.kind === "view") return "";
+  return `
+-- Without an index, each lookup by ${inComment(change.column.name)} reads the whole table. ${note}
+${create} ${indexName(table)} ON ${quotedTable(dialect, table)} (${quoted(dialect, change.column.name)});
+`;
 }
 
 /** Short, and without a character that would need quotes. */
@@ -173,6 +133,5 @@ export function indexName({ name }: Pick<CatalogTable, "name">): string {
   return `${/^[a-z]/.test(plain) ? plain : "tenants"}_groupsync_changes`;
 }
 
-/** Lines of a comment in SQL. Names in it may have any character. */
-const sqlComment = (...lines: readonly string[]): readonly string[] =>
-  lines.map((line) => `-- ${printable(line, 1_000)}`);
+/** A name may have any character, and must not end the comment that it stands in. */
+const inComment = (text: string): string => printable(text, 1_000);

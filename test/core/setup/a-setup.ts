@@ -1,5 +1,5 @@
-import type { CatalogTable } from "../../../src/core/proposal/catalog.ts";
-import { proposals, type Wishes } from "../../../src/core/proposal/proposal.ts";
+import type { CatalogTable } from "../../../src/core/setup/catalog.ts";
+import { proposals, type Wishes } from "../../../src/core/setup/proposal.ts";
 import type { Setup } from "../../../src/core/setup/setup.ts";
 
 /** The setup for the best proposal. */

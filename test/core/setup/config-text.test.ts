@@ -2,10 +2,10 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Config } from "../../../src/config/config.ts";
 import { columnsOf } from "../../../src/core/group/group-rules.ts";
-import { canBeRule } from "../../../src/core/proposal/columns.ts";
+import { canBeRule } from "../../../src/core/setup/columns.ts";
 import { configText } from "../../../src/core/setup/config-text.ts";
 import { type Setup, UNKNOWN_SCHEMA } from "../../../src/core/setup/setup.ts";
-import { aColumn, aKey, aTable } from "../../builders/catalog.ts";
+import { aColumn, aKey, aLink, aTable } from "../../builders/catalog.ts";
 import { load } from "../../config/config-file.ts";
 import { rounds } from "../../support/long.ts";
 import { aSetup } from "./a-setup.ts";
@@ -108,12 +108,6 @@ test("without an address of the service, a variable has it", () => {
   expect(loaded(aSetup(CUSTOMERS, { baseUrl: undefined })).service.base_url).toBe("https://from.example.com");
 });
 
-test("what wasn't proposed stands in comments, and personal data not at all", () => {
-  const text = configText(aSetup(CUSTOMERS));
-  expect(text).toContain("    # founded: founded\n");
-  expect(text).not.toContain("contact_email");
-});
-
 test("without a change column there is no section for changes", () => {
   expect(loaded(aSetup(aTable("customers"))).source.changes.column).toBeUndefined();
 });
@@ -124,8 +118,8 @@ test.each([
 ] as const)(
   "a data source in a table beside that of the tenants on %s is a query that only waits for its #",
   (dialect, quote) => {
-    const link = { column: "customer_id", toSchema: "public", toTable: "customers", toColumn: "id" };
-    const beside = aTable("sources", [aColumn("customer_id"), aColumn("$warehouse")], { links: [link] });
+    const customers = { schema: "public", name: "customers" };
+    const beside = aTable("sources", [aLink("customer_id", customers), aColumn("$warehouse")]);
     const deleted = aColumn("deleted_at", { kind: "timestamp", isNullable: true });
     const setup = aSetup(aTable("customers", [aColumn("plan"), deleted]), { dialect }, {}, [beside]);
     expect(loaded(setup).source.query).toBeUndefined();

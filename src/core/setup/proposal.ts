@@ -1,5 +1,5 @@
 import { quantity } from "../text/quantity.ts";
-import { type CatalogTable, tablesNamed, titleOf } from "./catalog.ts";
+import { type CatalogTable, titleOf } from "./catalog.ts";
 import {
   type Choice,
   canBeRule,
@@ -8,7 +8,6 @@ import {
   isVisible,
   mappingChoices,
   nameChoices,
-  type PropertyChoices,
   propertyChoices,
   type Removal,
   removals,
@@ -18,21 +17,17 @@ import {
 /** A table that may have the tenants, and what becomes of its columns. */
 export interface Proposal {
   readonly table: CatalogTable;
-  /** Why this table; clauses without a subject. */
-  readonly reasons: readonly string[];
+  /** Why this table; a clause without a subject. */
+  readonly reason: string;
   readonly id: Choice;
   readonly name: Choice;
   /** Schema id to column. A null in place of the schema id: only the operator knows it. */
-  readonly mapping: readonly Mapped[];
+  readonly mapping: readonly (Choice & { readonly schemaId: string | null })[];
   /** Where the data source seems to be, if not in the table itself; for a comment in the config. */
   readonly mappingBeside: MappingBeside | null;
-  readonly properties: PropertyChoices;
+  readonly properties: readonly Choice[];
   readonly removals: readonly Removal[];
   readonly change: Choice | null;
-}
-
-export interface Mapped extends Choice {
-  readonly schemaId: string | null;
 }
 
 /** A column with the tenant's data source in a table whose foreign key names the tenant. */
@@ -75,44 +70,58 @@ export interface Proposals {
   readonly unfit: readonly Unfit[];
 }
 
-/**
- * Looks at this user's own tables, or at the one that the operator names. Whoever has made another table may have made it
- * to be taken for this one, and to read a table may run its owner's functions.
- */
+/** How tenants become groups, by each table of the catalog, or by those that the operator's name may mean. */
 export function proposals(tables: readonly CatalogTable[], wishes: Wishes = {}): Proposals {
-  const asked =
-    wishes.table === undefined ? tables.filter(({ isOurs }) => isOurs) : tablesNamed(tables, wishes.table);
-  const candidates = asked
+  const candidates = tablesNamed(tables, wishes.table)
     .map((table) => ({ table, ...likeness(table, tables) }))
     .toSorted((a, b) => b.rank - a.rank || (titleOf(a.table) < titleOf(b.table) ? -1 : 1));
   const fit: Proposal[] = [];
   const unfit: Unfit[] = [];
-  for (const { table, reasons } of candidates) {
-    const found = proposalOf(table, reasons, wishes, tables);
+  for (const { table, reason } of candidates) {
+    const found =
+      refusal(table, wishes.table, candidates.length) ?? proposalOf(table, reason, wishes, tables);
     if (typeof found === "string") unfit.push({ table, lacks: found });
     else fit.push(found);
   }
   return { fit, unfit };
 }
 
+/** The table that the text names with its schema, or else the tables of this name in all schemas. */
+function tablesNamed(tables: readonly CatalogTable[], text: string | undefined): readonly CatalogTable[] {
+  if (text === undefined) return tables;
+  const exact = tables.filter((table) => titleOf(table) === text);
+  return exact.length > 0 ? exact : tables.filter(({ name }) => name === text);
+}
+
+/**
+ * Why the operator has to name the table with its schema. Whoever has made another owner's table may have made it to be
+ * taken for this one, and to read a table may run its owner's functions.
+ */
+function refusal(table: CatalogTable, asked: string | undefined, candidates: number): string | undefined {
+  if (asked === titleOf(table)) return undefined;
+  if (asked !== undefined && candidates > 1) return "several tables have this name: name one with its schema";
+  return table.isOurs
+    ? undefined
+    : "it is another owner's, whose functions may run when it is read; if you trust the owner, name it with its schema";
+}
+
 /** What a table of tenants is mostly called; the earlier words are better. */
 const TENANTS = [
   "tenant",
   "customer",
-  "organization",
-  "organisation",
+  "organi[sz]ation",
   "org",
-  "company",
+  "compan(y|ie)",
   "account",
   "workspace",
   "client",
   "merchant",
-  "business",
+  "business(e)?",
   "subscriber",
   "team",
 ];
 /** Words that say nothing about what a table has. */
-const FILLERS: ReadonlySet<string> = new Set(["active", "all", "current", "table", "tbl", "v", "view", "vw"]);
+const FILLERS = "( (active|all|current|table|tbl|v|view|vw))*";
 
 /** More than the references to any table. */
 const BY_NAME = 10_000;
@@ -123,15 +132,17 @@ const MOST_REFERENCES = 5;
 function likeness(
   table: CatalogTable,
   tables: readonly CatalogTable[],
-): { readonly rank: number; readonly reasons: readonly string[] } {
+): { readonly rank: number; readonly reason: string } {
   // The last word says what a row is: customer_orders has orders.
-  const head = wordsOf(table.name).findLast((word) => !FILLERS.has(word)) ?? "";
-  const place = TENANTS.indexOf(head);
+  const words = wordsOf(table.name);
+  const place = TENANTS.findIndex((word) => new RegExp(`(^| )${word}s?${FILLERS}$`).test(words));
   const referring = tables.filter(
     (other) =>
       other !== table &&
       other.isOurs &&
-      other.links.some(({ toSchema, toTable }) => toSchema === table.schema && toTable === table.name),
+      other.columns.some(
+        ({ refersTo }) => refersTo?.schema === table.schema && refersTo.table === table.name,
+      ),
   ).length;
   const reasons = [
     ...(place === -1 ? [] : ["sounds like tenants"]),
@@ -143,14 +154,14 @@ function likeness(
       2 * Math.min(referring, MOST_REFERENCES) -
       // Of a table and a view of the same rows, rather the table: it has keys.
       (table.kind === "view" ? 1 : 0),
-    reasons: reasons.length > 0 ? reasons : ["has what a group needs"],
+    reason: reasons.join(", and ") || "has what a group needs",
   };
 }
 
 /** The proposal, or what the table lacks. */
 function proposalOf(
   table: CatalogTable,
-  reasons: readonly string[],
+  reason: string,
   wishes: Wishes,
   tables: readonly CatalogTable[],
 ): Proposal | string {
@@ -179,14 +190,18 @@ function proposalOf(
   const removed = removals(table);
   const change = changeChoices(table)[0] ?? null;
   const taken = [...mapping, ...removed, ...(change ? [change] : [])].map(({ column }) => column.name);
+  const properties = propertyChoices(table, [...keys, ...taken]);
   return {
     table,
-    reasons,
+    reason,
     id,
     name,
     mapping,
     mappingBeside: mapping.length > 0 ? null : mappingBeside(table, id.column.name, tables),
-    properties: propertiesOf(table, [...keys, ...taken], wishes.properties),
+    properties:
+      wishes.properties === undefined
+        ? properties
+        : [...new Set(wishes.properties)].flatMap((wish) => chosen(table, wish, properties)),
     removals: removed,
     change,
   };
@@ -205,20 +220,6 @@ const chosen = (
     .filter((column) => column.name === name)
     .map((column) => choices.find((choice) => choice.column === column) ?? { column, reason: "was chosen" });
 
-function propertiesOf(
-  table: CatalogTable,
-  taken: readonly string[],
-  wished: readonly string[] | undefined,
-): PropertyChoices {
-  const choices = propertyChoices(table, taken);
-  if (wished === undefined) return choices;
-  const all = [...choices.proposed, ...choices.others];
-  return {
-    proposed: [...new Set(wished)].flatMap((name) => chosen(table, name, all)),
-    others: all.filter(({ column }) => !wished.includes(column.name)),
-  };
-}
-
 /** The first of this user's tables that refers to the tenant and has a column that sounds like its data source. */
 function mappingBeside(
   { schema, name }: CatalogTable,
@@ -227,11 +228,11 @@ function mappingBeside(
 ): MappingBeside | null {
   for (const table of tables) {
     if (!table.isOurs || !table.isReadable || !isVisible(titleOf(table))) continue;
-    const link = table.links.find(
-      ({ toSchema, toTable, toColumn }) => toSchema === schema && toTable === name && toColumn === id,
+    const link = table.columns.find(
+      ({ refersTo: to }) => to?.schema === schema && to.table === name && to.column === id,
     );
-    const [best] = link ? mappingChoices(table, [link.column]) : [];
-    if (link && best && isVisible(link.column)) return { table, link: link.column, column: best.column.name };
+    const [best] = link ? mappingChoices(table, [link.name]) : [];
+    if (link && best && isVisible(link.name)) return { table, link: link.name, column: best.column.name };
   }
   return null;
 }

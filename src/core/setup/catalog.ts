@@ -1,4 +1,4 @@
-/** What a type of a database is good for in a group. `other` is good for nothing, such as a range or a point. */
+/** What a type of a database is good for in a group. `other` is good for nothing, such as bytes, JSON or a range. */
 export type ColumnKind =
   | "text"
   | "integer"
@@ -8,8 +8,6 @@ export type ColumnKind =
   | "choice"
   | "timestamp"
   | "date"
-  | "json"
-  | "bytes"
   | "other";
 
 export interface CatalogColumn {
@@ -22,16 +20,8 @@ export interface CatalogColumn {
   readonly key: "primary" | "unique" | null;
   /** An index over all rows begins with the column. */
   readonly isIndexed: boolean;
-  /** The database itself gives the column the present time with each update. */
-  readonly movesItself: boolean;
-}
-
-/** A foreign key of one column to another table. */
-export interface CatalogLink {
-  readonly column: string;
-  readonly toSchema: string;
-  readonly toTable: string;
-  readonly toColumn: string;
+  /** The column to which a foreign key leads. */
+  readonly refersTo: { readonly schema: string; readonly table: string; readonly column: string } | null;
 }
 
 /** A table or a view that may have the tenants. */
@@ -49,10 +39,7 @@ export interface CatalogTable {
   readonly isOurs: boolean;
   /** False if the user may not read all of its columns. */
   readonly isReadable: boolean;
-  /** PostgreSQL: the rows are in partitions, so no index can be made while others write. */
-  readonly isPartitioned: boolean;
   readonly columns: readonly CatalogColumn[];
-  readonly links: readonly CatalogLink[];
 }
 
 /** The catalog of one database, as far as its user may see it. */
@@ -69,9 +56,3 @@ export const titleOf = ({ schema, name }: Pick<CatalogTable, "schema" | "name">)
 
 export const titleWithOwner = (table: CatalogTable): string =>
   table.owner === null ? titleOf(table) : `${titleOf(table)} (owner ${table.owner})`;
-
-/** The table that the text names with its schema, or else the tables of this name in all schemas. */
-export function tablesNamed(tables: readonly CatalogTable[], text: string): readonly CatalogTable[] {
-  const exact = tables.filter((table) => titleOf(table) === text);
-  return exact.length > 0 ? exact : tables.filter(({ name }) => name === text);
-}
