@@ -69,15 +69,10 @@ export const COLUMN_LINES: readonly ColumnLine[] = [
       both("smallint", "smallint", "-32768", -32768),
       both("integer", "int", "2147483647", 2147483647),
       both("bigint", "bigint", "9007199254740991", 9007199254740991),
-      both("bigint", "bigint", "-9007199254740991", -9007199254740991),
       both("bigint", "bigint", BEYOND, BEYOND),
       both("bigint", "bigint", "-9223372036854775808", "-9223372036854775808"),
-      onMysql("tinyint", "1", 1),
       onMysql("tinyint unsigned", "255", 255),
-      onMysql("mediumint", "-8388608", -8388608),
-      onMysql("int unsigned", "4294967295", 4294967295),
       onMysql("bigint unsigned", "18446744073709551615", "18446744073709551615"),
-      onMysql("int(8) zerofill", "42", 42),
       onMysql("bigint(20) zerofill", BEYOND, BEYOND),
       onMysql("year", "2026", 2026),
     ),
@@ -87,15 +82,11 @@ export const COLUMN_LINES: readonly ColumnLine[] = [
     json: "number, with as few digits as tell it from the next; NaN and infinity reject the row",
     examples: examples(
       both("real", "float", "0.1", 0.1),
-      both("real", "float", "16777216", 16777216),
-      both("real", "float", "1234567.9", 1234567.9),
       both("real", "float", "2566562.25", 2566562.2),
-      both("real", "float", "2566562.75", 2566562.8),
       both("real", "float", "74011616", 74011616),
       both("real", "float", "3.4028235e38", 3.4028235e38),
       both("real", "float", "-1.17549435e-38", -1.1754944e-38),
       both("double precision", "double", "0.30000000000000004", 0.30000000000000004),
-      both("double precision", "double", "-1e308", -1e308),
       both("double precision", "double", "5e-324", 5e-324),
       both("double precision", "double", "123456789012345680000", 123456789012345680000),
       onPostgres("double precision", "'NaN'", rejected("holds NaN")),
@@ -107,7 +98,6 @@ export const COLUMN_LINES: readonly ColumnLine[] = [
     json: "string, every digit kept",
     examples: examples(
       both("numeric(10, 2)", "decimal(10, 2)", "12.5", "12.50"),
-      both("numeric(10, 2)", "decimal(10, 2)", "-0.25", "-0.25"),
       both(
         "numeric(30, 3)",
         "decimal(30, 3)",
@@ -121,7 +111,6 @@ export const COLUMN_LINES: readonly ColumnLine[] = [
     types: { postgres: "timestamp, timestamptz", mysql: "DATETIME, TIMESTAMP" },
     json: "`2026-03-01T09:30:00.000Z`, in UTC; microseconds where there are any",
     examples: examples(
-      both("timestamp", "datetime", "'2026-03-01 09:30:00'", "2026-03-01T09:30:00.000Z"),
       both("timestamp", "datetime(6)", "'2026-03-01 09:30:00.5'", "2026-03-01T09:30:00.500Z"),
       both("timestamp", "datetime(4)", "'2026-03-01 09:30:00.1234'", "2026-03-01T09:30:00.1234Z"),
       both("timestamp", "datetime(6)", "'9999-12-31 23:59:59.999999'", "9999-12-31T23:59:59.999999Z"),
@@ -148,7 +137,6 @@ export const COLUMN_LINES: readonly ColumnLine[] = [
     json: "`2026-03-01`",
     examples: examples(
       both("date", "date", "'2026-03-01'", "2026-03-01"),
-      both("date", "date", "'2024-02-29'", "2024-02-29"),
       both("date", "date", "'0001-01-01'", "0001-01-01"),
       both("date", "date", "'9999-12-31'", "9999-12-31"),
       onMysql("date", "'0000-00-00'", rejected("holds 0000-00-00")),
@@ -163,7 +151,6 @@ export const COLUMN_LINES: readonly ColumnLine[] = [
     examples: examples(
       both("time", "time", "'09:30:00'", "09:30:00"),
       both("time", "time(6)", "'09:30:00.5'", "09:30:00.5"),
-      both("time", "time(6)", "'09:30:00'", "09:30:00"),
       onMysql("time", "'-838:59:59'", "-838:59:59"),
     ),
   },
@@ -182,7 +169,6 @@ export const COLUMN_LINES: readonly ColumnLine[] = [
     types: { postgres: "char(n)", mysql: "CHAR(n)" },
     json: "string without the blanks at its end",
     examples: examples(
-      both("char(5)", "char(5)", "'x'", "x"),
       both("char(5)", "char(5)", "'x  '", "x"),
       both("char(5)", "char(5)", "'x\t'", "x\t"),
       onMysql("char(5) character set latin1", "'é '", "é"),
@@ -206,7 +192,6 @@ export const COLUMN_LINES: readonly ColumnLine[] = [
     examples: examples(
       onPostgres("bytea", "'\\x00ff'", rejected("holds bytes")),
       onMysql("varbinary(9)", "x'00ff'", rejected("holds bytes")),
-      onMysql("binary(2)", "x'00ff'", rejected("holds bytes")),
       onMysql("mediumblob", "''", rejected("holds bytes")),
       onMysql("varchar(9) character set binary", "'x'", rejected("holds bytes")),
       onMysql("point", "ST_GeomFromText('POINT(1 2)')", rejected("holds bytes")),
@@ -224,7 +209,6 @@ export const COLUMN_LINES: readonly ColumnLine[] = [
       both("varchar(9)", "varchar(9)", "'x  '", "x  "),
       onMysql("varchar(9) character set latin1 collate latin1_bin", "'é€'", "é€"),
       onMysql("text character set utf16", "'Zürich 😀'", "Zürich 😀"),
-      onMysql("longtext", `'{"a": 1}'`, '{"a": 1}'),
       onMysql("enum('good', 'very bad')", "'very bad'", "very bad"),
       onMysql("set('a', 'b', 'c')", "'c,a'", "a,c"),
       onPostgres("inet", "'10.0.0.0/8'", "10.0.0.0/8"),

@@ -107,44 +107,6 @@ export function lookUpsContract(name: string, makeDatabase: () => Promise<Source
       expect(idsOf(await lookUps.rowsOf(["a", ...ODD_IDS]))).toEqual(["a"]);
     });
 
-    test.each([
-      ["smallint", ["0", "-32768", "32767"], ["32768"]],
-      ["integer", ["1", "-2147483648", "2147483647"], ["2147483648"]],
-      [
-        "bigint",
-        ["1", "9007199254740992", "9007199254740993", "-9223372036854775808", "9223372036854775807"],
-        ["9007199254740994", "9223372036854775808", "-9223372036854775809", "1".repeat(40)],
-      ],
-    ] as const)("find a %s by its exact text alone", async (type, ids, others) => {
-      const { execute, create, insert: into, source } = await makeDatabase();
-      await create("customers", { id: type, name: "text" });
-      await execute("CREATE INDEX customers_by_id ON customers (id)");
-      await into(
-        "customers",
-        ids.map((id) => ({ id, name: id })),
-      );
-      const lookUps = await lookUpsOf(source({ table: "customers" }));
-      expect(lookUps.isIndexed).toBe(true);
-      const { rows } = await readAll(source({ table: "customers" }), ["id", "name"]);
-      expect(await lookUps.rowsOf(ids)).toEqual(rows);
-      const aliens = [
-        ...others,
-        ...ODD_IDS,
-        "abc",
-        "1abc",
-        "01",
-        "+1",
-        "1.0",
-        " 1",
-        "1 ",
-        "1e0",
-        "0x1",
-        "-0",
-      ];
-      expect(await lookUps.rowsOf(aliens)).toEqual([]);
-      expect(idsOf(await lookUps.rowsOf([...aliens, ids[1]]))).toEqual([ids[1]]);
-    });
-
     test("mark removed rows, and leave out what `where` leaves out", async () => {
       const { source } = await customers("a", "b", "c", "d");
       const where = "id <> 'b' OR id = 'x' -- not that one";

@@ -1,8 +1,8 @@
 import { expect } from "vitest";
 import { parse } from "yaml";
+import { onOneDatabase } from "../../support/databases/on-one-database.ts";
 import { sectionYaml } from "../../support/pages.ts";
 import { passHours } from "../daemon/pass-time.ts";
-import { onOneDatabase } from "../on-one-database.ts";
 import { aWorld, type ConfigChanges, type World } from "../world.ts";
 
 const recipe = (heading: string): readonly ConfigChanges[] =>

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { freshDatabase } from "../../support/databases/fresh-database.ts";
+import { onOneDatabase } from "../../support/databases/on-one-database.ts";
 import { LONG } from "../../support/long.ts";
-import { onOneDatabase } from "../on-one-database.ts";
 import { withReader } from "../role.ts";
 import { aWorld } from "../world.ts";
 

@@ -5,7 +5,6 @@ import { anyText } from "../../../builders/arbitraries.ts";
 import { NEVER, readAll, rowsOf } from "../../../contracts/rows-of.ts";
 import { type FreshDatabase, freshDatabase } from "../../../support/databases/fresh-database.ts";
 import { rounds } from "../../../support/long.ts";
-import { isMariadb } from "../../../support/mysql/is-mariadb.ts";
 import { mysqlSource } from "./source-database.ts";
 
 const idsOf = async (url: string): Promise<unknown[]> =>
@@ -20,35 +19,6 @@ async function customers(type: string, ids: readonly string[]): Promise<FreshDat
 }
 
 describe("an id column", () => {
-  test.each([
-    ["varchar(3)", ["b", "a"], ["a", "b"]],
-    ["varchar(3) collate utf8mb4_general_ci", ["b", "a", "B", "á", "a "], ["B", "a", "a ", "b", "á"]],
-    ["varchar(3) collate utf8mb4_bin", ["b", "a\t", "a ", "a"], ["a", "a\t", "a ", "b"]],
-    ["varchar(3) character set latin1", ["ÿ", "é", "z", "÷"], ["z", "é", "÷", "ÿ"]],
-    ["varchar(3) character set utf16", ["\u{10000}", "\uffff", "a"], ["a", "\uffff", "\u{10000}"]],
-    ["varchar(3) character set cp1251", ["я", "a", "Ж"], ["a", "Ж", "я"]],
-    ["char(3)", ["b", "a  ", "a\t"], ["a", "a\t", "b"]],
-    ["longtext", ["b", "a"], ["a", "b"]],
-    ["tinyint", ["9", "10", "-1"], ["-1", "10", "9"]],
-    ["smallint unsigned", ["9", "10", "65535"], ["10", "65535", "9"]],
-    ["mediumint", ["9", "10", "-1"], ["-1", "10", "9"]],
-    ["int(8) zerofill", ["9", "10"], ["10", "9"]],
-    ["bigint", ["9", "10", "-9223372036854775808"], ["-9223372036854775808", "10", "9"]],
-    ["bigint unsigned", ["9", "18446744073709551615"], ["18446744073709551615", "9"]],
-  ])("of type %s", async (type, inserted, expected) => {
-    const { url } = await customers(type, inserted);
-    expect(await idsOf(url)).toEqual(expected);
-  });
-
-  test("of type uuid", async ({ skip }) => {
-    const { url, query } = await freshDatabase("mysql");
-    skip(!(await isMariadb(query)), "only MariaDB has the type uuid");
-    const ids = ["b0000000-0000-0000-0000-000000000000", "A0000000-0000-0000-0000-000000000000"];
-    await query("CREATE TABLE customers (id uuid)");
-    await query("INSERT INTO customers VALUES ($1), ($2)", ids);
-    expect(await idsOf(url)).toEqual(ids.map((id) => id.toLowerCase()).reverse());
-  });
-
   test.each([
     ["decimal(9, 2)", "decimal"],
     ["double", "double"],

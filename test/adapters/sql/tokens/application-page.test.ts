@@ -1,4 +1,5 @@
 import { describe, expect, inject, test } from "vitest";
+import { onOneDatabase } from "../../../support/databases/on-one-database.ts";
 import {
   type DocumentedProgram,
   documentedBlocks,
@@ -118,7 +119,7 @@ describe("the page's code in Node.js", () => {
     expect(await app.ask("used")).toEqual(["old", "new"]);
   });
 
-  test.each([
+  onOneDatabase.each([
     ["there is no other", []],
     ["there is none any more", ["a"]],
   ])("gives up if the token is refused and %s", async (_, removed) => {
@@ -131,7 +132,7 @@ describe("the page's code in Node.js", () => {
     expect(await app.ask("used")).toEqual(["old"]);
   });
 
-  test("retries nothing for a tenant without a token, nor for another error", async () => {
+  onOneDatabase("retries nothing for a tenant without a token, nor for another error", async () => {
     const { app } = await anApplication(inNode, { a: "token" });
     await expect(app.ask('withToken("nobody", use)')).rejects.toThrow(/^Error$/);
     await expect(
@@ -140,7 +141,7 @@ describe("the page's code in Node.js", () => {
     expect(await app.ask("used")).toEqual(["token"]);
   });
 
-  test("keeps a token until it is told to forget it, and no absence", async () => {
+  onOneDatabase("keeps a token until it is told to forget it, and no absence", async () => {
     const { place, app } = await anApplication(inNode, { a: "old" });
     expect(await app.ask('keptToken("a")')).toBe("old");
     expect(await app.ask('keptToken("b")')).toBeNull();
@@ -151,7 +152,7 @@ describe("the page's code in Node.js", () => {
     expect(await app.ask('keptToken("a")')).toBe("new");
   });
 
-  test("keeps no token that was forgotten while it was read", async () => {
+  onOneDatabase("keeps no token that was forgotten while it was read", async () => {
     const { app } = await anApplication(inNode, { a: "old" });
     expect(await app.ask('[keptToken("a"), forget("a")][0]')).toBe("old");
     expect(await app.ask("kept.size")).toBe(0);
@@ -209,14 +210,14 @@ describe.skipIf(debianPython === null)("the page's code in Python", () => {
     expect(await app.ask("used")).toEqual(["old", "new"]);
   });
 
-  test("gives up if the token is refused and there is no other", async () => {
+  onOneDatabase("gives up if the token is refused and there is no other", async () => {
     const { app } = await anApplication(inPython, { a: "old" });
     expect(await app.ask('with_token(connection, "a", use)')).toBe("refused");
     await expect(app.ask("go on")).rejects.toThrow("TokenRefused");
     expect(await app.ask("used")).toEqual(["old"]);
   });
 
-  test("retries nothing for a tenant without a token", async () => {
+  onOneDatabase("retries nothing for a tenant without a token", async () => {
     const { app } = await anApplication(inPython, {});
     await expect(app.ask('with_token(connection, "nobody", use)')).rejects.toThrow("LookupError");
     expect(await app.ask("used")).toEqual([]);

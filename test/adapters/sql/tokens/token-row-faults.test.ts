@@ -46,11 +46,9 @@ const triggers = (
 const FAULTS: Readonly<Record<DatabaseKind, Readonly<Record<string, Fault>>>> = {
   postgres: {
     "raises a missing right": raising("42501"),
-    "raises a missing table": raising("42P01"),
     "raises a state of its own": raising("ZZ123"),
     "raises an internal error": raising("XX000"),
     "raises a deadlock": raising("40P01"),
-    "raises a serialization failure": raising("40001"),
     "raises a lock that is not to be had": raising("55P03"),
     "raises it at the end of the transaction": ({ table, idColumn }, row, events) => [
       `CREATE FUNCTION fault() RETURNS trigger LANGUAGE plpgsql AS
@@ -61,8 +59,6 @@ const FAULTS: Readonly<Record<DatabaseKind, Readonly<Record<string, Fault>>>> = 
   },
   mysql: {
     "signals a missing right": signalling(1142),
-    "signals a missing table": signalling(1146),
-    "signals a missing routine": signalling(1305),
     "signals a lock that is not to be had": signalling(1205),
     "signals a deadlock": signalling(1213),
     "signals an internal error": signalling(1815),
