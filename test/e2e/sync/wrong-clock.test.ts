@@ -35,7 +35,7 @@ test("a clock that jumps by 26 hours deletes nobody, and every command names it"
   expect(planned.warnings).toContainEqual(expect.objectContaining({ code: "CLOCK_DIFFERS" }));
   expect((await run("plan", "--detailed-exitcode")).code).toBe(3);
   const checked = await run("check");
-  expect(checked.stdout).toMatch(/^! ledger +CLOCK_DIFFERS: the clock of this host/m);
+  expect(checked.stdout).toMatch(/^! plan +CLOCK_DIFFERS: the clock of this host/m);
   const synced = await run("sync");
   expect(synced).toMatchObject({
     code: 3,
