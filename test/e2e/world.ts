@@ -211,6 +211,14 @@ export async function aWorld({
   return world;
 }
 
+/** A world in which everything is in sync, and the requests are counted from zero. */
+export async function aSyncedWorld(options: WorldOptions = {}): Promise<World> {
+  const world = await aWorld(options);
+  expect((await world.sync()).code).toBe(0);
+  await world.forgetRequests();
+  return world;
+}
+
 /** The id that `addTenants` gives to the tenant with this number, from 1 to 99,999. Ids sort like the numbers. */
 export const idOf = (number: number): string => `t-${String(number).padStart(5, "0")}`;
 

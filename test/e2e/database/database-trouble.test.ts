@@ -1,19 +1,114 @@
 import { expect, inject, test } from "vitest";
+import type { DatabaseKind } from "../../support/databases/fresh-database.ts";
 import { lockTable, untilWaiting } from "../../support/databases/table-lock.ts";
-import { COMPLAINTS } from "../complaints.ts";
-import { LEDGER_ELSEWHERE } from "../ledger-tables.ts";
+import { LEDGER_ELSEWHERE, LEDGER_TABLES } from "../ledger-tables.ts";
 import { asRole } from "../role.ts";
 import { aWorld, type ConfigChanges, type SyncEnded, until, type World } from "../world.ts";
 import { endProgramSessions } from "./database-acts.ts";
+
+/** A missing right: what the program says then, and the statements that grant the right. */
+interface MissingRight {
+  readonly said: readonly string[];
+  readonly mend: readonly string[];
+}
+
+/** The words of each database's own errors. */
+interface Complaints {
+  readonly wrongPassword: (role: string) => string;
+  readonly noSuchTable: string;
+  readonly wrongSql: string;
+  /** All that a role without any needs, one after the other; the ledger's tables are called LEDGER_ELSEWHERE. */
+  readonly missingRights: (role: string) => readonly MissingRight[];
+}
+
+const COMPLAINTS: Readonly<Record<DatabaseKind, Complaints>> = {
+  postgres: {
+    wrongPassword: (role) => `password authentication failed for user "${role}"`,
+    noSuchTable: "relation",
+    wrongSql: "operator",
+    missingRights: (role) => [
+      {
+        said: ["there is no schema ops", `CREATE SCHEMA "ops" AUTHORIZATION "${role}"`],
+        // Before PostgreSQL 15 everybody may create tables in public.
+        mend: ["CREATE SCHEMA ops", "REVOKE ALL ON SCHEMA public FROM public"],
+      },
+      {
+        said: [
+          `user ${role} may not create tables in schema ops`,
+          `GRANT USAGE, CREATE ON SCHEMA "ops" TO "${role}"`,
+        ],
+        mend: [`GRANT USAGE, CREATE ON SCHEMA ops TO ${role}`, `GRANT USAGE ON SCHEMA public TO ${role}`],
+      },
+      {
+        said: [
+          `user ${role} may not create tables in schema public`,
+          `GRANT USAGE, CREATE ON SCHEMA "public" TO "${role}"`,
+        ],
+        mend: [
+          "CREATE TABLE groupsync_tokens (user_group_id text PRIMARY KEY, token text, updated_at timestamptz)",
+          `ALTER TABLE groupsync_tokens OWNER TO ${role}`,
+          `REVOKE INSERT, UPDATE, DELETE ON groupsync_tokens FROM ${role}`,
+        ],
+      },
+      {
+        said: [
+          `user ${role} may not write tokens to groupsync_tokens`,
+          `GRANT SELECT, INSERT, UPDATE, DELETE ON "public"."groupsync_tokens" TO "${role}"`,
+        ],
+        mend: [`GRANT SELECT, INSERT, UPDATE, DELETE ON groupsync_tokens TO ${role}`],
+      },
+      {
+        said: ["permission denied for table customers", `GRANT SELECT ON "public"."customers" TO "${role}"`],
+        mend: [`GRANT SELECT ON customers TO ${role}`],
+      },
+    ],
+  },
+  mysql: {
+    wrongPassword: (role) => `Access denied for user '${role}'@`,
+    noSuchTable: "Table",
+    wrongSql: "You have an error in your SQL syntax",
+    missingRights: (role) => [
+      {
+        said: [
+          `user ${role}@% may not create the ledger's tables in database`,
+          "GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, ALTER, INDEX ON ",
+        ],
+        mend: LEDGER_TABLES.map(
+          (table) => `GRANT CREATE, SELECT, INSERT, UPDATE, DELETE ON ops_groupsync_${table} TO ${role}`,
+        ),
+      },
+      {
+        said: [`ALTER command denied to user '${role}'@`, "ops_groupsync_groups", "grant the user the right"],
+        mend: LEDGER_TABLES.map((table) => `GRANT CREATE, ALTER, INDEX ON ops_groupsync_${table} TO ${role}`),
+      },
+      {
+        said: [`SELECT command denied to user '${role}'@`, "groupsync_tokens", "grant the user the right"],
+        mend: [`GRANT CREATE, SELECT ON groupsync_tokens TO ${role}`],
+      },
+      {
+        said: [
+          `user ${role}@% may not write tokens to groupsync_tokens`,
+          ".`groupsync_tokens` TO ",
+          `\`${role}\`@\`%\``,
+        ],
+        mend: [`GRANT INSERT, UPDATE, DELETE ON groupsync_tokens TO ${role}`],
+      },
+      {
+        said: ["permission denied for table customers", "GRANT SELECT ON ", `TO \`${role}\`@\`%\``],
+        mend: [`GRANT SELECT ON customers TO ${role}`],
+      },
+    ],
+  },
+};
+
+const kind = inject("databaseKind");
+const complaints = COMPLAINTS[kind];
 
 /** Expects that nothing was lost: once the cause is gone, one sync brings everything in sync. */
 async function expectRecovery(world: World): Promise<void> {
   expect(await world.sync()).toMatchObject({ code: 0, report: { outcome: "ok" } });
   expect(await world.stored()).toEqual(await world.live());
 }
-
-const kind = inject("databaseKind");
-const complaints = COMPLAINTS[kind];
 
 const errorOf = ({ report }: SyncEnded) => Array.isArray(report.errors) && report.errors[0];
 

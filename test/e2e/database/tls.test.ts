@@ -59,14 +59,4 @@ describe.skipIf(!isThere)(`the program and the TLS of ${name}:`, () => {
     expect(code).toBe(1);
     expect(stderr).toMatch(/certificate[\s\S]*name the CA's file in the url: ssl/);
   });
-
-  test.each([
-    ["a mode that there isn't", { [words.mode]: "sometimes" }, /the url's ssl-?mode=sometimes is none of/],
-    ["a CA file that is gone", { [words.ca]: join(folder, "gone.pem") }, /gone\.pem \(ssl.* cannot be read/],
-  ])("%s is wrong config", async (_, parameters, problem) => {
-    const { code, stdout, stderr } = await plan(parameters);
-    expect({ code, stdout }).toEqual({ code: 78, stdout: "" });
-    expect(stderr).toMatch(/line \d+ +source\.url: /);
-    expect(stderr).toMatch(problem);
-  });
 });

@@ -1,18 +1,9 @@
 import pg from "pg";
 import { expect, inject, onTestFinished, test } from "vitest";
 import { passDays } from "../daemon/pass-time.ts";
-import { acceptTokens, OWN_TOKENS, refuseTokens } from "../database/database-acts.ts";
-import { dump } from "../dump.ts";
-import { aWorld, until, type World, type WorldOptions } from "../world.ts";
+import { aSyncedWorld, until, type World } from "../world.ts";
 
 const ID = "t-00002";
-
-async function aSyncedWorld(options: WorldOptions = {}): Promise<World> {
-  const world = await aWorld(options);
-  expect((await world.sync()).code).toBe(0);
-  await world.forgetRequests();
-  return world;
-}
 
 test("rotate gives new tokens to named groups, to groups with old tokens, or to all groups", async () => {
   const world = await aSyncedWorld();
@@ -119,34 +110,3 @@ if (inject("databaseKind") === "postgres") {
     expect(told).toEqual([ID, "t-00005"]);
   });
 }
-
-test("no log line at any level, no report, and not the ledger holds a token", async () => {
-  const world = await aSyncedWorld({ tenants: 20 });
-  // The trigger's error quotes both tokens.
-  await refuseTokens(world.database, OWN_TOKENS, "raises", ID);
-  await world.serve({
-    shares: { "cut-after": 0.1 },
-    seed: 2,
-    poison: new Map([
-      ["t-00003", "missing-field"],
-      ["t-00004", "success0"],
-    ]),
-  });
-  const program = world.start("--log-level", "trace", "rotate", "--all");
-  await until(() => program.output().includes("its new token is not stored"));
-  await acceptTokens(world.database, OWN_TOKENS);
-  expect((await program.ended).code).toBe(3);
-  await world.serve({});
-  expect((await world.sync("--log-level", "trace")).code).toBe(0);
-
-  // The world itself searches the output of all programs that ran in it.
-  const tokens = await world.tokensEver();
-  expect(tokens.length).toBeGreaterThanOrEqual(39);
-  const { groupsync_tokens: stored, ...others } = await dump(world.database);
-  expect(stored).toHaveLength(20);
-  expect(Object.keys(others)).toEqual(
-    expect.arrayContaining(["groupsync_groups", "groupsync_former_tokens"]),
-  );
-  const kept = JSON.stringify(others);
-  expect(tokens.filter((token) => kept.includes(token))).toEqual([]);
-});

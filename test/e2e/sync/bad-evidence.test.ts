@@ -3,17 +3,12 @@ import { aRole, makerOf } from "../../support/databases/role.ts";
 import { someOf } from "../../support/long.ts";
 import { passHours } from "../daemon/pass-time.ts";
 import { expectInSync } from "../in-sync.ts";
-import { aWorld, type ConfigChanges, type World } from "../world.ts";
+import { aSyncedWorld, type ConfigChanges, type World } from "../world.ts";
 
 /** A config without a grace period and without a limit: only the checks of the read can prevent a deletion. */
 const WIDE_OPEN = { grace_period: "0s", limit: { count: 1_000, percent: 100 } };
 
-async function aSyncedWorld(config: ConfigChanges = { deletion: WIDE_OPEN }): Promise<World> {
-  const world = await aWorld({ tenants: 5, config });
-  expect((await world.sync()).code).toBe(0);
-  await world.forgetRequests();
-  return world;
-}
+const synced = (config: ConfigChanges = { deletion: WIDE_OPEN }): Promise<World> => aSyncedWorld({ config });
 
 /** Expects that this read deletes nothing, because it doesn't show whether these groups' tenants are gone. */
 async function expectInconclusive(world: World, kept: number, report: object = {}): Promise<void> {
@@ -40,7 +35,7 @@ async function expectInconclusive(world: World, kept: number, report: object = {
 }
 
 test("a table that was emptied by mistake deletes no group, and the next sync with all rows is clean", async () => {
-  const world = await aSyncedWorld();
+  const world = await synced();
   await world.database.query("CREATE TABLE backup AS SELECT * FROM customers");
   await world.database.query("TRUNCATE customers");
   await expectInconclusive(world, 5);
@@ -53,7 +48,7 @@ test("a table that was emptied by mistake deletes no group, and the next sync wi
 });
 
 test("a source.where that matches nothing deletes no group", async () => {
-  const world = await aSyncedWorld();
+  const world = await synced();
   await world.configure({ deletion: WIDE_OPEN, source: { where: "plan = 'no such plan'" } });
   await expectInconclusive(world, 5);
   await world.configure({ deletion: WIDE_OPEN });
@@ -61,7 +56,7 @@ test("a source.where that matches nothing deletes no group", async () => {
 });
 
 test("rejected rows alone delete no group; beside a valid row they keep only their own groups", async () => {
-  const world = await aSyncedWorld();
+  const world = await synced();
   await world.removeTenants(1, 3);
   await world.database.query("UPDATE customers SET company_name = NULL");
   await expectInconclusive(world, 3, { rejected: 2 });
@@ -77,14 +72,14 @@ test("rejected rows alone delete no group; beside a valid row they keep only the
 });
 
 test("if all rows are rejected and no tenant is missing, nothing is held", async () => {
-  const world = await aSyncedWorld();
+  const world = await synced();
   await world.database.query("UPDATE customers SET warehouse = NULL");
   expect(await world.sync()).toMatchObject({ code: 3, report: { outcome: "partial", rejected: 5, held: 0 } });
   expect(Object.keys(await world.live())).toHaveLength(5);
 });
 
 test("time with an empty source doesn't count for the grace period", async () => {
-  const world = await aSyncedWorld({ deletion: { ...WIDE_OPEN, grace_period: "24h" } });
+  const world = await synced({ deletion: { ...WIDE_OPEN, grace_period: "24h" } });
   await world.removeTenants(5, 5);
   expect(await world.sync()).toMatchObject({ code: 0, report: { deleted: 0, missing: 1 } });
   await world.database.query("CREATE TABLE backup AS SELECT * FROM customers");
@@ -107,7 +102,7 @@ test("even the last groups are deleted if their rows are flagged", async () => {
     source: { removed_when: "plan = 'cancelled'" },
     deletion: { ...WIDE_OPEN, when: "flagged" },
   };
-  const world = await aSyncedWorld(flagged);
+  const world = await synced(flagged);
   await world.database.query("UPDATE customers SET plan = 'cancelled'");
   expect(await world.sync()).toMatchObject({ code: 0, report: { outcome: "ok", deleted: 5 } });
   expect(await world.live()).toEqual({});
@@ -117,7 +112,7 @@ test("even the last groups are deleted if their rows are flagged", async () => {
 test.runIf(inject("databaseKind") === "postgres")(
   "a policy that hides tenants deletes no group",
   async () => {
-    const world = await aSyncedWorld();
+    const world = await synced();
     const { query } = world.database;
     const role = await aRole(world.database);
     await role.grant("ALL");
@@ -141,7 +136,7 @@ test.runIf(inject("databaseKind") === "postgres")(
 
 /** Five tenants in sync, and a second table with other tenants, of whom one is in both tables. */
 async function aWorldOfProspects(): Promise<World> {
-  const world = await aSyncedWorld();
+  const world = await synced();
   await world.database.query("ALTER TABLE customers ADD COLUMN number text");
   await world.database.query("UPDATE customers SET number = 'n-' || id");
   await world.database.query("CREATE TABLE prospects AS SELECT * FROM customers");

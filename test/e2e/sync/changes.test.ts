@@ -1,18 +1,10 @@
 import { expect, test } from "vitest";
-import { aWorld, type World } from "../world.ts";
+import { aSyncedWorld, type World } from "../world.ts";
 
 const rename = (world: World, id: string, name: string) =>
   world.database.query("UPDATE customers SET company_name = $2 WHERE id = $1", [id, name]);
 const move = (world: World, id: string, warehouse: string) =>
   world.database.query("UPDATE customers SET warehouse = $2 WHERE id = $1", [id, warehouse]);
-
-/** A world in which everything is in sync, and the requests are counted from zero. */
-async function aSyncedWorld(options: Parameters<typeof aWorld>[0] = {}): Promise<World> {
-  const world = await aWorld(options);
-  expect((await world.sync()).code).toBe(0);
-  await world.forgetRequests();
-  return world;
-}
 
 test("if GET keeps existing groups, a mapping change is unverified and a rename fails", async () => {
   const world = await aSyncedWorld({ tenants: 3 });

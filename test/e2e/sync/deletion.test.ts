@@ -1,15 +1,10 @@
 import { expect, test } from "vitest";
 import { expectInSync } from "../in-sync.ts";
-import { aWorld, type ConfigChanges, type World } from "../world.ts";
+import { aSyncedWorld, type ConfigChanges, type World, type WorldOptions } from "../world.ts";
 
 const AT_ONCE: ConfigChanges = { deletion: { grace_period: "0s" } };
 
-async function aSyncedWorld(options: Parameters<typeof aWorld>[0] = {}): Promise<World> {
-  const world = await aWorld({ tenants: 5, config: AT_ONCE, ...options });
-  expect((await world.sync()).code).toBe(0);
-  await world.forgetRequests();
-  return world;
-}
+const synced = (options: WorldOptions = {}): Promise<World> => aSyncedWorld({ config: AT_ONCE, ...options });
 
 /** What the sandbox answered, by operation. */
 const answers = async (world: World): Promise<unknown> => {
@@ -30,7 +25,7 @@ async function expectDeleted(world: World, report: object): Promise<void> {
 }
 
 test("a run with a single deletion first asks by GET which team the API key belongs to; without data_source_provided_id its DELETE names none", async () => {
-  const world = await aSyncedWorld();
+  const world = await synced();
   await world.removeTenants(1, 1);
   await expectDeleted(world, { deleted: 1, requests: 2 });
   expect(await answers(world)).toEqual({ GET: { 200: 1 }, DELETE: { 200: 1 } });
@@ -40,14 +35,14 @@ test("a run with a single deletion first asks by GET which team the API key belo
 });
 
 test("once the team is known, each deletion takes one request", async () => {
-  const world = await aSyncedWorld();
+  const world = await synced();
   await world.removeTenants(1, 3);
   await expectDeleted(world, { deleted: 3, requests: 4 });
   expect(await answers(world)).toEqual({ GET: { 200: 1 }, DELETE: { 200: 3 } });
 });
 
 test("if the service refuses a stale token, a GET asks for the live one", async () => {
-  const world = await aSyncedWorld();
+  const world = await synced();
   await world.call("POST", { current_token: (await world.live())["t-00001"] });
   await world.removeTenants(1, 1);
   await world.addTenants(6, 6);
@@ -56,7 +51,7 @@ test("if the service refuses a stale token, a GET asks for the live one", async 
 });
 
 test("if the token table lacks the token, a GET asks for it", async () => {
-  const world = await aSyncedWorld();
+  const world = await synced();
   await world.database.query("DELETE FROM groupsync_tokens WHERE user_group_id = 't-00001'");
   await world.removeTenants(1, 1);
   await world.addTenants(6, 6);
@@ -65,7 +60,7 @@ test("if the token table lacks the token, a GET asks for it", async () => {
 });
 
 test("the deletion of a group that is already gone leaves nothing behind", async () => {
-  const world = await aSyncedWorld();
+  const world = await synced();
   await world.call("DELETE", {
     user_group_id: "t-00001",
     current_token: (await world.live())["t-00001"],
@@ -78,7 +73,7 @@ test("the deletion of a group that is already gone leaves nothing behind", async
 });
 
 test("a token copied from another group doesn't delete that group, if the service finds groups by token alone", async () => {
-  const world = await aSyncedWorld({ service: { deleteBy: "token" } });
+  const world = await synced({ service: { deleteBy: "token" } });
   const live = await world.live();
   // A restored backup, a row that was copied with all its columns …
   await world.database.query("UPDATE groupsync_tokens SET token = $1 WHERE user_group_id = 't-00001'", [
@@ -91,7 +86,7 @@ test("a token copied from another group doesn't delete that group, if the servic
 });
 
 test("a deletion that the service refuses fails alone, and is retried", async () => {
-  const world = await aSyncedWorld();
+  const world = await synced();
   await world.serve({ poison: new Map([["t-00001", "success0"]]) });
   await world.removeTenants(1, 2);
   const { code, report } = await world.sync();
@@ -106,7 +101,7 @@ test("a deletion that the service refuses fails alone, and is retried", async ()
 });
 
 test("DELETEs whose answers are lost leave nothing behind in the end", async () => {
-  const world = await aSyncedWorld({
+  const world = await synced({
     tenants: 10,
     config: { deletion: { grace_period: "0s", limit: { count: 100 } } },
   });
@@ -120,7 +115,7 @@ test("DELETEs whose answers are lost leave nothing behind in the end", async () 
 });
 
 test("with rows: existing, tokens of deleted groups go with their rows or are set to NULL", async () => {
-  const world = await aSyncedWorld({
+  const world = await synced({
     config: {
       source: { removed_when: "plan = 'cancelled'" },
       tokens: { table: "customers", rows: "existing", id_column: "id", token_column: "dashboard_token" },
@@ -145,7 +140,7 @@ test("a DELETE names the data source that the group was created with, if the con
     service: { update: "replace" },
     ...AT_ONCE,
   };
-  const world = await aSyncedWorld({ config });
+  const world = await synced({ config });
   const deletions = async () =>
     (await world.requests()).deletions.toSorted((a, b) => (a.user_group_id < b.user_group_id ? -1 : 1));
   await world.removeTenants(1, 1);

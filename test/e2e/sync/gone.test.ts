@@ -2,14 +2,9 @@ import { expect, test } from "vitest";
 import { tcpProxy } from "../../support/servers/tcp-proxy.ts";
 import { passHours } from "../daemon/pass-time.ts";
 import { expectInSync } from "../in-sync.ts";
-import { aWorld, type ConfigChanges, fromEnvironment, type World } from "../world.ts";
+import { aSyncedWorld, aWorld, type ConfigChanges, fromEnvironment, type World } from "../world.ts";
 
-async function aSyncedWorld(config: ConfigChanges = {}): Promise<World> {
-  const world = await aWorld({ tenants: 6, config });
-  expect((await world.sync()).code).toBe(0);
-  await world.forgetRequests();
-  return world;
-}
+const synced = (config: ConfigChanges = {}): Promise<World> => aSyncedWorld({ tenants: 6, config });
 
 const flag = (world: World, id: string) =>
   world.database.query("UPDATE customers SET plan = 'cancelled' WHERE id = $1", [id]);
@@ -17,7 +12,7 @@ const flag = (world: World, id: string) =>
 const HOUR = 3_600_000;
 
 test("a group is deleted after the grace period", async () => {
-  const world = await aSyncedWorld();
+  const world = await synced();
   await passHours(world, 100);
   await world.removeTenants(2, 2);
   // The grace period begins with the first read that lacks the tenant, however long ago the read before was.
@@ -39,7 +34,7 @@ test("a group is deleted after the grace period", async () => {
 });
 
 test("a tenant that comes back resets its grace clock", async () => {
-  const world = await aSyncedWorld();
+  const world = await synced();
   for (let times = 0; times < 2; times++) {
     await world.removeTenants(2, 2);
     expect(await world.sync()).toMatchObject({ code: 0, report: { deleted: 0, missing: 1 } });
@@ -53,7 +48,7 @@ test("a tenant that comes back resets its grace clock", async () => {
 });
 
 test("a grace period takes at least two reads", async () => {
-  const world = await aSyncedWorld({ deletion: { grace_period: "1ms" } });
+  const world = await synced({ deletion: { grace_period: "1ms" } });
   await world.removeTenants(2, 2);
   expect(await world.sync()).toMatchObject({ code: 0, report: { deleted: 0, missing: 1 } });
   expect(await world.sync()).toMatchObject({ code: 0, report: { deleted: 1, missing: 0 } });
@@ -86,7 +81,7 @@ test("time in which the source can't be read doesn't count for the grace period"
 });
 
 test("time in which removals are held doesn't count for the grace period, and due removals stay due", async () => {
-  const world = await aSyncedWorld({ deletion: { limit: { count: 0, percent: 0 } } });
+  const world = await synced({ deletion: { limit: { count: 0, percent: 0 } } });
   await world.removeTenants(2, 2);
   await world.sync();
   await passHours(world, 25);
@@ -105,7 +100,7 @@ test("time in which removals are held doesn't count for the grace period, and du
 });
 
 test("when: flagged deletes groups of flagged rows, and keeps groups of missing rows", async () => {
-  const world = await aSyncedWorld({
+  const world = await synced({
     source: { removed_when: "plan = 'cancelled'" },
     deletion: { when: "flagged", grace_period: "0s" },
   });
@@ -141,7 +136,7 @@ test("when: flagged deletes groups of flagged rows, and keeps groups of missing 
 });
 
 test("when: absent deletes the group of a flagged row after the grace period", async () => {
-  const world = await aSyncedWorld({ source: { removed_when: "plan = 'cancelled'" } });
+  const world = await synced({ source: { removed_when: "plan = 'cancelled'" } });
   await flag(world, "t-00001");
   expect(await world.sync()).toMatchObject({ code: 0, report: { deleted: 0, missing: 1 } });
   await passHours(world, 12);
@@ -153,7 +148,7 @@ test("when: absent deletes the group of a flagged row after the grace period", a
 });
 
 test("when: never keeps all groups, and names the missing tenants", async () => {
-  const world = await aSyncedWorld({
+  const world = await synced({
     source: { removed_when: "plan = 'cancelled'" },
     deletion: { when: "never", grace_period: "0s" },
   });
@@ -180,7 +175,7 @@ test("when: never keeps all groups, and names the missing tenants", async () => 
 });
 
 test("a tenant that isn't ready waits, is no mistake, and its group stays as it is", async () => {
-  const world = await aSyncedWorld({
+  const world = await synced({
     source: { ready_when: "plan <> 'trial'" },
     deletion: { grace_period: "0s" },
   });

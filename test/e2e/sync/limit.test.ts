@@ -2,18 +2,14 @@ import { expect, test } from "vitest";
 import { passHours } from "../daemon/pass-time.ts";
 import { dump } from "../dump.ts";
 import { expectInSync } from "../in-sync.ts";
-import { aWorld, type ConfigChanges, idOf, type SyncEnded, type World } from "../world.ts";
+import { aSyncedWorld, aWorld, type ConfigChanges, idOf, type SyncEnded, type World } from "../world.ts";
 
 const AT_ONCE = { deletion: { grace_period: "0s" } } as const;
 const REPLACING = { ...AT_ONCE, service: { update: "replace" } } as const;
 
 /** Twenty tenants in sync. The limit lets three of their groups go within 24 hours. */
-async function aSyncedWorld(config: ConfigChanges = AT_ONCE): Promise<World> {
-  const world = await aWorld({ tenants: 20, service: { existing: "update" }, config });
-  expect((await world.sync()).code).toBe(0);
-  await world.forgetRequests();
-  return world;
-}
+const synced = (config: ConfigChanges = AT_ONCE): Promise<World> =>
+  aSyncedWorld({ tenants: 20, service: { existing: "update" }, config });
 
 const rename = (world: World, from: number, to: number) =>
   world.database.query("UPDATE customers SET company_name = company_name || '*' WHERE id BETWEEN $1 AND $2", [
@@ -50,7 +46,7 @@ async function expectHeld(world: World, groups: readonly object[]): Promise<stri
 }
 
 test("if 60 % of the tenants are gone, groups are created and updated, but not deleted", async () => {
-  const world = await aSyncedWorld();
+  const world = await synced();
   const before = await world.live();
   await world.removeTenants(1, 12);
   await rename(world, 13, 13);
@@ -76,7 +72,7 @@ test("if 60 % of the tenants are gone, groups are created and updated, but not d
 });
 
 test("an approval code approves only the removals that it was shown with, and once", async () => {
-  const world = await aSyncedWorld();
+  const world = await synced();
   await world.removeTenants(1, 12);
   const ofTwelve = await expectHeld(world, held("delete", 1, 12));
 
@@ -115,7 +111,7 @@ test("an approval code approves only the removals that it was shown with, and on
 });
 
 test("a tenant that is back before the approval keeps its group", async () => {
-  const world = await aSyncedWorld();
+  const world = await synced();
   const before = await world.live();
   await world.removeTenants(1, 12);
   const code = await expectHeld(world, held("delete", 1, 12));
@@ -129,7 +125,7 @@ test("a tenant that is back before the approval keeps its group", async () => {
 });
 
 test("removals of the last 24 hours count against the limit, and earlier ones don't", async () => {
-  const world = await aSyncedWorld();
+  const world = await synced();
   await world.removeTenants(1, 2);
   expect(await world.sync()).toMatchObject({ code: 0, report: { deleted: 2 } });
   await world.removeTenants(3, 4);
@@ -140,7 +136,7 @@ test("removals of the last 24 hours count against the limit, and earlier ones do
 });
 
 test("deletions and replacements share the limit and the approval", async () => {
-  const world = await aSyncedWorld(REPLACING);
+  const world = await synced(REPLACING);
   const before = await world.live();
   await world.removeTenants(1, 2);
   await rename(world, 3, 4);
@@ -154,7 +150,7 @@ test("deletions and replacements share the limit and the approval", async () => 
 });
 
 test("replacements alone are held too", async () => {
-  const world = await aSyncedWorld(REPLACING);
+  const world = await synced(REPLACING);
   await rename(world, 1, 10);
   await world.addTenants(21, 21);
   expect(await world.sync()).toMatchObject({ code: 4, report: { created: 1, replaced: 0, held: 10 } });
@@ -178,7 +174,7 @@ test("three groups may go whatever their share is, and ten percent whatever thei
 });
 
 test("with a limit of zero, no group is removed without approval", async () => {
-  const world = await aSyncedWorld({ deletion: { grace_period: "0s", limit: { count: 0, percent: 0 } } });
+  const world = await synced({ deletion: { grace_period: "0s", limit: { count: 0, percent: 0 } } });
   await world.removeTenants(1, 1);
   const code = await expectHeld(world, held("delete", 1, 1));
   expect(await world.sync("--approve-deletions", code)).toMatchObject({ code: 0, report: { deleted: 1 } });
@@ -186,7 +182,7 @@ test("with a limit of zero, no group is removed without approval", async () => {
 });
 
 test("--only deletes no group, held or not, and leaves a held one to the code of a full sync", async () => {
-  const world = await aSyncedWorld();
+  const world = await synced();
   await world.removeTenants(1, 4);
   const isLeft = (...ids: string[]) => ({
     code: 0,
@@ -217,7 +213,7 @@ test("--only deletes no group, held or not, and leaves a held one to the code of
 });
 
 test("--only replaces groups within the limit, and beyond it with a code for these groups", async () => {
-  const world = await aSyncedWorld(REPLACING);
+  const world = await synced(REPLACING);
   await rename(world, 1, 5);
   expect(await world.sync("--only", "t-00001", "--only", "t-00002")).toMatchObject({
     code: 0,

@@ -1,6 +1,13 @@
-import type { Row, ServerKind, Session } from "../databases/database-server.ts";
-import { connectPostgres } from "./postgres-connections.ts";
-import { createPostgresDatabase, removePostgresDatabase } from "./postgres-databases.ts";
+import { randomBytes } from "node:crypto";
+import pg from "pg";
+import {
+  type Connections,
+  type Query,
+  type Row,
+  SERVER_VARIABLES,
+  type ServerKind,
+  type Session,
+} from "../databases/database-server.ts";
 
 export const postgresServer: ServerKind = {
   connect: connectPostgres,
@@ -14,3 +21,90 @@ export const postgresServer: ServerKind = {
       [database],
     ),
 };
+
+function connectPostgres(url: string): Connections {
+  const pool = new pg.Pool({ connectionString: url, max: 1, application_name: "groupsync tests" });
+  // A test may end every session of its database on purpose: the next query is what has to work.
+  pool.on("error", () => {});
+  return {
+    query: async <R extends Row>(text: string, values: readonly unknown[] = []) =>
+      (await pool.query<R>(text, [...values])).rows,
+    end: () => pool.end(),
+  };
+}
+
+/**
+ * CREATE DATABASE copies 300 files, which takes longer than most tests. On the server that the run has started, a
+ * database that is no longer needed becomes a spare one, which is emptied for the next test and gets another name.
+ */
+const keepsSpares = !process.env[SERVER_VARIABLES.postgres];
+const SPARE = "groupsync_spare_";
+
+async function createPostgresDatabase(server: Query, database: string, own: Query): Promise<void> {
+  if (keepsSpares && (await takeSpare(server, database))) {
+    if (await succeeds(own(EMPTY))) return;
+    await drop(server, database);
+  }
+  await server(`CREATE DATABASE ${database}`);
+}
+
+async function removePostgresDatabase(server: Query, database: string): Promise<void> {
+  const spare = `${SPARE}${randomBytes(6).toString("hex")}`;
+  // Somebody may connect yet: then there is nothing to keep.
+  if (keepsSpares && (await succeeds(server(`ALTER DATABASE ${database} RENAME TO ${spare}`)))) return;
+  await drop(server, database);
+}
+
+async function drop(server: Query, database: string): Promise<void> {
+  await server(`DROP DATABASE ${database} WITH (FORCE)`);
+}
+
+/** Another test may take the same one at the same time: only one of them can rename it. */
+async function takeSpare(server: Query, database: string): Promise<boolean> {
+  const spares = await server(
+    "SELECT datname AS name FROM pg_database WHERE starts_with(datname, $1) ORDER BY random() LIMIT 4",
+    [SPARE],
+  );
+  for (const { name } of spares) {
+    const renamed = server(`ALTER DATABASE ${name} RENAME TO ${database}`);
+    if (await succeeds(renamed)) return true;
+  }
+  return false;
+}
+
+const succeeds = (statement: Promise<unknown>): Promise<boolean> =>
+  statement.then(
+    () => true,
+    () => false,
+  );
+
+/** Everything that a database has from its template has an oid below this; what is made later, one from here on. */
+const FIRST_NORMAL_OID = 16_384;
+
+/**
+ * Drops all schemas, makes `public` as it is in a new database, and fails if the database still has something that a
+ * new one hasn't: what is in no schema, settings of the database, or rights on it.
+ */
+const EMPTY = `DO $$
+DECLARE
+  schema name;
+  catalog regclass;
+  has_more boolean;
+BEGIN
+  FOR schema IN SELECT nspname FROM pg_namespace WHERE nspname !~ '^pg_' AND nspname <> 'information_schema' LOOP
+    EXECUTE format('DROP SCHEMA %I CASCADE', schema);
+  END LOOP;
+  CREATE SCHEMA public AUTHORIZATION pg_database_owner;
+  GRANT USAGE ON SCHEMA public TO public;
+  FOR catalog IN SELECT c.oid FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'oid'
+    WHERE c.relnamespace = 'pg_catalog'::regnamespace AND c.relkind = 'r' AND NOT c.relisshared
+      AND c.oid <> 'pg_namespace'::regclass
+  LOOP
+    EXECUTE format('SELECT EXISTS (SELECT FROM %s WHERE oid >= ${FIRST_NORMAL_OID})', catalog) INTO has_more;
+    IF has_more THEN RAISE '% has more than in a new database', catalog; END IF;
+  END LOOP;
+  IF EXISTS (
+    SELECT FROM pg_database d LEFT JOIN pg_db_role_setting s ON s.setdatabase = d.oid
+    WHERE d.datname = current_database() AND (d.datacl IS NOT NULL OR s.setdatabase IS NOT NULL)
+  ) THEN RAISE 'the database has settings or rights of its own'; END IF;
+END $$`;
