@@ -2,9 +2,8 @@ import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import http from "node:http";
 import https from "node:https";
-import type { AddressInfo, Socket } from "node:net";
+import { type AddressInfo, isIP, type Socket } from "node:net";
 import { describe, SyncError } from "../core/failure/sync-error.ts";
-import { selfSignedCertificate } from "./certificate.ts";
 import { Groups } from "./groups.ts";
 import { RequestCounts } from "./request-counts.ts";
 import { disturbances, type FaultShares, type Latency, seededRandom } from "./request-faults.ts";
@@ -132,4 +131,34 @@ function openState(options: SandboxOptions): State {
 function reachableName(host: string): string {
   if (host === "0.0.0.0" || host === "::") return "localhost";
   return host.includes(":") ? `[${host}]` : host;
+}
+
+interface Certificate {
+  /** PEM. Self-signed: a client that adds it to its CA certificates trusts it. */
+  readonly cert: string;
+  /** PEM. */
+  readonly key: string;
+}
+
+const LOCAL = ["localhost", "127.0.0.1", "::1"];
+
+/** A self-signed certificate for this machine's local names and `host`, valid for a year from now. */
+async function selfSignedCertificate(host: string): Promise<Certificate> {
+  // Load it only with --tls, because loading takes long.
+  const { generate } = await import("selfsigned");
+  const names = [...new Set([...LOCAL, host])];
+  const { cert, private: key } = await generate([{ name: "commonName", value: "groupsync sandbox" }], {
+    keyType: "ec",
+    algorithm: "sha256",
+    extensions: [
+      { name: "basicConstraints", cA: false, critical: true },
+      { name: "keyUsage", digitalSignature: true, critical: true },
+      { name: "extKeyUsage", serverAuth: true },
+      {
+        name: "subjectAltName",
+        altNames: names.map((name) => (isIP(name) ? { type: 7, ip: name } : { type: 2, value: name })),
+      },
+    ],
+  });
+  return { cert, key };
 }

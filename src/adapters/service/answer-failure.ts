@@ -5,8 +5,7 @@ import {
 } from "../../core/failure/service-failure.ts";
 import { Secret } from "../../core/secret/secret.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../core/text/json.ts";
-import { hidesSecret, quoted } from "./quoted.ts";
-import { isHtml, jsonObject, type WireAnswer, type WireRequest } from "./wire-answer.ts";
+import { hidesSecret, isHtml, jsonObject, quoted, type WireAnswer, type WireRequest } from "./wire-answer.ts";
 
 /** What an answer without success means, by its HTTP status and body. */
 export function failureCode(

@@ -1,9 +1,13 @@
 import type { Group } from "../../core/group/group.ts";
 import type { Secret } from "../../core/secret/secret.ts";
 import type { GroupService, RemovableGroup, ServiceGroup } from "../../ports/group-service.ts";
-import { getWithWrongKey, rotateNobody } from "./neutral-requests.ts";
 import { readGetAnswer, readPostAnswer, successfulBody } from "./read-answer.ts";
-import { type HttpServiceOptions, ServiceConnection } from "./service-connection.ts";
+import {
+  getWithWrongKey,
+  type HttpServiceOptions,
+  rotateNobody,
+  ServiceConnection,
+} from "./service-connection.ts";
 
 /** The service over HTTP. */
 export class HttpGroupService implements GroupService {

@@ -6,9 +6,14 @@ import { ServiceFailure } from "../../core/failure/service-failure.ts";
 import { describe } from "../../core/failure/sync-error.ts";
 import type { Reached, ServiceTrial, TrialAnswer } from "../../ports/check.ts";
 import { answerText } from "./answer-failure.ts";
-import { getWithWrongKey, rotateNobody } from "./neutral-requests.ts";
 import { successfulBody } from "./read-answer.ts";
-import { type Exchange, type HttpServiceOptions, ServiceConnection } from "./service-connection.ts";
+import {
+  type Exchange,
+  getWithWrongKey,
+  type HttpServiceOptions,
+  rotateNobody,
+  ServiceConnection,
+} from "./service-connection.ts";
 import { isHtml, jsonObject } from "./wire-answer.ts";
 
 export class HttpServiceTrial implements ServiceTrial {

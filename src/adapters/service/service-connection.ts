@@ -1,15 +1,14 @@
+import { randomBytes } from "node:crypto";
 import errors from "undici/lib/core/errors.js";
 import Pool from "undici/lib/dispatcher/pool.js";
 import { ServiceFailure, type ServiceFailureCode } from "../../core/failure/service-failure.ts";
 import { describe } from "../../core/failure/sync-error.ts";
 import type { AnswerFacts } from "../../core/probe/findings.ts";
-import type { Secret } from "../../core/secret/secret.ts";
+import { Secret } from "../../core/secret/secret.ts";
 import type { JsonObject } from "../../core/text/json.ts";
 import type { ServiceMethod } from "../../ports/group-service.ts";
-import { ConnectionFailure, sendRequest } from "./http-request.ts";
-import { connectorHidingInterimResponses } from "./interim-responses.ts";
-import { limitHeaders } from "./limit-headers.ts";
-import type { WireAnswer, WireRequest } from "./wire-answer.ts";
+import { ConnectionFailure, connectorHidingInterimResponses, sendRequest } from "./http-request.ts";
+import { limitHeaders, type WireAnswer, type WireRequest } from "./wire-answer.ts";
 
 export interface HttpServiceOptions {
   /** Requests go to `{baseUrl}/api/user`. */
@@ -139,3 +138,20 @@ const isAgainstHttp = (error: unknown): boolean =>
   error instanceof errors.SocketError
     ? /^bad (response|upgrade)$/.test(error.message)
     : error instanceof Error && "code" in error && error.code === "ERR_ASSERTION";
+
+type Sending = Pick<SendOptions, "beforeSend">;
+
+/** As long as a real token, and no group's. */
+const random = (): Secret => new Secret(`groupsync-check-${randomBytes(32).toString("base64url")}`);
+
+/** A GET with a body that names no group, and a key that is wrong on purpose: with a good key it could create a group. */
+export const getWithWrongKey = (connection: ServiceConnection, options: Sending = {}): Promise<Exchange> =>
+  // Without an id, because something in between might put a good key in place of the wrong one.
+  connection.send("GET", "", { check: "groupsync" }, { ...options, apiKey: random() });
+
+/** A POST with the real key and a random token, which no group has. */
+export function rotateNobody(connection: ServiceConnection, options: Sending = {}): Promise<Exchange> {
+  const token = random();
+  const fields = { current_token: token.reveal() };
+  return connection.send("POST", "", fields, { ...options, secrets: [token] });
+}
