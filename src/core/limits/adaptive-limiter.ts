@@ -105,8 +105,9 @@ export class AdaptiveLimiter {
     return this.#inFlight.size;
   }
 
-  get isPaused(): boolean {
-    return this.#pause !== undefined && this.#pause.until > this.#pause.since;
+  /** The end of the pause; undefined if calls don't pause. */
+  get pausedUntil(): number | undefined {
+    return this.#pause && this.#pause.until > this.#pause.since ? this.#pause.until : undefined;
   }
 
   /** Calls per second that the service seems to allow; undefined as long as nothing shows it. */
@@ -118,7 +119,8 @@ export class AdaptiveLimiter {
   /** When the next call may begin, in the past or in the future; Infinity if another call has to end first. */
   dueAt(): number {
     if (this.#inFlight.size >= this.#concurrency) return Number.POSITIVE_INFINITY;
-    if (this.#pause === undefined || !this.isPaused) return Math.max(this.#nextStart, this.#roomSince);
+    if (this.#pause === undefined || this.pausedUntil === undefined)
+      return Math.max(this.#nextStart, this.#roomSince);
     for (const call of this.#inFlight) if (this.#isTrial(call)) return Number.POSITIVE_INFINITY;
     const { until, trialAt } = this.#pause;
     return Math.max(this.#lastStart + this.#leastSpacing, this.#roomSince, Math.min(until, trialAt));
@@ -204,7 +206,7 @@ export class AdaptiveLimiter {
   #endPause(pause: Pause, at: number): void {
     if (at < pause.until) this.#rate = pause.formerRate;
     // Calls that were in flight when the pause began have passed since.
-    else if (this.isPaused) this.#rate = this.#rateAfter(pause, at);
+    else if (this.pausedUntil !== undefined) this.#rate = this.#rateAfter(pause, at);
     if (at >= pause.until) this.#span = { since: at, passes: 0 };
     this.#nextStart = this.#lastStart + this.#spacing;
     this.#pause = undefined;

@@ -122,16 +122,15 @@ export class Throttle {
     });
   }
 
-  #reportWait(until: number): void {
-    const { isPaused, inFlight } = this.#limits;
+  #reportWait(due: number): void {
+    const { pausedUntil, inFlight } = this.#limits;
     // Calls still under way may change the length of the pause.
-    if (until === Number.POSITIVE_INFINITY || (isPaused && inFlight > 0)) return;
+    if (pausedUntil !== undefined && inFlight > 0) return;
+    // Report a pause even if no call waits here: those that were refused wait elsewhere.
+    const until = pausedUntil ?? due;
     const ms = until - this.#clock.monotonic();
-    if (
-      ms < (isPaused ? LEAST_REPORTED_PAUSE : LEAST_REPORTED_SPACING) ||
-      until < this.#reportedUntil + LEAST_REPORTED_PAUSE
-    )
-      return;
+    if (until === Number.POSITIVE_INFINITY || until < this.#reportedUntil + LEAST_REPORTED_PAUSE) return;
+    if (ms < (pausedUntil === undefined ? LEAST_REPORTED_SPACING : LEAST_REPORTED_PAUSE)) return;
     this.#reportedUntil = until;
     this.#observe({ kind: "waiting", ms, reason: this.#reason() });
   }
@@ -149,9 +148,9 @@ export class Throttle {
 
   /** What the next call waits for. */
   #reason(): string {
-    const { isPaused, inFlight, perSecond } = this.#limits;
+    const { pausedUntil, inFlight, perSecond } = this.#limits;
     if (perSecond !== undefined) return `the service allows about ${rateText(perSecond)}`;
-    if (isPaused) return "the service asked to slow down";
+    if (pausedUntil !== undefined) return "the service asked to slow down";
     return Number.isFinite(this.#limits.dueAt())
       ? "service.rate_limit allows no more"
       : `${quantity(inFlight, "call")} ${inFlight === 1 ? "is" : "are"} under way, as many as may be`;

@@ -207,7 +207,7 @@ describe("a pause that the service asks for", () => {
     refuse(limits, at, 30_000);
     expect(limits.dueAt()).toBe(at + 5_000);
     pass(limits, at + 5_000);
-    expect(limits.isPaused).toBe(false);
+    expect(limits.pausedUntil).toBeUndefined();
     expect(limits.perSecond).toBeCloseTo(3);
     expect(limits.dueAt()).toBeLessThan(at + 6_000);
   });
