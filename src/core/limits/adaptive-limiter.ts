@@ -116,6 +116,11 @@ export class AdaptiveLimiter {
     return goal === Number.POSITIVE_INFINITY ? undefined : value * 1000;
   }
 
+  /** The time between the starts of two calls, in milliseconds. */
+  get spacing(): number {
+    return Math.max(this.#leastSpacing, this.#rate === undefined ? 0 : 1 / this.#rate.value);
+  }
+
   /** When the next call may begin, in the past or in the future; Infinity if another call has to end first. */
   dueAt(): number {
     if (this.#inFlight.size >= this.#concurrency) return Number.POSITIVE_INFINITY;
@@ -133,7 +138,7 @@ export class AdaptiveLimiter {
     this.#inFlight.add(call);
     this.#span ??= { since: at, passes: 0 };
     this.#lastStart = Math.max(at, this.#lastStart + this.#leastSpacing);
-    this.#nextStart = this.#lastStart + this.#spacing;
+    this.#nextStart = this.#lastStart + this.spacing;
     return call;
   }
 
@@ -166,18 +171,13 @@ export class AdaptiveLimiter {
       formerRate: pause ? pause.formerRate : this.#rate,
     };
     this.#rate = this.#rateAfter(this.#pause, Math.max(now, this.#nextStart));
-    this.#nextStart = this.#lastStart + this.#spacing;
+    this.#nextStart = this.#lastStart + this.spacing;
   }
 
   /** The call ended in a way that says nothing about limits. */
   ended(call: Call, now: number): void {
     if (this.#isTrial(call) || this.#inFlight.size >= this.#concurrency) this.#roomSince = now;
     this.#inFlight.delete(call);
-  }
-
-  /** The time between the starts of two calls, in milliseconds. */
-  get #spacing(): number {
-    return Math.max(this.#leastSpacing, this.#rate === undefined ? 0 : 1 / this.#rate.value);
   }
 
   /** Whether the call began after the last refusal, and so tells whether the service takes calls again. */
@@ -208,7 +208,7 @@ export class AdaptiveLimiter {
     // Calls that were in flight when the pause began have passed since.
     else if (this.pausedUntil !== undefined) this.#rate = this.#rateAfter(pause, at);
     if (at >= pause.until) this.#span = { since: at, passes: 0 };
-    this.#nextStart = this.#lastStart + this.#spacing;
+    this.#nextStart = this.#lastStart + this.spacing;
     this.#pause = undefined;
   }
 
@@ -216,7 +216,7 @@ export class AdaptiveLimiter {
     if (this.#rate === undefined) return;
     const { value, goal } = this.#rate;
     const [increase, most] = value < goal ? [FAST_INCREASE, goal] : [INCREASE, 1 / this.#leastSpacing];
-    const grown = value * (1 + Math.min(1, (increase * this.#spacing) / 1000));
+    const grown = value * (1 + Math.min(1, (increase * this.spacing) / 1000));
     this.#rate = { value: Math.min(most, grown), goal };
   }
 }

@@ -10,8 +10,8 @@ const LEAST_REPORTED_SPACING = 5_000;
 /** How long calls have been waiting before that is reported, and how long it takes until the next report. In milliseconds. */
 const QUEUE_REPORTED_EVERY = 30_000;
 
-/** Timers are at most about so late, in milliseconds. */
-const TIMER_DELAY = 20;
+/** Calls that are overdue start this much closer together than the rate says. */
+const LEAST_SPACING = 0.8;
 
 /** Which of the calls that wait starts first: a lower number before a higher one. */
 export const PRIORITY = { newTenant: 0, changedTenant: 1, fullSync: 2 } as const;
@@ -36,6 +36,8 @@ export class Throttle {
   readonly #listeners = new Map<AbortSignal, () => void>();
   #waiting: Waiter[] = [];
   #alarm: { readonly at: number; readonly off: AbortController } | undefined;
+  /** When the last call started, by the monotonic clock. */
+  #startedAt = Number.NEGATIVE_INFINITY;
   /** When the last reported wait ends, by the monotonic clock. */
   #reportedUntil = 0;
   /** Since when calls have been waiting without a break, or when that was last reported. */
@@ -52,8 +54,8 @@ export class Throttle {
   /** Resolves when the next call may start, or as soon as the signal aborts. The caller then calls `ended` or `withdraw`. */
   async ready(signal: AbortSignal, priority: Priority = PRIORITY.fullSync): Promise<Call> {
     const now = this.#clock.monotonic();
-    const isNext = this.#waiting.length === 0 && this.#limits.dueAt() <= now;
-    if (isNext || signal.aborted) return this.#limits.start(now);
+    const isNext = this.#waiting.length === 0 && this.#startAt() <= now;
+    if (isNext || signal.aborted) return this.#start(now);
     this.#listen(signal);
     return new Promise((admit) => {
       const later = this.#waiting.findIndex((waiter) => waiter.priority > priority);
@@ -92,19 +94,28 @@ export class Throttle {
   #admit(): void {
     for (;;) {
       const [next] = this.#waiting;
-      const due = next ? this.#limits.dueAt() : Number.POSITIVE_INFINITY;
-      if (next === undefined || due > this.#clock.monotonic()) {
+      const startAt = next ? this.#startAt() : Number.POSITIVE_INFINITY;
+      if (next === undefined || startAt > this.#clock.monotonic()) {
         if (next === undefined) this.#stopListening();
-        this.#wakeAt(due);
-        this.#reportWait(due);
+        this.#wakeAt(startAt);
+        this.#reportWait(startAt);
         this.#reportQueue();
         return;
       }
       this.#waiting.shift();
-      // Start from the due time: timers are a little late, and the rate would lose that difference with every call. But after
-      // a longer halt of the process the calls must not all start at once.
-      next.admit(this.#limits.start(Math.max(due, this.#clock.monotonic() - TIMER_DELAY)));
+      // Start from the due time. The clock is later, and the rate would lose that difference with every call.
+      next.admit(this.#start(this.#limits.dueAt()));
     }
+  }
+
+  /** When the next call may start. After a halt of this process, calls that are overdue don't all start at once. */
+  #startAt(): number {
+    return Math.max(this.#limits.dueAt(), this.#startedAt + LEAST_SPACING * this.#limits.spacing);
+  }
+
+  #start(at: number): Call {
+    this.#startedAt = this.#clock.monotonic();
+    return this.#limits.start(at);
   }
 
   #wakeAt(at: number): void {
@@ -184,13 +195,13 @@ export class Throttle {
     const now = this.#clock.monotonic();
     const leaving = this.#waiting.filter((waiter) => waiter.signal === signal);
     this.#waiting = this.#waiting.filter((waiter) => waiter.signal !== signal);
-    for (const { admit } of leaving) admit(this.#limits.start(now));
+    for (const { admit } of leaving) admit(this.#start(now));
     this.#admit();
   }
 }
 
-/** So many refusals, at different times, show that the service limits how many calls it takes at once. */
-const TELLING_REFUSALS = 4;
+/** So many refusals at different times, and no more, are looked at: later ones outweigh what passed at the beginning. */
+const TELLING_REFUSALS = { least: 4, most: 12 };
 
 /** Notices that calls are refused because too many overlap. */
 class Overlaps {
@@ -219,7 +230,8 @@ class Overlaps {
     }
     const passesBesideMore = this.#passes.slice(this.#fewest + 1).reduce((sum, passes) => sum + passes, 0);
     const isLimit = this.#fewest > 0 && passesBesideMore < this.#refusals;
-    if (this.#isTold || this.#refusals < TELLING_REFUSALS || !isLimit) return undefined;
+    const isTelling = this.#refusals >= TELLING_REFUSALS.least && this.#refusals <= TELLING_REFUSALS.most;
+    if (this.#isTold || !isTelling || !isLimit) return undefined;
     this.#isTold = true;
     return this.#fewest;
   }
