@@ -40,7 +40,7 @@ const RULES: Rules = {
         report: [],
         durability: ["lease"],
         plan: ["report"],
-        explain: ["plan"],
+        explain: ["check", "plan"],
         tokens: ["durability", "lease"],
         scope: ["durability"],
         service: ["lease", "report", "scope", "tokens"],

@@ -1,6 +1,6 @@
 import { Command } from "commander";
 import { using } from "../compose/opened.ts";
-import { readExplanation } from "../engine/read-explanation.ts";
+import { explainTenant } from "../engine/explain/explain-tenant.ts";
 import type { CommandContext } from "./context.ts";
 import { explainJson, explainText } from "./output/explain.ts";
 
@@ -17,7 +17,7 @@ export const explainCommand = ({ io, readConfig }: CommandContext): Command =>
     .action(async (id: string, flags: Flags, command: Command) => {
       const { composePlan } = await import("../compose/plan.ts");
       await using(await composePlan(await readConfig(command), io), async (setup) => {
-        const explanation = await readExplanation(id, setup, io.stop);
+        const explanation = await explainTenant(id, setup, io.stop);
         io.stdout(flags.json ? explainJson(explanation) : explainText(explanation, io.isTerminal));
       });
     });

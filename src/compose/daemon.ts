@@ -21,8 +21,7 @@ import { ServicePause } from "../daemon/service-pause.ts";
 import { readLedgerSnapshot } from "../daemon/state/ledger-snapshot.ts";
 import { TenantLookups } from "../daemon/status-page/tenant-lookups.ts";
 import { RecentCommits } from "../engine/durability/recent-commits.ts";
-import type { Explanation } from "../engine/explain/explain-tenant.ts";
-import { indexedOnly, readExplanation } from "../engine/read-explanation.ts";
+import { type Explanation, explainTenant, indexedOnly } from "../engine/explain/explain-tenant.ts";
 import { Silence } from "../engine/refresh/refresh-start.ts";
 import { warnOfReadable } from "./config.ts";
 import type { Host } from "./host.ts";
@@ -168,7 +167,7 @@ async function explain(id: string, config: Config, host: Host): Promise<Explanat
   const { ports } = value;
   try {
     const setup = { ...value, ports: { ...ports, source: indexedOnly(ports.source) } };
-    return await readExplanation(id, setup, host.stop);
+    return await explainTenant(id, setup, host.stop);
   } finally {
     await close();
   }

@@ -1,6 +1,6 @@
 import { changedFields } from "../../src/core/group/group.ts";
 import { type PlanningContext, planAction } from "../../src/core/plan/planned-action.ts";
-import type { ExplainedTenant, Explanation } from "../../src/engine/explain/explain-tenant.ts";
+import type { Explanation } from "../../src/engine/explain/explain-tenant.ts";
 import type { GroupRecord, RecordedGroup } from "../../src/ports/ledger/scope.ts";
 import { aDecisionContext, aDesiredTenant, aGroup, aLedgerGroup, aRow } from "./groups.ts";
 
@@ -31,22 +31,12 @@ export const aRecord = (overrides: Partial<GroupRecord> = {}): GroupRecord => ({
   ...overrides,
 });
 
-/** Of a tenant in sync. */
-export const anExplanation = ({ explained, ...overrides }: Partial<Explanation> = {}): Explanation => ({
-  explained: explained ?? anExplainedTenant(),
-  tokenDestinations: ["table postgres://db/crm groupsync_tokens"],
-  rotation: { maxAgeMs: null, window: null, maxPerRun: null, concurrency: 1 },
-  failures: [],
-  now: new Date("2026-02-04T00:00:00Z"),
-  ...overrides,
-});
-
 /** A tenant in sync. What is planned for it follows from the tenant and its group. */
-export function anExplainedTenant(
-  overrides: Partial<Omit<ExplainedTenant, "action" | "changes">> = {},
+export function anExplanation(
+  overrides: Partial<Omit<Explanation, "action" | "changes">> = {},
   context: Partial<PlanningContext> = {},
-): ExplainedTenant {
-  const explained = {
+): Explanation {
+  const given = {
     user_group_id: "acme",
     columns: ["id", "name"],
     rows: [{ cells: ["acme", "Acme"], digest: aRow(), removed: false, notReady: false }],
@@ -57,13 +47,17 @@ export function anExplainedTenant(
     service: { updates: null, isProbed: false },
     rejectedSince: null,
     copies: { kind: "in every store" },
+    tokenDestinations: ["table postgres://db/crm groupsync_tokens"],
+    isTokenTooOld: false,
     approval: null,
+    failures: [],
+    now: new Date("2026-02-04T00:00:00Z"),
     ...overrides,
   } as const;
-  const { tenant, known, record } = explained;
+  const { tenant, known, record } = given;
   const confirmed = record.group?.confirmed;
   return {
-    ...explained,
+    ...given,
     action: planAction(tenant, known, aDecisionContext(context)),
     changes: tenant?.kind === "desired" && confirmed ? changedFields(confirmed, tenant.group) : null,
   };

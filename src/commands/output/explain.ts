@@ -1,13 +1,7 @@
 import { Unusable } from "../../core/group/tenant.ts";
 import { printable, printableId, toldText } from "../../core/text/printable.ts";
-import {
-  type ExplainedTenant,
-  type Explanation,
-  failuresOf,
-  isTooOld,
-  rowOf,
-} from "../../engine/explain/explain-tenant.ts";
-import { isTold, type Line, LONGEST, type NamedValue, sectionsOf } from "../../engine/explain/sections.ts";
+import { type Explanation, failuresOf, rowOf } from "../../engine/explain/explain-tenant.ts";
+import { type Fact, factsOf, LONGEST } from "../../engine/explain/facts.ts";
 import { type State, standingOf } from "../../engine/explain/standing.ts";
 import { type Paint, painter } from "./colours.ts";
 import { failureText } from "./plan.ts";
@@ -24,43 +18,39 @@ const COLOURS: Partial<Record<State, Parameters<Paint>[0]>> = {
   deletion_due: "yellow",
 };
 
-/** One tenant on one page: how it stands and what helps, then its row, its group, its token and its past. */
+/** A longer name pushes its own value to the right, and no other. */
+const WIDEST_NAME = 40;
+
+/** One tenant on one page: how it stands and what helps, then a table of all that is known. */
 export function explainText(explanation: Explanation, colours: boolean): string {
   const paint = painter(colours);
-  const { explained, failures } = explanation;
-  const { state, reason, advice, command } = standingOf(explained);
-  const title = `${printableId(explained.user_group_id, LONGEST)}: ${state.replaceAll("_", " ")}`;
+  const { state, reason, advice, command } = standingOf(explanation);
+  const title = `${printableId(explanation.user_group_id, LONGEST)}: ${state.replaceAll("_", " ")}`;
   const colour = COLOURS[state];
+  const { failures } = explanation;
+  const facts = factsOf(explanation);
+  const width = Math.min(WIDEST_NAME, Math.max(...facts.map(({ name }) => name.length)));
   const lines = [
     colour === undefined ? title : paint(colour, title),
     `  ${printable(toldText(reason), LONGEST)}`,
     ...(advice === null ? [] : [`  ${printable(advice, LONGEST)}`]),
     ...(command === null ? [] : [`  ${advice === null ? "what helps" : "then"}: ${paint("bold", command)}`]),
-    ...sectionsOf(explanation).flatMap(({ title, lines }) => {
-      const width = Math.max(...lines.filter(isValue).map(({ name }) => name.length));
-      return ["", title, ...lines.map((line) => `  ${lineText(line, width, paint)}`)];
-    }),
-    ...(failures.length > 0 ? ["", ...failures.map((failure) => failureText(failure, paint))] : []),
+    "",
+    ...facts.map((fact) => `  ${factText(fact, width, paint)}`),
+    ...(failures.length === 0 ? [] : ["", ...failures.map((failure) => failureText(failure, paint))]),
   ];
   return `${lines.join("\n")}\n`;
 }
 
-function lineText(line: Line, width: number, paint: Paint): string {
-  if (isTold(line)) return toldText(line);
-  if ("at" in line) return `${line.at.toISOString()}  ${toldText(line.what)}`;
-  const { name, value, confirmed } = line;
-  const mark = confirmed === undefined ? "" : confirmed === null ? "  " : "~ ";
-  const before = typeof confirmed === "string" ? paint("yellow", `  the service confirmed ${confirmed}`) : "";
-  return `${mark}${name.padEnd(width)}  ${value}${before}`;
+function factText({ name, value, confirmed }: Fact, width: number, paint: Paint): string {
+  const before = confirmed === undefined ? "" : paint("yellow", `  the service confirmed ${confirmed}`);
+  return `${name.padEnd(width)}  ${toldText(value)}${before}`;
 }
-
-const isValue = (line: Line): line is NamedValue => !isTold(line) && "name" in line;
 
 /** The object of `explain --json`. */
 export function explainJson(explanation: Explanation): string {
-  const { explained, tokenDestinations, failures, now } = explanation;
-  const { user_group_id, tenant, known, record, action, changes, copies, approval } = explained;
-  const { state, reason, advice, command } = standingOf(explained);
+  const { user_group_id, tenant, known, record, action, changes, copies, approval } = explanation;
+  const { state, reason, advice, command } = standingOf(explanation);
   const { group, removals, formerTokens } = record;
   const object = {
     user_group_id,
@@ -69,16 +59,16 @@ export function explainJson(explanation: Explanation): string {
     advice,
     command,
     next_sync: nextSyncJson(action),
-    table: explained.table,
-    rows: explained.rows.map((_, index) =>
+    table: explanation.table,
+    rows: explanation.rows.map((_, index) =>
       Object.fromEntries(
-        rowOf(explained, index).map(([column, cell]) => [
+        rowOf(explanation, index).map(([column, cell]) => [
           column,
           cell instanceof Unusable ? { unusable: cell.reason } : cell,
         ]),
       ),
     ),
-    rejected_since: explained.rejectedSince,
+    rejected_since: explanation.rejectedSince,
     flagged: tenant?.kind === "flagged",
     desired: tenant?.kind === "desired" ? tenant.group : null,
     confirmed: group?.confirmed ?? null,
@@ -88,15 +78,15 @@ export function explainJson(explanation: Explanation): string {
     under_way: known?.intent ? { action: known.intent, since: group?.intentAt ?? null } : null,
     held: known?.held ? { action: known.held, code: approval } : null,
     missing: known?.absence ? { absence: known.absence.kind, since: known.absence.since } : null,
-    failures: failuresOf(explained).map(([what, { code, message, since, count, retryAt }]) => ({
+    failures: failuresOf(explanation).map(([what, { code, message, since, count, retryAt }]) => ({
       ...{ what, code, message, since, count, retry_at: retryAt },
     })),
     token: {
       fingerprint: group?.tokenFingerprint ?? null,
       since: group?.tokenSince ?? null,
-      age_ms: group?.tokenSince ? now.getTime() - group.tokenSince.getTime() : null,
-      rotation_due: isTooOld(explanation),
-      destinations: tokenDestinations,
+      age_ms: group?.tokenSince ? explanation.now.getTime() - group.tokenSince.getTime() : null,
+      rotation_due: explanation.isTokenTooOld,
+      destinations: explanation.tokenDestinations,
       stored: copies.kind,
       stored_fingerprint: copies.kind === "another token" ? copies.fingerprint : null,
     },
@@ -106,12 +96,16 @@ export function explainJson(explanation: Explanation): string {
       removals: removals.map(({ kind, at }) => ({ action: kind, at })),
       former_tokens: formerTokens.map(({ fingerprint, since, until }) => ({ fingerprint, since, until })),
     },
-    failures_of_sync: failures.map(({ code, message, hint }) => ({ code, message, hint: hint ?? null })),
+    failures_of_sync: explanation.failures.map(({ code, message, hint }) => ({
+      code,
+      message,
+      hint: hint ?? null,
+    })),
   };
   return `${JSON.stringify(object)}\n`;
 }
 
-function nextSyncJson(action: ExplainedTenant["action"]): object | null {
+function nextSyncJson(action: Explanation["action"]): object | null {
   switch (action?.kind) {
     case undefined:
     case "gone":

@@ -1,6 +1,6 @@
 import { printable, printableId, shellWord, type Told } from "../../core/text/printable.ts";
 import type { Explanation } from "../../engine/explain/explain-tenant.ts";
-import { isTold, type Line, LONGEST, type Section, sectionsOf } from "../../engine/explain/sections.ts";
+import { type Fact, factsOf, LONGEST } from "../../engine/explain/facts.ts";
 import { type State, standingOf } from "../../engine/explain/standing.ts";
 import type { DaemonState } from "../state/state.ts";
 import { copied, documentOf, headlineBox, type Tone } from "./document.ts";
@@ -77,8 +77,8 @@ function shownOf(id: string, lookup: Lookup, configPath: string, at: PageTime): 
 }
 
 function explained(explanation: Explanation, configPath: string, at: PageTime): Shown {
-  const { state, reason, advice, command } = standingOf(explanation.explained);
-  const title = `${printableId(explanation.explained.user_group_id)}: ${state.replaceAll("_", " ")}`;
+  const { state, reason, advice, command } = standingOf(explanation);
+  const title = `${printableId(explanation.user_group_id)}: ${state.replaceAll("_", " ")}`;
   const tone = TONES[state];
   const { failures } = explanation;
   const main = html`${headlineBox(1, tone, title, [
@@ -86,26 +86,17 @@ function explained(explanation: Explanation, configPath: string, at: PageTime): 
     advice === null ? null : outside(advice),
   ])}
 ${command === null ? null : html`<section aria-labelledby="help"><h2 id="help">What helps</h2>${copied(command, configPath)}</section>`}
-${sectionsOf(explanation).map((section) => sectionHtml(section, at))}
+<section aria-labelledby="facts"><h2 id="facts">What is known</h2><ul class="facts">${factsOf(explanation).map((fact) => factHtml(fact, at))}</ul></section>
 ${failures.length === 0 ? null : html`<section aria-labelledby="failures"><h2 id="failures">Why a sync would fail</h2>${failures.map(({ code, message, hint }) => html`<p><span class="code">${code}:</span> ${outside(message)}${hint === undefined ? null : html`; ${outside(hint)}`}</p>`)}</section>`}`;
   return { tone, title, main };
 }
 
-function sectionHtml({ title, lines }: Section, at: PageTime): Html {
-  const id = `tenant-${title.toLowerCase()}`;
-  return html`<section aria-labelledby="${id}"><h2 id="${id}">${title}</h2><ul class="facts">${lines.map((line) => lineHtml(line, at))}</ul></section>`;
-}
-
-function lineHtml(line: Line, at: PageTime): Html {
-  if (isTold(line)) return html`<li><bdi>${toldHtml(line, at)}</bdi></li>`;
-  if ("at" in line)
-    return html`<li class="fact"><span>${instant(line.at, at)}</span> <bdi>${toldHtml(line.what, at)}</bdi></li>`;
-  const { name, value, confirmed } = line;
+function factHtml({ name, value, confirmed }: Fact, at: PageTime): Html {
   const differs =
-    typeof confirmed === "string"
-      ? html` <small class="attention">the service confirmed <bdi>${confirmed}</bdi></small>`
-      : null;
-  return html`<li class="fact"><bdi>${name}</bdi> <span><bdi><code>${value}</code></bdi>${differs}</span></li>`;
+    confirmed === undefined
+      ? null
+      : html` <small class="attention">the service confirmed <bdi>${confirmed}</bdi></small>`;
+  return html`<li class="fact"><bdi>${name}</bdi> <span><bdi>${toldHtml(value, at)}</bdi>${differs}</span></li>`;
 }
 
 const toldHtml = (told: Told, at: PageTime): Content =>

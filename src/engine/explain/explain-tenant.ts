@@ -11,17 +11,29 @@ import type { LedgerView } from "../../ports/ledger/ledger.ts";
 import type { GroupRecord, KnownService } from "../../ports/ledger/scope.ts";
 import type { TenantSource } from "../../ports/tenant-source.ts";
 import type { TokenStore } from "../../ports/token-store.ts";
-import { type LedgerState, type PlanSettings, planningContext, unknownIds } from "../plan/make-plan.ts";
+import { predictedFailures, type SyncConditions } from "../check/sync-forecast.ts";
+import {
+  type HostTime,
+  type PlanSettings,
+  planningContext,
+  readLedgerState,
+  unknownIds,
+} from "../plan/make-plan.ts";
 import { inOneBatch, readTenants } from "../plan/read-tenants.ts";
 
-interface ExplainPorts {
-  readonly source: TenantSource;
-  readonly ledger: Pick<LedgerView, "of" | "record" | "rejections">;
-  readonly tokens: Pick<TokenStore, "read" | "lagging">;
+export interface ExplainSetup {
+  readonly ports: { readonly source: TenantSource; readonly ledger: LedgerView };
+  readonly settings: PlanSettings;
+  readonly rotation: RotationPolicy;
+  readonly tokens: SyncConditions["tokens"] & Pick<TokenStore, "read" | "lagging">;
+  /** The token destinations, for people to read. */
+  readonly tokenDestinations: readonly string[];
+  readonly baseUrl: string;
+  readonly clock: HostTime;
 }
 
 /** What is known of one tenant without a request to the service. Holds no token. */
-export interface ExplainedTenant {
+export interface Explanation {
   readonly user_group_id: string;
   /** The columns that the config reads, in the order of the cells of `rows`. */
   readonly columns: readonly string[];
@@ -43,8 +55,15 @@ export interface ExplainedTenant {
   /** What the confirmed group lacks of the desired group; null if the ledger can't tell. */
   readonly changes: readonly FieldChange[] | null;
   readonly copies: TokenCopies;
+  /** For people to read. */
+  readonly tokenDestinations: readonly string[];
+  /** Whether the token is older than `rotation.max_age`. */
+  readonly isTokenTooOld: boolean;
   /** The code that approves what is held; null if only a plan can tell the code, or if nothing is held. */
   readonly approval: string | null;
+  /** Why a sync would fail as a whole. */
+  readonly failures: readonly SyncError[];
+  readonly now: Date;
 }
 
 /** Whether the token stores hold the token whose fingerprint the ledger has. */
@@ -59,18 +78,17 @@ type TokenCopies =
   | { readonly kind: "unreadable"; readonly error: SyncError };
 
 /**
- * Reads one tenant, its group and its token, and decides as a sync of all tenants does. Changes nothing.
- * Rejects as the source and the ledger do, and with UNKNOWN_ID if neither of them has the id.
+ * Reads one tenant, its group and its token, and decides as a sync of all tenants does. Sends nothing to the service, and
+ * changes nothing. Rejects as the source and the ledger do, and with UNKNOWN_ID if neither of them has the id.
  */
 export async function explainTenant(
   id: string,
-  { source, ledger, tokens }: ExplainPorts,
-  settings: PlanSettings,
-  state: LedgerState,
-  now: Date,
+  { ports: { source, ledger }, settings, rotation, tokens, tokenDestinations, baseUrl, clock }: ExplainSetup,
   stop: AbortSignal,
-): Promise<ExplainedTenant> {
-  const { rules } = settings;
+): Promise<Explanation> {
+  const { rules, name } = settings;
+  const state = await readLedgerState({ ledger, clock }, await ledger.service());
+  const { now, service, history } = state;
   const context = planningContext(settings, state, now, { isWhole: true, eager: false });
   const columns = columnsOf(rules);
   const lookUps = await source.lookUps(columns, digestSeed(rules), stop, context.reading.table);
@@ -84,6 +102,8 @@ export async function explainTenant(
     const tenant = await tenantOf(id, rows, rules);
     const isRemembered = record.removals.length + record.formerTokens.length > 0;
     if (tenant === undefined && known === undefined && !isRemembered) throw unknownIds(new Set([id]));
+    const { tokenFingerprint = null, tokenSince = null } = record.group ?? {};
+    const due = dueBefore(rotation, now);
     return {
       user_group_id: id,
       columns,
@@ -92,12 +112,16 @@ export async function explainTenant(
       tenant,
       known,
       record,
-      service: state.service,
+      service,
       rejectedSince: tenant?.kind === "rejected" ? (rejection?.since ?? null) : null,
       action: planAction(tenant, known, context),
       changes: changesOf(tenant, known, record),
-      copies: await copiesOf(id, record.group?.tokenFingerprint ?? null, tokens, stop),
-      approval: state.history.heldCode || null,
+      copies: await copiesOf(id, tokenFingerprint, tokens, stop),
+      tokenDestinations,
+      isTokenTooOld: due !== null && tokenSince !== null && tokenSince <= due,
+      approval: history.heldCode || null,
+      failures: await predictedFailures({ ledger, tokens, service, name, baseUrl }),
+      now,
     };
   } finally {
     await lookUps.close();
@@ -131,7 +155,7 @@ function changesOf(
 async function copiesOf(
   id: string,
   fingerprint: string | null,
-  tokens: ExplainPorts["tokens"],
+  tokens: ExplainSetup["tokens"],
   stop: AbortSignal,
 ): Promise<TokenCopies> {
   if (fingerprint === null) return { kind: "none known" };
@@ -150,35 +174,37 @@ async function copiesOf(
   }
 }
 
-/** One tenant, and what is to be said beside it. */
-export interface Explanation {
-  readonly explained: ExplainedTenant;
-  /** For people to read. */
-  readonly tokenDestinations: readonly string[];
-  readonly rotation: RotationPolicy;
-  /** Why a sync would fail. */
-  readonly failures: readonly SyncError[];
-  readonly now: Date;
-}
-
 const KINDS: readonly FailureKind[] = ["change", "rotation", "storing"];
 
 /** The columns of one row that the config reads. */
 export const rowOf = (
-  { columns, rows }: Pick<ExplainedTenant, "columns" | "rows">,
+  { columns, rows }: Pick<Explanation, "columns" | "rows">,
   index: number,
 ): [column: string, cell: Cell][] => columns.map((column, at) => [column, rows[index]?.cells[at] as Cell]);
 
 /** The failures by what was tried. */
-export const failuresOf = ({ record }: ExplainedTenant): [FailureKind, RecordedFailure][] =>
+export const failuresOf = ({ record }: Explanation): [FailureKind, RecordedFailure][] =>
   KINDS.flatMap((kind): [FailureKind, RecordedFailure][] => {
     const failure = record.group?.failures[kind];
     return failure ? [[kind, failure]] : [];
   });
 
-/** Whether the token is older than `rotation.max_age`. */
-export function isTooOld({ explained, rotation, now }: Explanation): boolean {
-  const due = dueBefore(rotation, now);
-  const since = explained.record.group?.tokenSince ?? null;
-  return due !== null && since !== null && since <= due;
-}
+/**
+ * The source for readers whom nobody vouches for: it looks a tenant up only if an index finds the tenant. Without an
+ * index each look would read the whole source. `lookUps` rejects with LOOKS_NOT_INDEXED then.
+ */
+export const indexedOnly = (source: TenantSource): TenantSource => ({
+  open: (...request) => source.open(...request),
+  lookUps: async (...request) => {
+    const lookUps = await source.lookUps(...request);
+    if (lookUps.isIndexed) return lookUps;
+    await lookUps.close();
+    throw new SyncError(
+      "LOOKS_NOT_INDEXED",
+      "the database would read the whole source to find one tenant, so the page doesn't ask it",
+      {
+        hint: "create an index on the column of group.id (see docs/new-tenants.md), or run groupsync explain",
+      },
+    );
+  },
+});

@@ -1,10 +1,9 @@
 import { ABSENCE_TEXT, GONE_TEXT, missingText } from "../../core/deletion/missing-tenants.ts";
-import type { RecordedFailure } from "../../core/failure/group-failures.ts";
 import { remedyOf } from "../../core/failure/remedies.ts";
 import { type Change, isForToken, isRemoval } from "../../core/plan/change.ts";
 import { shellWord, type Told } from "../../core/text/printable.ts";
 import { adviceOnKeptGroups } from "../plan/make-plan.ts";
-import type { ExplainedTenant } from "./explain-tenant.ts";
+import type { Explanation } from "./explain-tenant.ts";
 
 export type State =
   | "in_sync"
@@ -34,176 +33,151 @@ interface Standing {
   readonly command: string | null;
 }
 
+const standing = (
+  state: State,
+  reason: Told,
+  { advice = null, command = null }: Partial<Pick<Standing, "advice" | "command">> = {},
+): Standing => ({ state, reason, advice, command });
+
 /** Says how the tenant stands: the planned action decides, and then what has failed or is missing beside it. */
-export function standingOf(explained: ExplainedTenant): Standing {
-  const { action, known } = explained;
-  const syncIt = `groupsync sync --only ${shellWord(explained.user_group_id)}`;
+export function standingOf(explanation: Explanation): Standing {
+  const { action, known, tenant, table, user_group_id } = explanation;
+  const command = `groupsync sync --only ${shellWord(user_group_id)}`;
+  const what = known === undefined ? "it gets no group" : "its group stays as it is";
   switch (action?.kind) {
     case "create":
     case "update":
     case "replace":
     case "delete":
-      return standingOfChange(action, explained, action.kind === "delete" ? "groupsync sync" : syncIt);
+      return ofChange(action, explanation, action.kind === "delete" ? "groupsync sync" : command);
     case "waiting":
-      return {
-        state: "failing",
-        reason: [
-          `the last try failed with ${action.code}; a sync tries again after `,
-          new Date(action.retryAt),
-        ],
-        advice: adviceForChange(action, explained),
-        command: explained.tenant?.kind === "desired" ? syncIt : null,
-      };
+      return standing(
+        "failing",
+        [`the last try failed with ${action.code}; a sync tries again after `, new Date(action.retryAt)],
+        {
+          advice: adviceForChange(action.code, explanation),
+          command: tenant?.kind === "desired" ? command : null,
+        },
+      );
     case "rejected":
-      return {
-        state: "rejected",
-        reason: `${known === undefined ? "it gets no group" : "its group stays as it is"}, because its row is rejected (${action.code}): ${action.message}`,
-        advice: adviceFor(action),
-        command: syncIt,
-      };
+      return standing(
+        "rejected",
+        `${what}, because its row is rejected (${action.code}): ${action.message}`,
+        {
+          advice: adviceFor(action.code),
+          command,
+        },
+      );
     case "not_ready":
-      return {
-        state: "not_ready",
-        reason: `source.ready_when is not true for its row, so ${known === undefined ? "it gets no group yet" : "its group stays as it is"}`,
-        advice: null,
-        command: null,
-      };
+      return standing("not_ready", `source.ready_when is not true for its row, so ${what} for now`);
     case "missing":
-      return {
-        state: "missing",
-        reason: missingText(action),
-        advice: `if the tenant is not gone, mend its row or put it back: look at ${explained.table === null ? "source.query" : "source.where"} and source.removed_when too`,
-        command: null,
-      };
+      return standing("missing", missingText(action), {
+        advice: `if the tenant is not gone, correct its row or put it back: look at ${table === null ? "source.query" : "source.where"} and source.removed_when too`,
+      });
     case "outdated":
-      return {
-        state: "outdated",
-        reason: "its row has changed, but service.update is never, so its group stays as it is",
+      return standing("outdated", `its row has changed, but service.update is never, so ${what}`, {
         advice: "set service.update to upsert or replace, if the group is to follow its row",
-        command: null,
-      };
+      });
     case "gone":
     case undefined:
-      return explained.tenant?.kind === "desired" ? standingAtRest(explained, syncIt) : GONE;
+      return tenant?.kind === "desired" ? atRest(explanation, command) : standing("gone", GONE_TEXT);
   }
 }
 
-const GONE: Standing = { state: "gone", reason: GONE_TEXT, advice: null, command: null };
-
-function standingOfChange(change: Change, explained: ExplainedTenant, command: string): Standing {
-  const { user_group_id, known, record, approval } = explained;
-  if (known?.held && isRemoval(change) && !change.underWay) {
-    return {
-      state: "held",
-      reason: `its ${known.held === "delete" ? "deletion" : "replacement"} is held until somebody approves it`,
-      advice: "groupsync plan says why, and what else is held: look at the source first",
-      command: approval === null ? "groupsync plan" : `groupsync sync --approve-deletions ${approval}`,
-    };
-  }
+function ofChange(change: Change, explanation: Explanation, command: string): Standing {
+  const { user_group_id, known, record, approval } = explanation;
+  if (known?.held && isRemoval(change) && !change.underWay)
+    return standing(
+      "held",
+      `its ${known.held === "delete" ? "deletion" : "replacement"} is held until somebody approves it`,
+      {
+        advice: "groupsync plan says why, and what else is held: look at the source first",
+        command: approval === null ? "groupsync plan" : `groupsync sync --approve-deletions ${approval}`,
+      },
+    );
   const failure = record.group?.failures.change;
   if (change.failedBefore && failure)
-    return {
-      state: "failing",
-      reason: failedText(failure),
-      advice: adviceForChange(failure, explained),
+    return standing("failing", `the last try failed with ${failure.code}; the next sync tries again`, {
+      advice: adviceForChange(failure.code, explanation),
       command,
-    };
-  if (change.underWay && known?.intent === "rotate") {
-    return {
-      state: "under_way",
-      reason:
-        "nobody knows what came of its last rotation; the next sync asks the service which token is live, and stores that one",
-      advice: "a sync doesn't rotate it: if a new token was asked for, rotate it again",
-      command: rotateIt(user_group_id),
-    };
-  }
+    });
+  if (change.underWay && known?.intent === "rotate")
+    return standing(
+      "under_way",
+      "nobody knows what came of its last rotation; the next sync asks the service which token is live, and stores that one",
+      {
+        advice: "a sync doesn't rotate it: if a new token was asked for, rotate it again",
+        command: rotateIt(user_group_id),
+      },
+    );
   if (change.underWay) {
-    return {
-      state: "under_way",
-      reason: `nobody knows what came of the last call for it; the next sync ${change.kind === "delete" ? "deletes its group" : "asks the service"}`,
-      advice: null,
-      command,
-    };
+    const next = change.kind === "delete" ? "deletes its group" : "asks the service";
+    const reason = `nobody knows what came of the last call for it; the next sync ${next}`;
+    return standing("under_way", reason, { command });
   }
   switch (change.kind) {
     case "create":
-      return { state: "new", reason: "it has no group yet; the next sync creates it", advice: null, command };
+      return standing("new", "it has no group yet; the next sync creates it", { command });
     case "update":
-      return {
-        state: "changed",
-        reason: isForToken(change)
+      return standing(
+        "changed",
+        isForToken(change)
           ? "its token has to be asked for"
           : "its row has changed; the next sync updates its group",
-        advice: null,
-        command,
-      };
+        { command },
+      );
     case "replace":
-      return {
-        state: "changed",
-        reason:
-          "its row has changed; the next sync replaces its group, with a new token, if deletion.limit allows it",
-        advice: null,
-        command,
-      };
+      return standing(
+        "changed",
+        "its row has changed; the next sync replaces its group, with a new token, if deletion.limit allows it",
+        { command },
+      );
     case "delete": {
       const becomes =
         change.absence === "estranged"
           ? "holds its deletion"
           : "deletes its group if deletion.limit allows it";
-      return {
-        state: "deletion_due",
-        reason: `${ABSENCE_TEXT[change.absence]}; the next sync of all tenants ${becomes}`,
-        advice: "mend its row or put it back first, if the tenant is not gone",
-        command,
-      };
+      return standing(
+        "deletion_due",
+        `${ABSENCE_TEXT[change.absence]}; the next sync of all tenants ${becomes}`,
+        { advice: "correct its row or put it back first, if the tenant is not gone", command },
+      );
     }
   }
 }
 
-const rotateIt = (user_group_id: string): string => `groupsync rotate --only ${shellWord(user_group_id)}`;
-
-const adviceFor = ({ code }: Pick<RecordedFailure, "code">): string =>
-  remedyOf(code) ?? "mend what the message names";
-
-const adviceForChange = (failure: Pick<RecordedFailure, "code">, { service }: ExplainedTenant): string =>
-  (failure.code === "NOT_UPDATED" ? adviceOnKeptGroups(service) : null) ?? adviceFor(failure);
-
-const failedText = ({ code }: RecordedFailure): string =>
-  `the last try failed with ${code}; the next sync tries again`;
-
 /** Nothing is to be done about the group itself. */
-function standingAtRest({ user_group_id, record, copies }: ExplainedTenant, command: string): Standing {
+function atRest({ user_group_id, record, copies }: Explanation, command: string): Standing {
   const { storing, rotation } = record.group?.failures ?? {};
-  if (copies.kind === "unreadable") {
-    const { message, hint = null } = copies.error;
-    return {
-      state: "store_unreadable",
-      reason: `its group is in sync, but nobody can see whether its token is stored: ${message}`,
-      advice: hint,
+  const misplaced = copiesText(copies);
+  if (copies.kind === "unreadable")
+    return standing("store_unreadable", `its group is in sync, but ${misplaced}`, {
+      advice: copies.error.hint ?? null,
       command: "groupsync check",
-    };
-  }
-  const misplaced = misplacedText(copies);
-  if (misplaced !== null || storing) {
-    return {
-      state: "token_not_stored",
-      reason: misplaced ?? `its token is not in every store: ${storing?.code}`,
-      advice: storing ? adviceFor(storing) : null,
+    });
+  if (misplaced !== null || storing)
+    return standing("token_not_stored", misplaced ?? `its token is not in every store: ${storing?.code}`, {
+      advice: storing ? adviceFor(storing.code) : null,
       command,
-    };
-  }
-  if (rotation) {
-    return {
-      state: "rotation_failing",
-      reason: `its group is in sync, but its last rotation failed with ${rotation.code}`,
-      advice: adviceFor(rotation),
-      command: rotateIt(user_group_id),
-    };
-  }
-  return { state: "in_sync", reason: "its group is as its row wants it", advice: null, command: null };
+    });
+  if (rotation)
+    return standing(
+      "rotation_failing",
+      `its group is in sync, but its last rotation failed with ${rotation.code}`,
+      { advice: adviceFor(rotation.code), command: rotateIt(user_group_id) },
+    );
+  return standing("in_sync", "its group is as its row wants it");
 }
 
-function misplacedText(copies: Exclude<ExplainedTenant["copies"], { kind: "unreadable" }>): string | null {
+const rotateIt = (user_group_id: string): string => `groupsync rotate --only ${shellWord(user_group_id)}`;
+
+const adviceFor = (code: string): string => remedyOf(code) ?? "correct what the message names";
+
+const adviceForChange = (code: string, { service }: Explanation): string =>
+  (code === "NOT_UPDATED" ? adviceOnKeptGroups(service) : null) ?? adviceFor(code);
+
+/** What is wrong with the stored token; null if nothing is. */
+export function copiesText(copies: Explanation["copies"]): string | null {
   switch (copies.kind) {
     case "none known":
     case "in every store":
@@ -211,8 +185,10 @@ function misplacedText(copies: Exclude<ExplainedTenant["copies"], { kind: "unrea
     case "in some stores":
       return "one token store has its token, and another one lacks it";
     case "another token":
-      return "the token store holds another token than the service told last";
+      return `the token store holds another token than the service told last, with the hash ${copies.fingerprint}`;
     case "no token":
       return "the token store holds no token of it";
+    case "unreadable":
+      return `nobody can see whether its token is stored: ${copies.error.code}: ${copies.error.message}`;
   }
 }

@@ -3,24 +3,13 @@ import { explainJson, explainText } from "../../../src/commands/output/explain.t
 import { SyncError } from "../../../src/core/failure/sync-error.ts";
 import { UNKNOWN_STATE } from "../../../src/core/group/ledger-group.ts";
 import { Unusable } from "../../../src/core/group/tenant.ts";
-import type { Explanation } from "../../../src/engine/explain/explain-tenant.ts";
-import {
-  anExplainedTenant,
-  anExplanation,
-  aRecord,
-  aRecordedGroup,
-  NO_RECORDED_FAILURES,
-} from "../../builders/explained.ts";
+import { anExplanation, aRecord, aRecordedGroup, NO_RECORDED_FAILURES } from "../../builders/explained.ts";
 import { aDesiredTenant, aLedgerGroup, anAbsence, aRejectedTenant, aRow } from "../../builders/groups.ts";
 
 const at = (day: number): Date => new Date(Date.UTC(2026, 1, day));
 
-const aPage = (
-  overrides: Parameters<typeof anExplainedTenant>[0] = {},
-  more: Partial<Omit<Explanation, "explained">> = {},
-): Explanation => anExplanation({ explained: anExplainedTenant(overrides), ...more });
-
-const text = (...page: Parameters<typeof aPage>): string => explainText(aPage(...page), false);
+const text = (overrides: Parameters<typeof anExplanation>[0] = {}): string =>
+  explainText(anExplanation(overrides), false);
 
 describe("the page of a tenant", () => {
   test("has everything, and marks what differs from what the service confirmed", () => {
@@ -41,32 +30,23 @@ acme: changed
   its row has changed; the next sync updates its group
   what helps: groupsync sync --only acme
 
-Row
-  in public.customers
-  id    "acme"
-  name  "Acme"
-
-Group
-  ~ name             "New"  the service confirmed "Acme"
-    mapping.40       "warehouse-7"
-  ~ properties.plan  (none)  the service confirmed "gold"
-  unverified: no answer of the service shows whether it took mapping and properties
-  the service was last asked for it at 2026-02-03T12:00:00.000Z
-
-Failures
-  rotation: REFUSED (2 in a row since 2026-02-05T00:00:00.000Z, next try after 2026-02-06T00:00:00.000Z): no\\u001b
-
-Token
-  hash the-hash
-  live since 2026-02-03T00:00:00.000Z, for 24 h 0 min
-  goes to table postgres://db/crm groupsync_tokens
-  stored: yes, the token with this hash
-
-History
-  2026-02-01T00:00:00.000Z  first recorded
-  2026-02-02T00:00:00.000Z  last answer to a change
-  2026-02-03T00:00:00.000Z  replaced
-  2026-02-03T00:00:00.000Z  end of the token old-hash, live since an unknown time
+  row                    in public.customers
+  row.id                 "acme"
+  row.name               "Acme"
+  group.name             "New"  the service confirmed "Acme"
+  group.mapping.40       "warehouse-7"
+  group.properties.plan  (none)  the service confirmed "gold"
+  group                  unverified: no answer shows whether the service took mapping and properties
+  last asked for         2026-02-03T12:00:00.000Z
+  failed rotation        REFUSED (2 in a row since 2026-02-05T00:00:00.000Z, next try after 2026-02-06T00:00:00.000Z): no\\u001b
+  token                  hash the-hash
+  token since            2026-02-03T00:00:00.000Z, for 24 h 0 min
+  token goes to          table postgres://db/crm groupsync_tokens
+  token stored           yes
+  first recorded         2026-02-01T00:00:00.000Z
+  last change            2026-02-02T00:00:00.000Z
+  replaced               2026-02-03T00:00:00.000Z
+  former token           2026-02-03T00:00:00.000Z: end of old-hash, live since an unknown time
 `);
   });
 
@@ -76,10 +56,10 @@ History
     const tenant = aRejectedTenant({ code: "ID_DUPLICATE" });
     const page = text({ rows: [row, row], tenant, known: undefined, rejectedSince: at(2) });
     expect(page).toContain("  leave one row with this id\n  then: groupsync sync --only acme\n");
-    expect(page).toContain("Open\n  rejected since 2026-02-02T00:00:00.000Z\n");
-    expect(page).toContain("  1 of 2 in public.customers\n");
-    expect(page).toContain("  2 of 2 in public.customers\n");
-    expect(page).toContain("  name  (holds bytes)\n");
+    expect(page).toMatch(/^ {2}rejected +since 2026-02-02T00:00:00.000Z$/m);
+    expect(page).toMatch(/^ {2}row +1 of 2 in public.customers$/m);
+    expect(page).toMatch(/^ {2}row +2 of 2 in public.customers$/m);
+    expect(page).toMatch(/^ {2}row.name +\(holds bytes\)$/m);
   });
 
   test("says what can't be told", () => {
@@ -90,40 +70,28 @@ History
     expect(text({ record: other })).toContain('  the service last gave back the name "Old"\n');
     expect(text({ rows: [], tenant: undefined })).toContain("  none in public.customers\n");
     const error = new SyncError("TOKEN_STORE_UNAVAILABLE", "no such directory");
-    expect(text({ copies: { kind: "unreadable", error } })).toContain(
-      "  stored: can't be told: TOKEN_STORE_UNAVAILABLE: no such directory\n",
+    expect(text({ copies: { kind: "unreadable", error } })).toMatch(
+      /^ {2}token stored +nobody can see whether .*: TOKEN_STORE_UNAVAILABLE: no such directory$/m,
     );
-  });
-
-  test("says when the service was last asked for the group, if it ever was", () => {
-    const lastAskedAt = (lastAsked: Date | null) => ({
-      record: aRecord({ group: aRecordedGroup({ lastAsked }) }),
-    });
-    const json = (...page: Parameters<typeof aPage>) => JSON.parse(explainJson(aPage(...page)));
-    expect(text(lastAskedAt(at(9)))).toContain(
-      "\n  the service was last asked for it at 2026-02-09T00:00:00.000Z\n",
-    );
-    expect(json(lastAskedAt(at(9)))).toMatchObject({ last_asked: "2026-02-09T00:00:00.000Z" });
-    expect(text(lastAskedAt(null))).not.toContain("last asked");
-    expect(json(lastAskedAt(null))).toMatchObject({ last_asked: null });
+    const neverAsked = { record: aRecord({ group: aRecordedGroup({ lastAsked: null }) }) };
+    expect(text(neverAsked)).not.toContain("last asked");
   });
 
   test("has what is open", () => {
     const known = aLedgerGroup({ intent: "delete", held: "delete", absence: anAbsence() });
     const record = aRecord({ group: aRecordedGroup({ intentAt: at(1) }) });
     const page = text({ tenant: undefined, known, record, approval: "c0de" });
-    expect(page).toContain(
-      "Open\n  under way since 2026-02-01T00:00:00.000Z: delete\n  held: delete, code c0de\n  its tenant is gone, since",
+    expect(page).toMatch(
+      /^ {2}under way +delete since 2026-02-01T00:00:00.000Z\n {2}held +delete, code c0de\n {2}missing +its tenant is gone, since/m,
     );
   });
 
   test("says that the token is too old, and why a sync would fail", () => {
-    const rotation = { maxAgeMs: 3_600_000, window: null, maxPerRun: null, concurrency: 1 };
     const failures = [new SyncError("SERVICE_CHANGED", "another service", { hint: "look" })];
-    const page = text({}, { rotation, failures });
+    const page = text({ isTokenTooOld: true, failures });
     expect(page).toContain("for 24 h 0 min; older than rotation.max_age\n");
     expect(page).toMatch(/\nA sync would fail: another service\n {2}look\n$/);
-    expect(JSON.parse(explainJson(aPage({}, { rotation, failures })))).toMatchObject({
+    expect(JSON.parse(explainJson(anExplanation({ isTokenTooOld: true, failures })))).toMatchObject({
       token: { rotation_due: true, age_ms: 86_400_000 },
       failures_of_sync: [{ code: "SERVICE_CHANGED", message: "another service", hint: "look" }],
     });

@@ -2,13 +2,7 @@ import { SyncError } from "../../../src/core/failure/sync-error.ts";
 import { Unusable } from "../../../src/core/group/tenant.ts";
 import type { Lookup } from "../../../src/daemon/status-page/tenant-lookups.ts";
 import { tenantPage } from "../../../src/daemon/status-page/tenant-page.ts";
-import {
-  anExplainedTenant,
-  anExplanation,
-  aRecord,
-  aRecordedGroup,
-  NO_RECORDED_FAILURES,
-} from "../../builders/explained.ts";
+import { anExplanation, aRecord, aRecordedGroup, NO_RECORDED_FAILURES } from "../../builders/explained.ts";
 import {
   aChangeFailure,
   aDesiredTenant,
@@ -48,12 +42,10 @@ const LOOKUPS: Readonly<Record<string, readonly [id: string, lookup: Lookup]>> =
       kind: "explained",
       explanation: anExplanation({
         now: NOW,
-        rotation: { maxAgeMs: 1, window: null, maxPerRun: null, concurrency: 1 },
-        explained: anExplainedTenant({
-          tenant: aDesiredTenant({ name: "Alderbrook Freight", properties: {} }),
-          known: aLedgerGroup({ failures: failures({ change: failure }) }),
-          record,
-        }),
+        isTokenTooOld: true,
+        tenant: aDesiredTenant({ name: "Alderbrook Freight", properties: {} }),
+        known: aLedgerGroup({ failures: failures({ change: failure }) }),
+        record,
         failures: [
           new SyncError("KEY_REFUSED", "the service refuses the API key", { hint: "check service.api_key" }),
         ],
@@ -67,22 +59,20 @@ const LOOKUPS: Readonly<Record<string, readonly [id: string, lookup: Lookup]>> =
       explanation: anExplanation({
         now: NOW,
         tokenDestinations: [`directory /${"very-long-".repeat(30)}`],
-        explained: anExplainedTenant({
-          user_group_id: `شركة-الأمل-${"x".repeat(300)}`,
-          columns: ["id", "c".repeat(200), "שם"],
-          rows: [
-            {
-              cells: ["a", new Unusable("holds bytes"), "שלום <b>"],
-              digest: aRow(),
-              removed: false,
-              notReady: false,
-            },
-            { cells: ["a", "v".repeat(190), null], digest: aRow(), removed: false, notReady: false },
-          ],
-          tenant: aRejectedTenant({ code: "ID_DUPLICATE", message: "2 rows have this id" }),
-          record,
-          rejectedSince: daysAgo(3),
-        }),
+        user_group_id: `شركة-الأمل-${"x".repeat(300)}`,
+        columns: ["id", "c".repeat(200), "שם"],
+        rows: [
+          {
+            cells: ["a", new Unusable("holds bytes"), "שלום <b>"],
+            digest: aRow(),
+            removed: false,
+            notReady: false,
+          },
+          { cells: ["a", "v".repeat(190), null], digest: aRow(), removed: false, notReady: false },
+        ],
+        tenant: aRejectedTenant({ code: "ID_DUPLICATE", message: "2 rows have this id" }),
+        record,
+        rejectedSince: daysAgo(3),
       }),
     },
   ],

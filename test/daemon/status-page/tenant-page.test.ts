@@ -5,15 +5,9 @@ import { Unusable } from "../../../src/core/group/tenant.ts";
 import type { Lookup } from "../../../src/daemon/status-page/tenant-lookups.ts";
 import { tenantPage } from "../../../src/daemon/status-page/tenant-page.ts";
 import type { Explanation } from "../../../src/engine/explain/explain-tenant.ts";
-import { sectionsOf } from "../../../src/engine/explain/sections.ts";
+import { factsOf } from "../../../src/engine/explain/facts.ts";
 import { anyText } from "../../builders/arbitraries.ts";
-import {
-  anExplainedTenant,
-  anExplanation,
-  aRecord,
-  aRecordedGroup,
-  NO_RECORDED_FAILURES,
-} from "../../builders/explained.ts";
+import { anExplanation, aRecord, aRecordedGroup, NO_RECORDED_FAILURES } from "../../builders/explained.ts";
 import { aChangeFailure, aDesiredTenant, aLedgerGroup, aRow, failures } from "../../builders/groups.ts";
 import { aHealthyDaemon, NOW } from "../a-healthy-daemon.ts";
 import { textOf } from "./shown-page.ts";
@@ -33,9 +27,7 @@ function waiting(): Explanation {
   };
   const group = aRecordedGroup({ failures: { ...NO_RECORDED_FAILURES, change: failure } });
   const known = aLedgerGroup({ failures: failures({ change: failure }) });
-  return anExplanation({
-    explained: anExplainedTenant({ tenant, known, record: aRecord({ group }) }, { now: NOW }),
-  });
+  return anExplanation({ tenant, known, record: aRecord({ group }) }, { now: NOW });
 }
 
 describe("the page of a tenant", () => {
@@ -45,13 +37,11 @@ describe("the page of a tenant", () => {
       "acme: failing the last try failed with REFUSED; a sync tries again after 2026-03-01 23:45:00 compare name, mapping and properties with those of a group that works, if the call was to create or change the group",
     );
     expect(text).toContain("What helps groupsync --config /etc/groupsync/config.yaml sync --only acme");
-    expect(text).toContain('Row in public.customers id "acme" name "Acme"');
-    expect(text).toContain('name "New" the service confirmed "Acme" mapping.40 "warehouse-7"');
-    expect(text).toContain(
-      "Token hash the-hash live since 2026-02-03 05:45:00 , for 24 h 0 min goes to table",
-    );
-    expect(text).toContain("History 2026-02-01 05:45:00 first recorded");
-    for (const { title } of sectionsOf(waiting())) expect(text).toContain(` ${title} `);
+    expect(text).toContain('row in public.customers row.id "acme" row.name "Acme"');
+    expect(text).toContain('group.name "New" the service confirmed "Acme" group.mapping.40 "warehouse-7"');
+    expect(text).toContain("token hash the-hash token since 2026-02-03 05:45:00 , for 24 h 0 min");
+    expect(text).toContain("first recorded 2026-02-01 05:45:00");
+    for (const { name } of factsOf(waiting())) expect(text).toContain(` ${name} `);
   });
 
   test("has the id in its box, and isn't asked for anew by itself", () => {
@@ -97,24 +87,22 @@ function toldOf(text: string): string[] {
   const explanation = anExplanation({
     tokenDestinations: [text],
     failures: [new SyncError(text, text, { hint: text })],
-    explained: anExplainedTenant({
-      user_group_id: text,
-      columns: [text, "name"],
-      rows: [{ cells: [text, new Unusable(text)], digest: aRow(), removed: false, notReady: false }],
-      table: text,
-      tenant: aDesiredTenant({ name: text, properties: { x: text } }),
-      known: aLedgerGroup({ held: "replace" }),
-      record: aRecord({
-        group: aRecordedGroup({
-          serviceName: text,
-          unverified: "updated",
-          failures: { change: failure, rotation: failure, storing: failure },
-        }),
-        formerTokens: [{ fingerprint: text, since: null, until: NOW }],
+    user_group_id: text,
+    columns: [text, "name"],
+    rows: [{ cells: [text, new Unusable(text)], digest: aRow(), removed: false, notReady: false }],
+    table: text,
+    tenant: aDesiredTenant({ name: text, properties: { x: text } }),
+    known: aLedgerGroup({ held: "replace" }),
+    record: aRecord({
+      group: aRecordedGroup({
+        serviceName: text,
+        unverified: "updated",
+        failures: { change: failure, rotation: failure, storing: failure },
       }),
-      copies: { kind: "unreadable", error: new SyncError(text, text, { hint: text }) },
-      approval: text,
+      formerTokens: [{ fingerprint: text, since: null, until: NOW }],
     }),
+    copies: { kind: "unreadable", error: new SyncError(text, text, { hint: text }) },
+    approval: text,
   });
   const failed = new SyncError(text, text, { hint: text });
   return [

@@ -20,8 +20,8 @@ async function page(world: World, id: string): Promise<string> {
     .replaceAll(WHEN, "TIME")
     .replaceAll(HASH, "HASH")
     .replace(/, for .*$/m, ", for A WHILE")
-    .replace(/(goes to table) .*$/m, "$1 …")
-    .replace(/^( {2}(?:in|none in) )\w+\.customers$/m, "$1customers");
+    .replace(/(token goes to +table) .*$/m, "$1 …")
+    .replace(/^( {2}row +(?:in|none in) )\w+\.customers$/m, "$1customers");
 }
 
 test("explains a tenant in sync, a changed, a rejected, a missing and a new one, and changes nothing", async () => {
@@ -39,35 +39,28 @@ test("explains a tenant in sync, a changed, a rejected, a missing and a new one,
 t-00001: in sync
   its group is as its row wants it
 
-Row
-  in customers
-  id            "t-00001"
-  company_name  "Company 1"
-  warehouse     "warehouse-1"
-  plan          "gold"
-
-Group
-    name             "Company 1"
-    mapping.40       "warehouse-1"
-    properties.plan  "gold"
-  the service was last asked for it at TIME
-
-Token
-  hash HASH
-  live since TIME, for A WHILE
-  goes to table …
-  stored: yes, the token with this hash
-
-History
-  TIME  first recorded
-  TIME  last answer to a change
+  row                    in customers
+  row.id                 "t-00001"
+  row.company_name       "Company 1"
+  row.warehouse          "warehouse-1"
+  row.plan               "gold"
+  group.name             "Company 1"
+  group.mapping.40       "warehouse-1"
+  group.properties.plan  "gold"
+  last asked for         TIME
+  token                  hash HASH
+  token since            TIME, for A WHILE
+  token goes to          table …
+  token stored           yes
+  first recorded         TIME
+  last change            TIME
 `);
   const changed = await page(world, "t-00002");
   expect(changed).toContain("t-00002: changed\n");
   expect(changed).toContain("  what helps: groupsync sync --only t-00002\n");
-  expect(changed).toContain('  ~ name             "New\\u001b[2J"  the service confirmed "Company 2"\n');
-  expect(changed).toContain('  ~ properties.plan  null  the service confirmed "gold"\n');
-  expect(changed).toContain('    mapping.40       "warehouse-2"\n');
+  expect(changed).toContain('  group.name             "New\\u001b[2J"  the service confirmed "Company 2"\n');
+  expect(changed).toContain('  group.properties.plan  null  the service confirmed "gold"\n');
+  expect(changed).toContain('  group.mapping.40       "warehouse-2"\n');
 
   expect(await explain(world, "t-00003")).toMatchObject({
     state: "rejected",

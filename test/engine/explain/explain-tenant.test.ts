@@ -1,8 +1,9 @@
 import { expect, test } from "vitest";
 import { SyncError } from "../../../src/core/failure/sync-error.ts";
-import { type ExplainedTenant, explainTenant } from "../../../src/engine/explain/explain-tenant.ts";
+import { type Explanation, explainTenant, indexedOnly } from "../../../src/engine/explain/explain-tenant.ts";
 import { makePlan, readLedgerState } from "../../../src/engine/plan/make-plan.ts";
 import { isChange } from "../../../src/engine/plan/plan.ts";
+import type { TenantLookUps } from "../../../src/ports/tenant-source.ts";
 import { type Fate, Instance } from "../../fakes/instance.ts";
 import { synced } from "../../fakes/two-stores.ts";
 import { VirtualClock } from "../../fakes/virtual-time.ts";
@@ -10,10 +11,9 @@ import { syncSettings, tenants, World } from "../../fakes/world.ts";
 
 const stop = new AbortController().signal;
 
-async function explain(world: World, id: string, fate: Fate = {}): Promise<ExplainedTenant> {
+async function explain(world: World, id: string, fate: Fate = {}): Promise<Explanation> {
   const ports = world.ports(new Instance(fate), new VirtualClock(world.time));
-  const state = await readLedgerState(ports, await ports.ledger.service());
-  return explainTenant(id, ports, syncSettings(), state, world.time.now(), stop);
+  return explainTenant(id, { ports, ...ports, ...syncSettings(), settings: syncSettings() }, stop);
 }
 
 test("says of each tenant what the plan of all tenants says", async () => {
@@ -84,4 +84,28 @@ test("tells whether the stores hold the token that the ledger names", async () =
     if (call.includes("Tokens")) throw error;
   };
   expect(await copies({ at })).toEqual({ kind: "unreadable", error });
+});
+
+function aSource(isIndexed: boolean) {
+  let closed = 0;
+  const lookUps: TenantLookUps = {
+    ...{ table: "customers", isIndexed, rowsOf: async () => [] },
+    close: async () => {
+      closed++;
+    },
+  };
+  const source = { open: () => Promise.reject(new Error("not to be opened")), lookUps: async () => lookUps };
+  return { lookUps, source: indexedOnly(source), closed: () => closed };
+}
+
+test("a tenant that an index finds is looked up", async () => {
+  const { source, lookUps, closed } = aSource(true);
+  expect(await source.lookUps(["id"], "", stop)).toBe(lookUps);
+  expect(closed()).toBe(0);
+});
+
+test("without an index nothing is read, and no connection stays", async () => {
+  const { source, closed } = aSource(false);
+  await expect(source.lookUps(["id"], "", stop)).rejects.toMatchObject({ code: "LOOKS_NOT_INDEXED" });
+  expect(closed()).toBe(1);
 });

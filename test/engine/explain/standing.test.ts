@@ -3,14 +3,9 @@ import type { RecordedFailure } from "../../../src/core/failure/group-failures.t
 import { SyncError } from "../../../src/core/failure/sync-error.ts";
 import type { PlanningContext } from "../../../src/core/plan/planned-action.ts";
 import { toldText } from "../../../src/core/text/printable.ts";
-import type { ExplainedTenant } from "../../../src/engine/explain/explain-tenant.ts";
+import type { Explanation } from "../../../src/engine/explain/explain-tenant.ts";
 import { standingOf } from "../../../src/engine/explain/standing.ts";
-import {
-  anExplainedTenant,
-  aRecord,
-  aRecordedGroup,
-  NO_RECORDED_FAILURES,
-} from "../../builders/explained.ts";
+import { anExplanation, aRecord, aRecordedGroup, NO_RECORDED_FAILURES } from "../../builders/explained.ts";
 import {
   aChangeFailure,
   aDesiredTenant,
@@ -38,7 +33,7 @@ const failedChange = failures({
   change: aChangeFailure({ fingerprint: renamed.fingerprint, retryAt: failure.retryAt }),
 });
 const due = anAbsence({ at: { ms: -100 * 3_600_000, reads: 1 } });
-type Overrides = Parameters<typeof anExplainedTenant>[0];
+type Overrides = Parameters<typeof anExplanation>[0];
 
 test.each<[string, string, Overrides, Partial<PlanningContext>, command: string | null]>([
   ["a tenant in sync", "in_sync", {}, {}, null],
@@ -119,7 +114,7 @@ test.each<[string, string, Overrides, Partial<PlanningContext>, command: string 
   ["a flagged row without a group", "gone", { tenant: aFlaggedTenant(), known: undefined }, {}, null],
   ["a deleted group", "gone", { tenant: undefined, known: undefined }, {}, null],
 ])("%s: %s", (_, state, overrides, context, command) => {
-  expect(standingOf(anExplainedTenant(overrides, context))).toMatchObject({ state, command });
+  expect(standingOf(anExplanation(overrides, context))).toMatchObject({ state, command });
 });
 
 function noDeletions(): Partial<PlanningContext> {
@@ -134,11 +129,10 @@ test("the advice for a failing group is the action of its code", () => {
   });
   const service = { updates: false, isProbed: true };
   const adviceFor = (code: string) =>
-    standingOf(anExplainedTenant({ tenant: renamed, known, record: failing("change", code), service }))
-      .advice;
+    standingOf(anExplanation({ tenant: renamed, known, record: failing("change", code), service })).advice;
   expect(adviceFor("NOT_UPDATED")).toContain("set service.update to replace");
   expect(adviceFor("REFUSED")).toMatch(/^compare name, mapping and properties/);
-  expect(adviceFor("UNHEARD_OF")).toBe("mend what the message names");
+  expect(adviceFor("UNHEARD_OF")).toBe("correct what the message names");
 });
 
 test("the advice for a group that the service has left as it was names service.update only after a probe", () => {
@@ -150,15 +144,14 @@ test("the advice for a group that the service has left as it was names service.u
   const record = failing("change", "NOT_UPDATED");
   for (const updates of [null, true, false]) {
     const service = { updates, isProbed: updates === true };
-    const { advice } = standingOf(anExplainedTenant({ tenant: renamed, known, record, service }));
+    const { advice } = standingOf(anExplanation({ tenant: renamed, known, record, service }));
     expect(advice).toMatch(/groupsync probe finds out whether the service ever changes a group/);
     expect(advice).not.toContain("replace");
   }
 });
 
 describe("the reason", () => {
-  const reasonOf = (overrides: Overrides): string =>
-    toldText(standingOf(anExplainedTenant(overrides)).reason);
+  const reasonOf = (overrides: Overrides): string => toldText(standingOf(anExplanation(overrides)).reason);
 
   test("has the row's mistake, and what becomes of the group", () => {
     const tenant = aRejectedTenant();
@@ -177,7 +170,7 @@ describe("the reason", () => {
 
   test("tells a wrong token from a missing one, and both from a store that can't be read", () => {
     const error = new SyncError("TOKEN_STORE_UNAVAILABLE", "no such directory");
-    const copies: ExplainedTenant["copies"][] = [
+    const copies: Explanation["copies"][] = [
       { kind: "another token", fingerprint: "f" },
       { kind: "no token" },
       { kind: "in some stores" },

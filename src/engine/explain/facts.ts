@@ -1,0 +1,161 @@
+import { ABSENCE_TEXT } from "../../core/deletion/missing-tenants.ts";
+import type { FailureKind } from "../../core/failure/group-failures.ts";
+import type { Group } from "../../core/group/group.ts";
+import { UNKNOWN_STATE } from "../../core/group/ledger-group.ts";
+import { Unusable } from "../../core/group/tenant.ts";
+import type { Json } from "../../core/text/json.ts";
+import { printable, type Told } from "../../core/text/printable.ts";
+import { durationText } from "../../core/text/quantity.ts";
+import { type Explanation, failuresOf, rowOf } from "./explain-tenant.ts";
+import { copiesText } from "./standing.ts";
+
+/** One line of the table that explains a tenant. */
+export interface Fact {
+  readonly name: string;
+  readonly value: Told;
+  /** What the service confirmed in place of the value, if that is something else. */
+  readonly confirmed?: string;
+}
+
+/** The longest text, and the longest value of a row or a group, in characters. */
+export const LONGEST = 2_000;
+const LONGEST_VALUE = 200;
+
+/** What is known of a tenant: its row, its group, what is open, its token and its past. Leaves out what there isn't. */
+export const factsOf = (explanation: Explanation): readonly Fact[] => [
+  ...rowFacts(explanation),
+  ...groupFacts(explanation),
+  ...openFacts(explanation),
+  ...tokenFacts(explanation),
+  ...pastFacts(explanation),
+];
+
+function rowFacts({ columns, rows, table, tenant }: Explanation): Fact[] {
+  const place = table === null ? "source.query" : printable(table);
+  if (rows.length === 0) return [{ name: "row", value: `none in ${place}` }];
+  const flag = tenant?.kind === "flagged" ? "; source.removed_when is true for it" : "";
+  return rows.flatMap((_, index) => [
+    { name: "row", value: `${rows.length > 1 ? `${index + 1} of ${rows.length} ` : ""}in ${place}${flag}` },
+    ...rowOf({ columns, rows }, index).map(([column, cell]) => ({
+      name: printable(`row.${column}`),
+      value: cell instanceof Unusable ? `(${printable(cell.reason)})` : quoted(cell),
+    })),
+  ]);
+}
+
+/** The desired group, or the confirmed one if there is no desired group. */
+function groupFacts({ tenant, known, record, changes }: Explanation): Fact[] {
+  const { confirmed = null, serviceName = null, lastAsked = null, unverified = null } = record.group ?? {};
+  const desired = tenant?.kind === "desired" ? tenant.group : null;
+  const shown = desired ?? confirmed;
+  if (shown === null) return [];
+  const isUnknown = known?.fingerprint === UNKNOWN_STATE;
+  const notes = [
+    ...(desired === null ? ["as the service last confirmed it"] : []),
+    ...(confirmed === null && !isUnknown ? ["not confirmed by the service yet"] : []),
+    ...(isUnknown ? ["nobody knows in which state the service has it"] : []),
+    ...(confirmed !== null && serviceName !== null && serviceName !== confirmed.name
+      ? [`the service last gave back the name ${quoted(serviceName)}`]
+      : []),
+    ...(unverified ? ["unverified: no answer shows whether the service took mapping and properties"] : []),
+  ];
+  const differing = new Map(changes?.map((change) => [change.field, change.from]));
+  const gone = (changes ?? []).flatMap(({ field, to }) => (to === undefined ? [field] : []));
+  const confirmedAt = (field: string): Pick<Fact, "confirmed"> => {
+    if (!differing.has(field)) return {};
+    const before = differing.get(field);
+    return { confirmed: before === undefined ? "nothing" : quoted(before) };
+  };
+  return [
+    ...fieldsOf(shown).map(([field, value]) => ({
+      ...{ name: printable(`group.${field}`), value: quoted(value), ...confirmedAt(field) },
+    })),
+    ...gone.map((field) => ({ name: printable(`group.${field}`), value: "(none)", ...confirmedAt(field) })),
+    ...notes.map((value) => ({ name: "group", value })),
+    ...(lastAsked === null ? [] : [{ name: "last asked for", value: [lastAsked] }]),
+  ];
+}
+
+const fieldsOf = ({ name, mapping, properties }: Group): [field: string, value: Json][] => [
+  ["name", name],
+  ...Object.entries(mapping).map(([key, value]): [string, Json] => [`mapping.${key}`, value]),
+  ...Object.entries(properties).map(([key, value]): [string, Json] => [`properties.${key}`, value]),
+];
+
+function openFacts(explanation: Explanation): Fact[] {
+  const { known, record, approval, rejectedSince } = explanation;
+  const { intent = null, held = null, absence = null } = known ?? {};
+  const since = record.group?.intentAt ? [" since ", record.group.intentAt] : [];
+  return [
+    ...(rejectedSince === null ? [] : [{ name: "rejected", value: ["since ", rejectedSince] }]),
+    ...(intent === null ? [] : [{ name: "under way", value: [intent, ...since] }]),
+    ...(held === null
+      ? []
+      : [
+          {
+            name: "held",
+            value: approval === null ? `${held}; groupsync plan shows the code` : `${held}, code ${approval}`,
+          },
+        ]),
+    ...(absence === null
+      ? []
+      : [{ name: "missing", value: [`${ABSENCE_TEXT[absence.kind]}, since `, absence.since] }]),
+    ...failuresOf(explanation).map(([kind, { code, message, since, count, retryAt }]) => ({
+      name: TRIED[kind],
+      value: [
+        `${code} (${count} in a row since `,
+        since,
+        ", next try after ",
+        retryAt,
+        `): ${printable(message, LONGEST)}`,
+      ],
+    })),
+  ];
+}
+
+const TRIED: Record<FailureKind, string> = {
+  change: "failed change",
+  rotation: "failed rotation",
+  storing: "failed storing",
+};
+
+function tokenFacts({ record, copies, tokenDestinations, isTokenTooOld, now }: Explanation): Fact[] {
+  const { tokenFingerprint = null, tokenSince = null } = record.group ?? {};
+  if (tokenFingerprint === null) return [{ name: "token", value: "the ledger knows none" }];
+  const tooOld = isTokenTooOld ? "; older than rotation.max_age" : "";
+  return [
+    { name: "token", value: `hash ${tokenFingerprint}` },
+    {
+      name: "token since",
+      value: tokenSince
+        ? [tokenSince, `, for ${durationText(now.getTime() - tokenSince.getTime())}${tooOld}`]
+        : "nobody knows",
+    },
+    ...tokenDestinations.map((place) => ({ name: "token goes to", value: printable(place, LONGEST) })),
+    { name: "token stored", value: printable(copiesText(copies) ?? "yes", LONGEST) },
+  ];
+}
+
+/** In the order of time. Removals are kept for 90 days, and hashes of tokens for a year. */
+function pastFacts({ record }: Explanation): Fact[] {
+  const { group, removals, formerTokens } = record;
+  const events: { readonly name: string; readonly at: Date; readonly note?: Told }[] = [
+    ...(group ? [{ name: "first recorded", at: group.createdAt }] : []),
+    ...removals.map(({ kind, at }) => ({ name: REMOVAL_TEXT[kind], at })),
+    ...formerTokens.map(({ fingerprint, since, until }) => ({
+      name: "former token",
+      at: until,
+      note: [`: end of ${fingerprint}, live since `, since ?? "an unknown time"],
+    })),
+    ...(group?.confirmed || group?.failures.change
+      ? [{ name: group.failures.change ? "last failed try" : "last change", at: group.changedAt }]
+      : []),
+  ];
+  return events
+    .toSorted((a, b) => a.at.getTime() - b.at.getTime())
+    .map(({ name, at, note = [] }) => ({ name, value: [at, ...note] }));
+}
+
+const REMOVAL_TEXT = { delete: "deleted", replace: "replaced", gone: "found gone" } as const;
+
+const quoted = (value: Json): string => printable(JSON.stringify(value), LONGEST_VALUE);
