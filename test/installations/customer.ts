@@ -8,6 +8,7 @@ import { aWorld, fromEnvironment, idOf, type World } from "../e2e/world.ts";
 import { insistOnSchema } from "../support/config-schema.ts";
 import type { Query } from "../support/databases/database-server.ts";
 import { type FreshDatabase, SERVERS } from "../support/databases/fresh-database.ts";
+import { documentedSql } from "../support/documented-sql.ts";
 import type { Running } from "./installation.ts";
 import { judge } from "./judge.ts";
 
@@ -47,7 +48,12 @@ export async function aCustomer(running: Running, hasChannel: boolean): Promise<
   const database = await aDatabase(running, running.encoding ?? DEFAULT_ENCODING[kind]);
   const own = running.encoding ? await aDatabase(running, DEFAULT_ENCODING[kind]) : database;
   const world = await aWorld({ database, tenants: 0, service: { existing: "update" } });
-  for (const statement of UPDATED_AT[kind]) await database.query(statement);
+  const follow = async (what: RegExp): Promise<void> => {
+    const statements = documentedSql("docs/new-tenants.md", kind).filter((sql) => what.test(sql));
+    expect(statements.length).toBeGreaterThan(0);
+    for (const statement of statements) await database.query(statement);
+  };
+  await follow(/ADD COLUMN/);
   const newcomer = await aNewcomer(world);
   const { env, sandbox } = world;
 
@@ -85,11 +91,12 @@ export async function aCustomer(running: Running, hasChannel: boolean): Promise<
         onTestFinished(async () => void (await own.query(`DROP OWNED BY ${writer.username} CASCADE`)));
       }
       urls = { source: reader.href, own: writer.href };
+      if (hasChannel) await follow(/pg_notify/);
       const needsOwnLine = running.instances.some(({ changes }) => changes);
       await customer.configure({
         "deletion.grace_period": "0s",
+        ...(hasChannel && { "source.changes.channel": "customers_changed" }),
         ...(hasChannel && needsOwnLine && { "source.changes.url": fromEnvironment("CHANGES_URL") }),
-        ...(!hasChannel && { "source.changes.channel": undefined }),
       });
     },
     async configure(changes) {
@@ -149,20 +156,6 @@ const DEFAULT_ENCODING = { postgres: "", mysql: "CHARACTER SET utf8mb4" } as con
 const VERSION = {
   postgres: "SELECT current_setting('server_version') AS version",
   mysql: "SELECT version() AS version",
-} as const;
-
-const UPDATED_AT = {
-  postgres: [
-    "ALTER TABLE customers ADD updated_at timestamptz NOT NULL DEFAULT now()",
-    `CREATE FUNCTION touch_customer() RETURNS trigger LANGUAGE plpgsql AS $$
-     BEGIN NEW.updated_at = pg_catalog.clock_timestamp(); RETURN NEW; END $$`,
-    `CREATE TRIGGER customers_touched BEFORE INSERT OR UPDATE ON customers
-     FOR EACH ROW EXECUTE FUNCTION touch_customer()`,
-  ],
-  mysql: [
-    `ALTER TABLE customers
-       ADD updated_at TIMESTAMP(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6) ON UPDATE CURRENT_TIMESTAMP(6)`,
-  ],
 } as const;
 
 function insertTenants(from: number, to: number): string {
