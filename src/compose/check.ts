@@ -4,7 +4,7 @@ import { databaseError } from "../adapters/sql/connection/failures.ts";
 import type { WaitLimits } from "../adapters/sql/connection/wait-limits.ts";
 import type { Database } from "../adapters/sql/dialect/database.ts";
 import type { Config } from "../config/config.ts";
-import { describeDatabase, describeSource } from "../config/destinations.ts";
+import { describeDatabase } from "../config/destinations.ts";
 import { type DatabaseUrl, defaultListenAddress } from "../config/urls.ts";
 import { digestSeed } from "../core/group/desired-group.ts";
 import { columnsOf } from "../core/group/group-rules.ts";
@@ -13,20 +13,23 @@ import { connectionPrivacy } from "../core/tls/database-tls.ts";
 import { nextTicks, tickAfter } from "../daemon/schedule.ts";
 import type { Check, CheckLimits } from "../engine/check/check.ts";
 import {
-  type CheckedDatabase,
-  connectionFindings,
-  type SyncConnection,
-} from "../engine/check/connections.ts";
-import {
   addressFindings,
   notifyFindings,
   scheduleFindings,
   type TrySending,
 } from "../engine/check/daemon.ts";
+import {
+  type CheckedDatabase,
+  channelFindings,
+  columnFindings,
+  connectionFindings,
+  ledgerFindings,
+  planFindings,
+  type SyncConnection,
+  sourceFindings,
+  tokenFindings,
+} from "../engine/check/databases.ts";
 import { serviceFindings } from "../engine/check/service.ts";
-import { channelFindings, columnFindings, sourceFindings } from "../engine/check/source.ts";
-import { ledgerFindings, planFindings, tokenFindings } from "../engine/check/state.ts";
-import { tableBefore } from "../engine/plan/make-plan.ts";
 import type { LogEntry } from "../ports/log.ts";
 import { changeChannel, changeFeed } from "./changes.ts";
 import { readConfig } from "./config.ts";
@@ -42,7 +45,7 @@ import { composeLedgerView, openLedgerView } from "./ledger-view.ts";
 import type { Opened } from "./opened.ts";
 import { composePlan } from "./plan.ts";
 import { connectionOf } from "./sync.ts";
-import { openSource, tenantSource } from "./tenant-source.ts";
+import { tenantSource } from "./tenant-source.ts";
 import { openTokens } from "./token-stores.ts";
 
 /** What the operator allows beyond what leaves no trace. */
@@ -74,7 +77,6 @@ export function composeCheck(path: string, host: Host, { canary, notify }: Check
   });
   const { name, service, source, group, ledger, http } = config;
   const { base_url: baseUrl, update } = service;
-  const sourceBefore = describeSource(source, group.id);
 
   const configCheck: Check = {
     title: "config",
@@ -94,11 +96,11 @@ export function composeCheck(path: string, host: Host, { canary, notify }: Check
     title: "source",
     remedy: `check source.url, and ${RIGHTS}`,
     run: whileOpen(
-      (stop) => openSource(config, { ...host, stop }),
-      async function* (open, stop) {
-        const before = await tableBefore(open.ledger, sourceBefore);
-        yield* sourceFindings(open.source, { rules: group, before, database: checked(source.url) }, stop);
+      async (stop) => {
+        const databases = new Databases(name, VIEW_TIMEOUTS, stop);
+        return { value: await tenantSource(config, databases), close: () => databases.close() };
       },
+      (open, stop) => sourceFindings(open, { rules: group, database: checked(source.url) }, stop),
     ),
   };
 
@@ -109,13 +111,9 @@ export function composeCheck(path: string, host: Host, { canary, notify }: Check
       ? undefined
       : {
           ...changes,
-          run: whileOpen(
-            (stop) => composeLedgerView(config, { ...host, stop }),
-            async function* (view, stop) {
-              const before = await tableBefore(view, sourceBefore);
-              yield* columnFindings(await changeFeed(config, column), before, stop);
-            },
-          ),
+          async *run(stop) {
+            yield* columnFindings(await changeFeed(config, column), stop);
+          },
         };
   const channelCheck: Check | undefined =
     channel === undefined

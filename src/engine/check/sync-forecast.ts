@@ -161,15 +161,10 @@ export interface SyncConditions {
 export const predictedFailures = (inputs: SyncConditions): Promise<readonly SyncError[]> =>
   broken([
     () => inputs.ledger.inspect(),
-    () => insistOnService(inputs),
+    () => new ServiceIdentity(inputs.service, inputs.baseUrl),
     ...destinationConditions(inputs),
     () => inputs.tokens.inspect(),
   ]);
-
-/** Why a sync would fail because the ledger's groups live at another service than the config names. */
-export const serviceFailures = (
-  inputs: Pick<SyncConditions, "service" | "baseUrl">,
-): Promise<readonly SyncError[]> => broken([() => insistOnService(inputs)]);
 
 /** Why a sync would fail because tokens have moved, or belong to another config. */
 export const destinationFailures = (inputs: SyncConditions): Promise<readonly SyncError[]> =>
@@ -177,9 +172,6 @@ export const destinationFailures = (inputs: SyncConditions): Promise<readonly Sy
 
 /** What a sync insists on before it changes anything. Throws or rejects with the error that the sync would end with. */
 type Condition = () => unknown;
-
-const insistOnService = ({ service, baseUrl }: Pick<SyncConditions, "service" | "baseUrl">) =>
-  new ServiceIdentity(service, baseUrl);
 
 const destinationConditions = ({
   ledger,
@@ -189,7 +181,7 @@ const destinationConditions = ({
   baseUrl,
 }: SyncConditions): readonly Condition[] => [
   () => insistOnTables({ ledger, tokens }),
-  // If base_url has changed, `insistOnService` has reported it; an ownership error would repeat it.
+  // If base_url has changed, `ServiceIdentity` has reported it; an ownership error would repeat it.
   () =>
     (service.baseUrl ?? baseUrl) === baseUrl &&
     insistOnOwnership({ ledger, tokens }, { name, baseUrl }, service),

@@ -131,10 +131,10 @@ test("finds a source whose id and change column have no index, and whose rows ar
   const shown = await check(world);
   expect(shown).toMatchObject({ code: 0 });
   expect(troubleOf(shown)).toEqual([
-    "! source",
-    "! source",
     "! source LOOKS_NOT_INDEXED",
     "! changes CHANGES_NOT_INDEXED",
+    "! plan",
+    "! plan",
   ]);
   expect(shown.stdout).toContain(
     "✓ plan         a sync has 2 to create, 0 to update, 0 to delete, 0 unchanged, 2 rejected",

@@ -1,10 +1,152 @@
 import { describe, expect, test } from "vitest";
 import { SyncError } from "../../../src/core/failure/sync-error.ts";
-import { ledgerFindings, planFindings, tokenFindings } from "../../../src/engine/check/state.ts";
+import { connectionPrivacy } from "../../../src/core/tls/database-tls.ts";
+import {
+  channelFindings,
+  columnFindings,
+  connectionFinding,
+  connectionFindings,
+  ledgerFindings,
+  planFindings,
+  type SyncConnection,
+  sourceFindings,
+  tokenFindings,
+} from "../../../src/engine/check/databases.ts";
+import type { SourceRole, TenantSource } from "../../../src/ports/tenant-source.ts";
+import { column, someRules } from "../../builders/rules.ts";
+import { FakeChannel, FakeFeed } from "../../fakes/change-feed.ts";
 import { Instance } from "../../fakes/instance.ts";
-import { VirtualClock } from "../../fakes/virtual-time.ts";
+import { VirtualClock, VirtualTime } from "../../fakes/virtual-time.ts";
 import { BASE_URL, syncSettings, tenants, World } from "../../fakes/world.ts";
 import { allOf, signsOf } from "./findings.ts";
+
+const never = new AbortController().signal;
+
+test.each([
+  ["postgres", "postgres://app@db.example.com/app?sslmode=require", "✓"],
+  ["postgres", "postgres://app@127.0.0.1/app", "✓"],
+  ["mysql", "mysql://app@db.example.com/app?ssl-mode=VERIFY_IDENTITY", "✓"],
+  ["postgres", "postgres://app@db.example.com/app?sslmode=no-verify", "!"],
+  ["mysql", "mysql://app@db.example.com/app?ssl-mode=NO_VERIFY", "!"],
+  ["postgres", "postgres://app@db.example.com/app?sslmode=disable", "!"],
+  ["mysql", "mysql://app@db.example.com/app?ssl-mode=DISABLED", "!"],
+] as const)("a connection of %s to %s: %s", (dialect, url, sign) => {
+  const finding = connectionFinding({ title: "app", privacy: connectionPrivacy(dialect, url) });
+  expect(signsOf([finding])).toEqual([sign]);
+  if (sign === "!") expect(finding.hint).toContain("docs/security.md#tls");
+});
+
+/** Connections to a database that gives `most` at once. */
+function aPool(most: number) {
+  let openNow = 0;
+  const connection = (name: string, more: Partial<SyncConnection> = {}): SyncConnection => ({
+    for: name,
+    open: async () => {
+      if (openNow === most) throw new SyncError("LEDGER_UNAVAILABLE", "no answer");
+      openNow++;
+      return async () => {
+        openNow--;
+      };
+    },
+    ...more,
+  });
+  const find = async () => {
+    const connections = [
+      connection("to read"),
+      connection("to write"),
+      connection("spare", { isSpare: true }),
+    ];
+    const found = await allOf(connectionFindings(connections, new AbortController().signal));
+    expect(openNow).toBe(0);
+    return found;
+  };
+  return { find };
+}
+
+test("as many connections as a sync uses are well", async () => {
+  expect(signsOf(await aPool(3).find())).toEqual(["✓"]);
+});
+
+test("too few are a failure that says how many there are, what is missing, and what helps", async () => {
+  expect(await aPool(1).find()).toEqual([
+    {
+      level: "failure",
+      code: "LEDGER_UNAVAILABLE",
+      message: "a sync uses 3 connections at once and gets 1; to write: no answer",
+      hint: expect.stringContaining("3 connections at once: default_pool_size"),
+    },
+  ]);
+});
+
+test("one too few is a warning if only a long read needs it", async () => {
+  expect(signsOf(await aPool(2).find())).toEqual(["! LEDGER_UNAVAILABLE"]);
+});
+
+test("a database that gives none is left to its own check", async () => {
+  expect(await aPool(0).find()).toEqual([]);
+});
+
+describe("the source", () => {
+  const find = (role: Partial<SourceRole> = {}, isIndexed = true) => {
+    const world = new World(tenants("a"));
+    const { source } = world.ports(new Instance(), new VirtualClock(world.time));
+    const faulty: Pick<TenantSource, "open"> = {
+      open: async (...asked) => {
+        const snapshot = await source.open(...asked);
+        const isWell = { name: "reader", secrets: [], openSchemas: [] };
+        return { ...snapshot, role: async () => ({ ...isWell, ...role }), isIndexed: async () => isIndexed };
+      },
+    };
+    const database = { title: "db:5432/app", privacy: "verified" } as const;
+    return allOf(sourceFindings(faulty, { rules: someRules(), database }, never));
+  };
+
+  test("in order is well", async () => {
+    const found = await find();
+    expect(signsOf(found)).toEqual(["✓", "✓"]);
+    expect(found[1]?.message).toBe("an index finds a tenant by column id of memory.customers");
+  });
+
+  test("whose role can read the tokens, or whose id has no index, is a warning", async () => {
+    const found = await find({ secrets: ["public.groupsync_tokens"] }, false);
+    expect(signsOf(found)).toEqual(["✓", "! SOURCE_ROLE_READS_TOKENS", "! LOOKS_NOT_INDEXED"]);
+    expect(found[2]?.hint).toContain("create an index");
+  });
+});
+
+describe("the change column", () => {
+  const aFeed = () => new FakeFeed(new VirtualClock(new VirtualTime()));
+
+  test("is well with values and an index, and is closed afterwards", async () => {
+    const feed = aFeed();
+    feed.insert("a");
+    expect(signsOf(await allOf(columnFindings(feed, never)))).toEqual(["✓"]);
+    expect(feed).toMatchObject({ opened: 1, openNow: 0 });
+  });
+
+  test("without an index is a warning with the statement that makes it", async () => {
+    const feed = aFeed();
+    feed.insert("a");
+    feed.missing = "CREATE INDEX ON customers (updated_at)";
+    const found = await allOf(columnFindings(feed, never));
+    expect(found).toMatchObject([{ level: "warning", code: "CHANGES_NOT_INDEXED", hint: feed.missing }]);
+  });
+
+  test("without a value is a warning", async () => {
+    const found = await allOf(columnFindings(aFeed(), never));
+    expect(found).toMatchObject([
+      { level: "warning", hint: expect.stringContaining("every insert and update") },
+    ]);
+  });
+});
+
+describe("the change channel", () => {
+  test("is well if notifications arrive, and is closed afterwards", async () => {
+    const channel = new FakeChannel();
+    expect(signsOf(await allOf(channelFindings(channel, never)))).toEqual(["✓"]);
+    expect(channel).toMatchObject({ probes: 1, openNow: 0 });
+  });
+});
 
 const aLedger = (world: World) => world.ports(new Instance(), new VirtualClock(world.time)).ledger;
 
@@ -32,9 +174,10 @@ test("a ledger that is not there yet, and one that is, are well", async () => {
 test("another service.base_url than that of the ledger's groups is what a sync says", async () => {
   const world = new World(tenants("a"));
   await world.sync();
-  const found = await findLedger(world, "https://staging.example.com");
-  expect(signsOf(found)).toEqual(["✓", "✓", "✗ SERVICE_CHANGED", "✓"]);
-  expect(found[2]?.hint).toContain("put the old address back");
+  await expect(findLedger(world, "https://staging.example.com")).rejects.toMatchObject({
+    code: "SERVICE_CHANGED",
+    hint: expect.stringContaining("put the old address back"),
+  });
 });
 
 test("a service that keeps existing groups as they are is a warning if groups are to be updated", async () => {
@@ -42,20 +185,8 @@ test("a service that keeps existing groups as they are is a warning if groups ar
   await world.sync();
   const service = async () => ({ baseUrl: BASE_URL, teamId: null, updates: false, isProbed: true });
   const found = await findLedger(world, BASE_URL, { service });
-  expect(signsOf(found)).toEqual(["✓", "✓", "!", "✓"]);
-  expect(found[2]?.hint).toContain("set service.update to replace");
-});
-
-test("tables of an older groupsync are a warning, because a sync migrates them", async () => {
-  const outdated = async (): Promise<never> => {
-    throw new SyncError("LEDGER_OUTDATED", "the ledger has version 6", { hint: "a sync migrates it" });
-  };
-  const found = await findLedger(new World(), BASE_URL, {
-    id: outdated,
-    service: outdated,
-    status: outdated,
-  });
-  expect(signsOf(found)).toEqual(["✓", "! LEDGER_OUTDATED"]);
+  expect(signsOf(found)).toEqual(["✓", "✓", "✓", "!"]);
+  expect(found[3]?.hint).toContain("set service.update to replace");
 });
 
 test("the holder of the lease is named", async () => {
@@ -195,10 +326,28 @@ describe("the plan", () => {
     expect(found[1]?.message).toContain("is 1 h 0 min behind the clock of the ledger's database");
   });
 
-  test("of an older ledger waits for the sync that migrates it", async () => {
-    const service = async (): Promise<never> => {
-      throw new SyncError("LEDGER_OUTDATED", "the ledger has version 6", { hint: "a sync migrates it" });
-    };
-    expect(signsOf(await findPlan(new World(tenants("a")), {}, { service }))).toEqual(["! LEDGER_OUTDATED"]);
+  test("has the rejected rows by their reasons, the most frequent first", async () => {
+    const world = new World([
+      ...["a", "double", "double"].map((id) => ({ id, name: id, warehouse: "w" })),
+      ...tenants("n-1", "n-2", "n-3", "n-4"),
+      { id: null, name: "Nobody", warehouse: "w" },
+    ]);
+    const mapping = { kind: "keys", keys: { "40": column("warehouse") } } as const;
+    const [, ...found] = await findPlan(world, { rules: someRules({ mapping }) });
+    expect(found.map(({ level, message }) => `${level}: ${message}`)).toEqual([
+      "warning: 4 rows rejected (VALUE_NULL): mapping.40 (column warehouse) is null: n-1, n-2, n-3, …",
+      "warning: 1 row rejected (ID_NULL): column id is null: (a row without an id)",
+      "warning: 1 row rejected (ID_DUPLICATE): 2 rows have this id in column id; none of them is used: double",
+    ]);
+    expect(found.map(({ hint }) => hint?.split("; until then")[0])).toEqual([
+      "fill the column, or give its rule a default",
+      "fill the id's column, or have the source leave the row out",
+      "leave one row with this id",
+    ]);
+  });
+
+  test("of a source without a tenant is a warning", async () => {
+    const found = await findPlan(new World());
+    expect(found.at(-1)).toMatchObject({ level: "warning", hint: expect.stringContaining("check the url") });
   });
 });

@@ -1,0 +1,312 @@
+import { CHANGES_NOT_INDEXED, LOOKS_NOT_INDEXED } from "../../core/changes/notice.ts";
+import { describeHeldRemovals } from "../../core/deletion/removals.ts";
+import { describeHeldRefresh } from "../../core/drift/refresh.ts";
+import { remedyOf } from "../../core/failure/remedies.ts";
+import { asSyncError, SyncError } from "../../core/failure/sync-error.ts";
+import { digestSeed } from "../../core/group/desired-group.ts";
+import { columnsOf, type GroupRules } from "../../core/group/group-rules.ts";
+import type { RejectionCode } from "../../core/group/tenant.ts";
+import { type DeletionPolicy, removalsAllowed } from "../../core/plan/deletion-policy.ts";
+import type { UpdatePolicy } from "../../core/plan/planned-action.ts";
+import { asFinding, type Finding, ok, warning } from "../../core/report/finding.ts";
+import { printableId } from "../../core/text/printable.ts";
+import { quantity } from "../../core/text/quantity.ts";
+import type { ConnectionPrivacy } from "../../core/tls/database-tls.ts";
+import type { ChangeChannel, ChangeFeed } from "../../ports/change-feed.ts";
+import type { LedgerView } from "../../ports/ledger/ledger.ts";
+import type { KnownService } from "../../ports/ledger/scope.ts";
+import type { TenantSource } from "../../ports/tenant-source.ts";
+import type { TokenStore } from "../../ports/token-store.ts";
+import { adviceOnKeptGroups, PROBE_KEPT_GROUPS } from "../plan/make-plan.ts";
+import { missingCount, type Plan } from "../plan/plan.ts";
+import { roleWarnings } from "../plan/read-differences.ts";
+import { ServiceIdentity } from "../service/service-identity.ts";
+import {
+  destinationFailures,
+  type ForecastSetup,
+  forecastNumbers,
+  forecastSync,
+  type SyncForecast,
+} from "./sync-forecast.ts";
+
+/** A database as `check` speaks of it. */
+export interface CheckedDatabase {
+  /** Host, port and database. */
+  readonly title: string;
+  readonly privacy: ConnectionPrivacy;
+}
+
+const TLS_HINT = "see docs/security.md#tls";
+
+/** The finding for a connection that has worked. */
+export function connectionFinding({ title, privacy }: CheckedDatabase): Finding {
+  switch (privacy) {
+    case "verified":
+      return ok(`connected to ${title} by TLS; the server's certificate is the right one`);
+    case "local":
+      return ok(`connected to ${title}, on this machine`);
+    case "unverified":
+      return warning(
+        `connected to ${title} by TLS, but the url has no certificate verified: anybody in between could pose as the server`,
+        TLS_HINT,
+      );
+    case "clear":
+      return warning(
+        `connected to ${title} without TLS: everything, the password included, is sent in clear`,
+        TLS_HINT,
+      );
+    default:
+      return privacy satisfies never;
+  }
+}
+
+interface SourceSettings {
+  readonly rules: GroupRules;
+  readonly database: CheckedDatabase;
+}
+
+/** Connection, rights, columns and SQL of the source, what its role can do besides, and the id's index. Reads no row. */
+export async function* sourceFindings(
+  source: Pick<TenantSource, "open">,
+  { rules, database }: SourceSettings,
+  stop: AbortSignal,
+): AsyncGenerator<Finding> {
+  const snapshot = await source.open(columnsOf(rules), digestSeed(rules), stop);
+  try {
+    yield connectionFinding(database);
+    for (const warned of roleWarnings(await snapshot.role())) yield asFinding("warning", warned);
+    yield (await snapshot.isIndexed())
+      ? ok(`an index finds a tenant by column ${rules.id} of ${snapshot.table ?? "source.query"}`)
+      : asFinding("warning", LOOKS_NOT_INDEXED);
+  } finally {
+    await snapshot.close();
+  }
+}
+
+/** The change column of `source.changes`: whether it is there, has values, and has an index. */
+export async function* columnFindings(feed: ChangeFeed, stop: AbortSignal): AsyncGenerator<Finding> {
+  const reader = await feed.open(stop, null);
+  try {
+    const newest = await reader.newest();
+    if (newest === null) {
+      yield warning(
+        "source.changes.column has no value in any row, so nobody can tell whether it has an index",
+        "see that every insert and update sets it; until then only full syncs find what changes",
+      );
+      return;
+    }
+    const hint = await reader.missingIndex({ value: newest.before, isIncluded: true });
+    yield hint === null
+      ? ok(`source.changes.column is of type ${reader.type}, and has an index`)
+      : asFinding("warning", { ...CHANGES_NOT_INDEXED, hint });
+  } finally {
+    await reader.close();
+  }
+}
+
+/** The channel of `source.changes`: whether notifications arrive. Notifies itself alone. */
+export async function* channelFindings(channel: ChangeChannel, stop: AbortSignal): AsyncGenerator<Finding> {
+  await (await channel.open(() => {}, stop)).close();
+  yield ok("notifications arrive on source.changes.channel");
+}
+
+interface LedgerSettings {
+  readonly database: CheckedDatabase;
+  readonly baseUrl: string;
+  readonly update: UpdatePolicy;
+}
+
+/** Connection, rights and version of the ledger, who holds the lease, and the service that its groups live at. */
+export async function* ledgerFindings(
+  ledger: Pick<LedgerView, "inspect" | "id" | "ownTables" | "service" | "status">,
+  { database, baseUrl, update }: LedgerSettings,
+): AsyncGenerator<Finding> {
+  await ledger.inspect();
+  yield connectionFinding(database);
+  const tables = (await ledger.ownTables()) ?? "the ledger's tables";
+  const isThere = (await ledger.id()) !== null;
+  yield ok(
+    isThere
+      ? `${tables}: this user may write there`
+      : `${tables}: a sync creates the tables, as this user may`,
+  );
+  const { lease } = await ledger.status();
+  yield ok(
+    lease === null
+      ? "nobody holds the lease"
+      : `${lease.holder} holds the lease until ${lease.expiresAt.toISOString()}`,
+  );
+  const service = await ledger.service();
+  if (service.updates === false && update === "upsert")
+    yield warning(
+      "a GET doesn't change an existing group at this service: a changed group fails",
+      adviceOnKeptGroups(service) ?? PROBE_KEPT_GROUPS,
+    );
+  new ServiceIdentity(service, baseUrl);
+}
+
+interface TokenPorts {
+  readonly ledger: Pick<LedgerView, "inspect" | "id" | "service" | "tokenTables">;
+  readonly tokens: Pick<TokenStore, "inspect" | "destinations" | "rehearse">;
+}
+
+interface TokenSettings {
+  readonly name: string;
+  readonly baseUrl: string;
+  /** Whether a secret may be written to a store that remembers removed secrets. */
+  readonly canary: boolean;
+}
+
+/** Whose tokens are in the stores, and whether the stores take tokens and let them go. */
+export async function* tokenFindings(
+  ports: TokenPorts,
+  { canary, ...settings }: TokenSettings,
+): AsyncGenerator<Finding> {
+  const { ledger, tokens } = ports;
+  const service = await knownService(ledger);
+  if (service === null || (service.baseUrl ?? settings.baseUrl) !== settings.baseUrl) {
+    await tokens.inspect();
+    yield warning(
+      "nobody can tell whether the tokens belong to another config, so no write was tried",
+      "do what the ledger's findings say, and check again",
+    );
+    return;
+  }
+  const failures = await destinationFailures({ ...ports, ...settings, service });
+  for (const error of failures) yield asFinding("failure", error);
+  // Nothing is written where another config's tokens are, not even for a moment.
+  if (failures.length === 0) yield* await tokens.rehearse({ canary });
+}
+
+/** Null if the ledger can't be read. The check of the ledger says why. */
+const knownService = (ledger: Pick<LedgerView, "service">): Promise<KnownService | null> =>
+  ledger.service().catch((error: unknown) => {
+    if (error instanceof SyncError && error.code.startsWith("LEDGER_")) return null;
+    throw error;
+  });
+
+/**
+ * What a sync would do now, and warn of, and the rows that it would reject. Why it would fail, the checks of the ledger and
+ * the tokens say.
+ */
+export async function* planFindings(setup: ForecastSetup, stop: AbortSignal): AsyncGenerator<Finding> {
+  const forecast = await forecastSync(setup, undefined, stop);
+  const { plan, refresh, warnings } = forecast;
+  try {
+    yield numbersFinding(forecast, setup.settings.deletion, await setup.ports.ledger.existingCount({}));
+    yield* rowFindings(plan);
+    if (refresh?.hold) yield asFinding("warning", describeHeldRefresh(refresh.hold, refresh.due));
+    // The check of the source tells what stands whatever the plan is.
+    for (const warned of warnings) if (!warned.isStanding) yield asFinding("warning", warned);
+  } finally {
+    plan.entries.close();
+  }
+}
+
+function numbersFinding(forecast: SyncForecast, { limit }: DeletionPolicy, owned: number): Finding {
+  const { plan } = forecast;
+  const message = `a sync has ${forecastNumbers(forecast) ?? `nothing to do, ${plan.unchanged} unchanged`}`;
+  if (plan.guard.kind !== "allowed") {
+    const held = describeHeldRemovals(plan.guard);
+    return asFinding("warning", { ...held, message: `${message}; ${held.message}` });
+  }
+  const allowed = removalsAllowed(limit, owned);
+  if (missingCount(plan) <= allowed) return ok(message);
+  return warning(
+    `${message}; deletion.limit lets ${allowed} of ${quantity(owned, "group")} go in 24 hours`,
+    "look at the source first: are the missing tenants really gone? groupsync plan names them",
+  );
+}
+
+/** More reasons are no list that somebody reads. */
+const SHOWN_REASONS = 10;
+/** How many ids a finding names. */
+const SHOWN_IDS = 3;
+const UNTIL_THEN = "until then their groups stay as they are, and new ones get none";
+
+/** The rejected rows, by their reasons. */
+async function* rowFindings({ entries, conclusive, guard, sourceTable }: Plan): AsyncGenerator<Finding> {
+  // If groups are kept because of this, the numbers have said so.
+  if (!conclusive && guard.kind === "allowed")
+    yield warning(
+      `${sourceTable ?? "source.query"} has no row that gives a group`,
+      `check the url, and ${sourceTable === null ? "source.query" : "source.where"}: from such a source a sync makes no group, and deletes none without approval`,
+    );
+  const rejected = new Map<string, { readonly code: RejectionCode; readonly ids: string[]; count: number }>();
+  for await (const batch of entries.read()) {
+    for (const entry of batch) {
+      if (entry.kind !== "rejected") continue;
+      const { user_group_id, code, message } = entry;
+      const reason = rejected.get(message) ?? { code, ids: [], count: 0 };
+      rejected.set(message, reason);
+      reason.count++;
+      if (reason.ids.length < SHOWN_IDS) reason.ids.push(printableId(user_group_id));
+    }
+  }
+  const reasons = [...rejected].sort(([, a], [, b]) => b.count - a.count);
+  for (const [message, { code, ids, count }] of reasons.slice(0, SHOWN_REASONS)) {
+    const shown = [...ids, ...(count > ids.length ? ["…"] : [])].join(", ");
+    yield warning(
+      `${quantity(count, "row")} rejected (${code}): ${message}: ${shown}`,
+      `${remedyOf(code)}; ${UNTIL_THEN}`,
+    );
+  }
+  const others = reasons.slice(SHOWN_REASONS).reduce((sum, [, { count }]) => sum + count, 0);
+  if (others > 0) yield warning(`${quantity(others, "more row")} rejected for other reasons`, UNTIL_THEN);
+}
+
+/** A connection that a sync has open at the same time as others. */
+export interface SyncConnection {
+  /** What the sync needs it for, in words. */
+  readonly for: string;
+  /** Without it, only a read that outlasts the lease fails. */
+  readonly isSpare?: boolean;
+  /** Connects and begins a transaction, as a sync does. Resolves to what ends both. Rejects as the sync would. */
+  open(stop: AbortSignal): Promise<() => Promise<void>>;
+}
+
+/**
+ * Whether the databases, and the poolers in front of them, give a sync as many connections as it has open at once. Says
+ * nothing of a connection that can't be opened alone either: the check of its database tells why.
+ */
+export async function* connectionFindings(
+  connections: readonly SyncConnection[],
+  stop: AbortSignal,
+): AsyncGenerator<Finding> {
+  const open: (() => Promise<void>)[] = [];
+  let refused: { readonly connection: SyncConnection; readonly error: unknown } | undefined;
+  try {
+    for (const connection of connections) {
+      try {
+        open.push(await connection.open(stop));
+      } catch (error) {
+        refused = { connection, error };
+        break;
+      }
+    }
+  } finally {
+    await Promise.all(open.map((close) => close()));
+  }
+  const all = connections.length;
+  if (refused === undefined) {
+    yield ok(`${all} connections at once, as many as a sync uses`);
+    return;
+  }
+  const { connection, error } = refused;
+  if (open.length === 0 || !(await opensAlone(connection, stop))) return;
+  const { code, message } = asSyncError(error);
+  yield asFinding(connection.isSpare ? "warning" : "failure", {
+    code,
+    message: `a sync uses ${all} connections at once and gets ${open.length}; ${connection.for}: ${message}`,
+    hint: `let this user have ${all} connections at once: default_pool_size if the pooler is PgBouncer, else max_connections or the user's own limit`,
+  });
+}
+
+async function opensAlone(connection: SyncConnection, stop: AbortSignal): Promise<boolean> {
+  try {
+    await (await connection.open(stop))();
+    return true;
+  } catch {
+    return false;
+  }
+}
