@@ -5,7 +5,6 @@ import { sqlLedger } from "../adapters/sql/ledger/ledger.ts";
 import type { Config } from "../config/config.ts";
 import type { Notice } from "../core/changes/notice.ts";
 import { Secret } from "../core/secret/secret.ts";
-import type { NoticingState } from "../daemon/changes/noticing.ts";
 import { UnnoticedChanges } from "../daemon/changes/unnoticed-changes.ts";
 import type { Serving } from "../daemon/session.ts";
 import type { ServingNow } from "../daemon/state/state.ts";
@@ -17,8 +16,6 @@ import type { Served, ServeTenant } from "../ports/serve-tenant.ts";
 import { composeNoticing } from "./changes.ts";
 import { Databases, VIEW_CONNECTIONS, VIEW_TIMEOUTS } from "./databases.ts";
 import type { Host } from "./host.ts";
-
-const NO_WAYS: NoticingState = { column: null, channel: null };
 
 interface ServingPorts {
   /** The config that is in force. */
@@ -92,7 +89,7 @@ export function composeServing(ports: ServingPorts, stop: AbortSignal): Composed
     const noticing = await composeNoticing(of, { clock: hostClock, log, onNotice });
     syncEnded = () => noticing?.syncEnded();
     now = () => ({
-      ways: noticing?.state ?? NO_WAYS,
+      ways: noticing?.state ?? {},
       takesRequests: of.http.sync_key !== undefined,
       oldestMs: server.oldestMs,
       failing: server.failing,

@@ -15,18 +15,14 @@ export interface ChangeFeed {
 export interface ChangeReader {
   /** The type of the column. Values of another type can't be compared with values from before. */
   readonly type: string;
+  /** The newest value; null if no row has one. Looks at all rows, also at those that `source.where` leaves out. */
+  newest(): Promise<NewestChange | null>;
   /**
-   * The newest value, or the newest of those below a value; null if no row has one. Looks at all rows, also at those that
-   * `source.where` leaves out.
-   */
-  newest(below?: string | null): Promise<NewestChange | null>;
-  /**
-   * The rows of tenants from a position on, in the order of their values, and no more than `limit`. With `below`, only those
-   * whose value is lower than that. Leaves out rows whose
+   * The rows of tenants from a position on, in the order of their values, and no more than `limit`. Leaves out rows whose
    * value is further ahead of the database's clock than `MOST_AHEAD_MS`. If the type of the column doesn't tell the time
    * zone, the limit is generous enough for every zone.
    */
-  rows(from: ChangePosition, limit: number, below?: string | null): Promise<readonly ChangedRow[]>;
+  rows(from: ChangePosition, limit: number): Promise<readonly ChangedRow[]>;
   /** What would help if the database reads the whole source to answer `rows(from)`. Null if it has an index for that. */
   missingIndex(from: ChangePosition): Promise<string | null>;
   /** Idempotent. Never rejects. */

@@ -1,6 +1,6 @@
 import { NOBODY_MISSING } from "../../src/core/deletion/missing-tenants.ts";
 import { noCounts } from "../../src/core/report/counts.ts";
-import type { WayError, WayState } from "../../src/daemon/changes/way-state.ts";
+import type { WatchError, WatchState } from "../../src/daemon/changes/watch.ts";
 import type { CurrentRun, DaemonState, LedgerSnapshot, ServingState } from "../../src/daemon/state/state.ts";
 import type { LedgerStatus, RecordedRun } from "../../src/ports/ledger/scope.ts";
 import type { RunSummary } from "../../src/ports/observer.ts";
@@ -42,13 +42,12 @@ export const aServingState = (overrides: Partial<ServingState> = {}): ServingSta
   ...overrides,
 });
 
-export const anAliveWay = (): WayState => ({ kind: "alive", since: new Date("2026-03-01T00:00:00Z") });
+export const anAliveWay = (): WatchState => ({ since: new Date("2026-03-01T00:00:00Z"), error: null });
 
 export const aBrokenWay = (
   since = new Date("2026-03-01T00:00:00Z"),
-  overrides: Partial<WayError> = {},
-): WayState => ({
-  kind: "broken",
+  overrides: Partial<WatchError> = {},
+): WatchState => ({
   since,
   error: { code: "SOURCE_UNAVAILABLE", message: "cannot reach db.internal", ...overrides },
 });

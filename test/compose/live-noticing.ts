@@ -55,6 +55,6 @@ export class LiveNoticing {
 
   /** Waits until the way is alive. */
   async untilAlive(way: "column" | "channel"): Promise<void> {
-    await expect.poll(() => this.state[way]?.kind, { timeout: 60_000, interval: 10 }).toBe("alive");
+    await expect.poll(() => this.state[way]?.error, { timeout: 60_000, interval: 10 }).toBeNull();
   }
 }

@@ -20,8 +20,8 @@ export interface Version {
 
 /** A change column as a look at any time finds it. */
 export interface AColumn {
-  newest(at: number, below?: string | null): NewestChange | null;
-  rows(from: ChangePosition, at: number, limit: number, below?: string | null): readonly ChangedRow[];
+  newest(at: number): NewestChange | null;
+  rows(from: ChangePosition, at: number, limit: number): readonly ChangedRow[];
 }
 
 /** The value is a time in milliseconds, cut down to whole units. */
@@ -44,14 +44,14 @@ export function aColumn(versions: readonly Version[], unit = 1): AColumn {
     );
   };
   return {
-    newest(at, below) {
-      const inRange = present(at).filter(([version]) => below == null || textOf(stampOf(version)) < below);
-      if (inRange.length === 0) return null;
-      const [newest] = inRange.reduce((one, other) => (stampOf(other[0]) > stampOf(one[0]) ? other : one));
+    newest(at) {
+      const versions = present(at);
+      if (versions.length === 0) return null;
+      const [newest] = versions.reduce((one, other) => (stampOf(other[0]) > stampOf(one[0]) ? other : one));
       const value = stampOf(newest);
-      return { value: textOf(value), before: textOf(value - OVERLAP_MS), user_group_id: newest.id };
+      return { value: textOf(value), before: textOf(value - OVERLAP_MS) };
     },
-    rows(from, at, limit, below) {
+    rows(from, at, limit) {
       return present(at)
         .map(([version, index]) => ({
           user_group_id: version.id,
@@ -59,9 +59,7 @@ export function aColumn(versions: readonly Version[], unit = 1): AColumn {
           digest: `${index}`,
         }))
         .filter(
-          ({ value }) =>
-            (from === null || value > from.value || (from.isIncluded && value === from.value)) &&
-            (below == null || value < below),
+          ({ value }) => from === null || value > from.value || (from.isIncluded && value === from.value),
         )
         .sort((one, other) => (one.value < other.value ? -1 : Number(one.value > other.value)))
         .slice(0, limit);

@@ -9,7 +9,6 @@ import { aColumn, type Version } from "./change-column.ts";
 export class FakeFeed implements ChangeFeed {
   readonly #clock: Clock;
   readonly versions: Version[] = [];
-  /** Without those below the newest value. */
   readonly looks: { readonly from: ChangePosition; readonly at: number }[] = [];
   /** How many readers are open. */
   openNow = 0;
@@ -42,13 +41,13 @@ export class FakeFeed implements ChangeFeed {
     let isOpen = true;
     return {
       type: this.type,
-      newest: async (below) => {
+      newest: async () => {
         this.#failIfDue();
-        return column.newest(at(), below);
+        return column.newest(at());
       },
-      rows: async (from, limit, below) => {
-        if (below == null) this.looks.push({ from, at: at() });
-        const rows = column.rows(from, at(), limit, below);
+      rows: async (from, limit) => {
+        this.looks.push({ from, at: at() });
+        const rows = column.rows(from, at(), limit);
         await this.#clock.sleep(this.takes, stop);
         if (stop.aborted) throw new SyncError("INTERRUPTED", "told to stop");
         this.#failIfDue();

@@ -4,8 +4,8 @@ import { ANYTHING, type Notice } from "./notice.ts";
  * Decides which rows of the change column (`source.changes.column`) to ask for, and which of the answered rows are news.
  *
  * A row's value is older than its commit: a transaction that takes a minute commits rows with values from its start. To
- * ask only for rows beyond the newest value would never find these rows. Each look therefore begins at the value that
- * was the newest a while (`OVERLAP_MS`) before the last look, and rows that the last look answered are no news.
+ * ask only for rows beyond the newest value would never find these rows. Each lookup therefore begins at the value that
+ * was the newest a while (`OVERLAP_MS`) before the last look, and rows that the last lookup answered are no news.
  *
  * | since the last look                                    | the next look asks for         | notices              |
  * |--------------------------------------------------------|--------------------------------|----------------------|
@@ -16,18 +16,12 @@ import { ANYTHING, type Notice } from "./notice.ts";
  * |                                                        |                                | overlap              |
  * | the newest value alone has more than `MOST_ROWS` rows  | above the newest value         | as after a flood     |
  *
- * One value may be far beyond all that are written after it: a typing mistake, a clock that was wrong. A look from there
- * on would find nothing for ever. So once the looks have come to the newest value, a second window (`windowBelow`) looks
- * at what is below that value, by the same rules.
- *
- * A row is found by the first look after its commit if it commits within a minute of its value's time. Later commits,
- * and values by a clock that runs behind, or below two values that are far ahead, are left to the next full sync.
+ * A row is found by the first lookup after its commit if it commits within a minute of its value's time. Later commits,
+ * and values by a clock that runs behind, or below one that is far beyond all others, are left to the next full sync.
  *
  * All times are milliseconds of a monotonic clock.
  */
 export interface ChangeWindow {
-  /** Only rows with values below this one are looked at. Null: all rows. */
-  readonly below: string | null;
   /** The newest value that any look has found; null if no row had one. */
   readonly newest: string | null;
   /** The newest values of earlier looks, oldest first. The first mark is where the next look may begin. Never empty. */
@@ -65,8 +59,6 @@ export type ChangePosition = { readonly value: string; readonly isIncluded: bool
 export interface NewestChange {
   readonly value: string;
   readonly before: string;
-  /** Of a row that has the newest value. The row may be no tenant's. */
-  readonly user_group_id: string | null;
 }
 
 /** When a look was sent to the database, and when its answer had come. */
@@ -85,17 +77,16 @@ export const MOST_ROWS = 10_000;
 const MARK_EVERY_MS = 1_000;
 
 /**
- * The window of the first look, below a value or of all rows. `rows` are those from `before` on. They are no news: a full
- * sync that begins later finds them.
+ * The window of the first lookup. `rows` are those from `before` on. They are no news: a full sync that begins later finds
+ * them.
  */
 export function openWindow(
   newest: NewestChange | null,
   rows: readonly ChangedRow[],
   time: LookTime,
-  below: string | null,
 ): ChangeWindow {
   if (rows.length > MOST_ROWS) throw new Error("too many rows to open a window with: reopen it");
-  return windowAt(newest?.value ?? null, newest?.before ?? null, rows, time, null, below);
+  return windowAt(newest?.value ?? null, newest?.before ?? null, rows, time, null);
 }
 
 /**
@@ -106,10 +97,9 @@ export function reopenWindow(
   newest: NewestChange | null,
   rows: readonly ChangedRow[],
   time: LookTime,
-  below: string | null,
 ): ChangeWindow {
   const value = newest?.value ?? null;
-  return windowAt(value, value, rows, time, time.ended + OVERLAP_MS, below);
+  return windowAt(value, value, rows, time, time.ended + OVERLAP_MS);
 }
 
 function windowAt(
@@ -118,11 +108,9 @@ function windowAt(
   rows: readonly ChangedRow[],
   { begun, ended }: LookTime,
   againAt: number | null,
-  below: string | null,
 ): ChangeWindow {
   const isCrowded = rows.length > MOST_ROWS;
   return {
-    below,
     newest,
     marks: [{ at: ended, value: from, isCrowded }],
     seen: isCrowded ? new Set() : versionsOf(rows),
@@ -140,27 +128,13 @@ export function nextLook({ marks, lookedAt }: ChangeWindow): ChangePosition {
   return { value: start.value, isIncluded: !isOver && !start.isCrowded };
 }
 
-/** Whether the next look can find nothing below the newest value. */
-export const isAtNewest = (window: ChangeWindow): boolean =>
-  window.newest !== null && nextLook(window)?.value === window.newest;
-
 /**
- * The window for the rows below the newest value of `window`, to which the look has led that began in `former`. It goes on
- * from where that look began. Undefined if that look, too, could find nothing below the newest value.
+ * The window once the newest value is gone: its row was deleted, or a wrong value was put right.
+ * The next lookup begins there. `at` is when the database has answered it. The window stays if the value is no lower.
  */
-export function windowBelow(
-  former: ChangeWindow,
-  window: ChangeWindow,
-  rows: readonly ChangedRow[],
-): ChangeWindow | undefined {
-  const { newest, seen, lookedAt } = window;
-  const marks = former.marks
-    .slice(startOf(former.marks, former.lookedAt))
-    .filter(({ value }) => isBelow(value, newest));
-  const lower = rows.findLast(({ value }) => isBelow(value, newest))?.value ?? marks.at(-1)?.value;
-  return lower === undefined
-    ? undefined
-    : { below: newest, newest: lower, marks, seen, lookedAt, againAt: null };
+export function lowered(window: ChangeWindow, { value, before }: NewestChange, at: number): ChangeWindow {
+  if (!isBelow(value, window.newest)) return window;
+  return { ...window, newest: value, marks: [{ at, value: before, isCrowded: false }] };
 }
 
 /** Whether a look has answered too many rows to go through them singly. */
@@ -178,7 +152,6 @@ export function looked(
   const marks = window.marks.filter(({ value }) => !isBelow(newest, value));
   return {
     window: {
-      below: window.below,
       newest,
       marks: marked(marks.slice(startOf(marks, begun)), newest, ended),
       seen: versionsOf(rows),
@@ -245,17 +218,3 @@ const scaled = ([, whole = "", fraction = ""]: RegExpExecArray, digits: number):
 
 const order = <T extends bigint | number | string>(one: T, other: T): number =>
   one < other ? -1 : Number(one > other);
-
-/** How far a time is beyond another that was written later, if it is a mistake. A long transaction takes minutes. */
-const FAR_MS = 600_000;
-/** The same for a number. */
-const FAR_STEPS = 1_000_000;
-
-/** Whether a value is beyond one that was written after it by more than long transactions and breaks of a sequence explain. */
-export function isFarBeyond(value: string, later: string): boolean {
-  const steps = Number(value) - Number(later);
-  return Number.isNaN(steps) ? timeOf(value) - timeOf(later) > FAR_MS : steps > FAR_STEPS;
-}
-
-/** In milliseconds. Only differences count, so the zone doesn't. */
-const timeOf = (text: string): number => Date.parse(`${text.slice(0, 19).replace(" ", "T")}Z`);

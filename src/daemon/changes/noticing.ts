@@ -2,12 +2,11 @@ import { ANYTHING, type Notice } from "../../core/changes/notice.ts";
 import type { ChangeChannel, ChangeFeed } from "../../ports/change-feed.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
-import { Beginning } from "./beginning.ts";
-import { Listener } from "./listener.ts";
+import { listen } from "./listener.ts";
 import { Poller } from "./poller.ts";
-import type { WayState } from "./way-state.ts";
+import { type Connection, Watch, type WatchState } from "./watch.ts";
 
-/** The ways that the config names: at least one. */
+/** What the config names: at least one. */
 export interface NoticingWays {
   readonly column?: { readonly feed: ChangeFeed; readonly everyMs: number };
   readonly channel?: ChangeChannel;
@@ -20,10 +19,10 @@ export interface NoticingPorts {
   readonly onNotice: (notice: Notice) => void;
 }
 
-/** The state of each way; null if the config doesn't have it. */
+/** Each is undefined if the config doesn't name it, and null while it is off: another instance holds the lease, or it starts. */
 export interface NoticingState {
-  readonly column: WayState | null;
-  readonly channel: WayState | null;
+  readonly column?: WatchState | null;
+  readonly channel?: WatchState | null;
 }
 
 interface Running {
@@ -37,23 +36,30 @@ const FIRST_ATTEMPTS = 5_000;
 
 /** Notices changed tenants while this instance holds the lease. Can be started and stopped again and again. */
 export class Noticing {
-  readonly #clock: Clock;
+  readonly #ways: NoticingWays;
+  readonly #ports: NoticingPorts;
   readonly #poller: Poller | undefined;
-  readonly #listener: Listener | undefined;
+  readonly #column: Watch;
+  readonly #channel: Watch;
   #running: Running | undefined;
+  /** Whether somebody has tried to listen: before that nothing can be lost. */
+  #hasListened = false;
 
-  constructor({ column, channel }: NoticingWays, { clock, log, onNotice }: NoticingPorts) {
-    this.#clock = clock;
-    this.#poller = column && new Poller(column.everyMs, { feed: column.feed, clock, log, onNotice });
-    const lookNow = (): void => {
-      if (this.#poller?.canLook) this.#poller.lookNow();
-      else onNotice(ANYTHING);
-    };
-    this.#listener = channel && new Listener({ channel, clock, log, onNotice, lookNow });
+  constructor(ways: NoticingWays, ports: NoticingPorts) {
+    const { clock, log } = ports;
+    this.#ways = ways;
+    this.#ports = ports;
+    this.#poller = ways.column && new Poller({ ...ways.column, clock, log });
+    this.#column = new Watch("column", clock, log);
+    this.#channel = new Watch("channel", clock, log);
   }
 
   get state(): NoticingState {
-    return { column: this.#poller?.state ?? null, channel: this.#listener?.state ?? null };
+    const { column, channel } = this.#ways;
+    return {
+      ...(column && { column: this.#column.state }),
+      ...(channel && { channel: this.#channel.state }),
+    };
   }
 
   /**
@@ -63,13 +69,28 @@ export class Noticing {
   start(before?: string | null): Promise<void> {
     if (this.#running && !this.#running.stop.signal.aborted) return this.#running.ready;
     const stop = new AbortController();
-    const beginning = new Beginning();
     const former = this.#running?.ended;
-    const loops = [
-      this.#poller?.run({ stop: stop.signal, beginning, after: former, before }),
-      this.#listener?.run({ stop: stop.signal, beginning, after: former }),
+    let isReady = false;
+    const loops: Promise<void>[] = [];
+    const begin = (watch: Watch, connection: Connection): Promise<void> =>
+      new Promise((attempted) => {
+        loops.push(Promise.resolve(former).then(() => watch.run(connection, attempted, stop.signal)));
+      });
+    const attempts = [
+      this.#poller &&
+        begin(
+          this.#column,
+          this.#polling(this.#poller, before, () => isReady, stop.signal),
+        ),
+      this.#ways.channel &&
+        begin(
+          this.#channel,
+          this.#listening(this.#ways.channel, () => isReady, stop.signal),
+        ),
     ];
-    const ready = beginning.over(FIRST_ATTEMPTS, this.#clock);
+    const ready = this.#untilAttempted(Promise.all(attempts)).then(() => {
+      isReady = true;
+    });
     this.#running = { stop, ready, ended: Promise.all(loops) };
     return ready;
   }
@@ -83,5 +104,49 @@ export class Noticing {
   async stop(): Promise<void> {
     this.#running?.stop.abort();
     await this.#running?.ended;
+  }
+
+  /** Resolves after the first attempts, or after a few seconds. */
+  async #untilAttempted(attempts: Promise<unknown>): Promise<void> {
+    const timer = new AbortController();
+    await Promise.race([attempts, this.#ports.clock.sleep(FIRST_ATTEMPTS, timer.signal)]);
+    timer.abort();
+  }
+
+  #polling(
+    poller: Poller,
+    before: string | null | undefined,
+    isReady: () => boolean,
+    stop: AbortSignal,
+  ): Connection {
+    const onNews = (notices: readonly Notice[], isFirst: boolean): void => {
+      // The rows of the first lookup are no news to a full sync that begins later. One that has begun may lack them.
+      if (!isFirst || isReady()) for (const notice of notices) this.#ports.onNotice(notice);
+    };
+    return (works) => poller.poll({ before, onNews, works, stop });
+  }
+
+  #listening(channel: ChangeChannel, isReady: () => boolean, stop: AbortSignal): Connection {
+    const { clock, onNotice } = this.#ports;
+    const onTenant = (user_group_id: string): void =>
+      onNotice({ kind: "tenant", user_group_id, way: "channel" });
+    const onAnything = (): void => this.#lookUpNow();
+    return (works) => {
+      const isFirst = !this.#hasListened;
+      this.#hasListened = true;
+      const listens = (): void => {
+        works();
+        // What was notified while nobody listened is lost, unless a full sync begins later.
+        if (!isFirst || isReady()) onAnything();
+      };
+      return listen({ channel, clock, onTenant, onAnything, works: listens, stop });
+    };
+  }
+
+  /** A database that is away is asked when it is back. A column that can't be asked leaves it to a full sync. */
+  #lookUpNow(): void {
+    const isWrong = this.#column.state?.error?.code.startsWith("CONFIG_") === true;
+    if (this.#poller && !isWrong) this.#poller.lookUpNow();
+    else this.#ports.onNotice(ANYTHING);
   }
 }

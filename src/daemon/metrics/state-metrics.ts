@@ -1,6 +1,5 @@
 import { Counter, Gauge, type Registry } from "prom-client";
 import { rejectedRows } from "../../core/group/rejections.ts";
-import type { WayState } from "../changes/way-state.ts";
 import { type DaemonState, waysOf } from "../state/state.ts";
 
 /** Null or undefined if not known. Then the metric has no sample, instead of 0 or NaN. */
@@ -174,10 +173,8 @@ export function registerStateMetrics(registry: Registry, state: () => DaemonStat
     registers,
     collect() {
       this.reset();
-      for (const { way, state: wayState } of waysOf(state().serving)) {
-        const up = upOf(wayState);
-        if (up !== null) this.set({ way }, up);
-      }
+      for (const { way, state: watch } of waysOf(state().serving))
+        if (watch !== null) this.set({ way }, watch.error === null ? 1 : 0);
     },
   });
   new Counter({
@@ -208,16 +205,3 @@ const timestamp = (at: Date | null | undefined): Sample => at && at.getTime() / 
 const lastSyncCounts = (ledger: DaemonState["ledger"]) =>
   ledger?.history.find(({ command, result }) => command === "sync" && result && result.outcome !== "failed")
     ?.result?.counts;
-
-/** Null if nothing has to be noticed: another instance holds the lease. */
-function upOf({ kind }: WayState): 0 | 1 | null {
-  switch (kind) {
-    case "off":
-      return null;
-    case "alive":
-      return 1;
-    case "starting":
-    case "broken":
-      return 0;
-  }
-}

@@ -23,7 +23,7 @@ export function readiness(state: DaemonState, now: Date): Readiness {
     TOLD_OTHERWISE.has(kind) ? [] : [`\n${sentence}`],
   );
   const broken = brokenWaysOf(state.serving).map(
-    ({ key, state: { since, error } }) =>
+    ({ key, since, error }) =>
       `\n${key} has not worked for ${durationText(age(since, now))}, so what it would notice waits for the next full sync: ${error.code}`,
   );
   return { isReady, reason: reason + [...wrong, ...broken].join("") };

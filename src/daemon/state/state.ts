@@ -6,7 +6,7 @@ import type { LedgerStatus, RecordedRun, RunId } from "../../ports/ledger/scope.
 import type { Unreached } from "../../ports/notifier.ts";
 import type { RunSummary } from "../../ports/observer.ts";
 import type { NoticingState } from "../changes/noticing.ts";
-import type { WayError, WayState } from "../changes/way-state.ts";
+import type { WatchError, WatchState } from "../changes/watch.ts";
 
 /** Everything that the daemon's probes, status page and metrics show. Contains no secret. */
 export interface DaemonState {
@@ -103,7 +103,7 @@ export interface ServingState extends ServingNow {
 }
 
 export interface ServingNow {
-  /** The ways in which the daemon notices changed tenants; null for each that the config doesn't name. */
+  /** How the daemon notices changed tenants. */
   readonly ways: NoticingState;
   /** Whether applications can ask for a tenant with POST /sync/{user_group_id}. */
   readonly takesRequests: boolean;
@@ -124,11 +124,14 @@ export interface NamedWay {
   readonly way: Way;
   /** The key in the config. */
   readonly key: string;
-  readonly state: WayState;
+  /** Null while another instance notices tenants, and before the first attempt. */
+  readonly state: WatchState | null;
 }
 
-export interface BrokenWay extends NamedWay {
-  readonly state: { readonly kind: "broken"; readonly since: Date; readonly error: WayError };
+interface BrokenWay {
+  readonly key: string;
+  readonly since: Date;
+  readonly error: WatchError;
 }
 
 const WAYS: readonly Way[] = ["column", "channel"];
@@ -137,9 +140,11 @@ const WAYS: readonly Way[] = ["column", "channel"];
 export const waysOf = (serving: ServingNow | null): readonly NamedWay[] =>
   WAYS.flatMap((way) => {
     const state = serving?.ways[way];
-    return state ? [{ way, key: `source.changes.${way}`, state }] : [];
+    return state !== undefined ? [{ way, key: `source.changes.${way}`, state }] : [];
   });
 
 /** The ways that don't work. What they would notice waits for the next full sync. */
 export const brokenWaysOf = (serving: ServingNow | null): readonly BrokenWay[] =>
-  waysOf(serving).filter((named): named is BrokenWay => named.state.kind === "broken");
+  waysOf(serving).flatMap(({ key, state }) =>
+    state?.error ? [{ key, since: state.since, error: state.error }] : [],
+  );

@@ -163,7 +163,7 @@ function notTold({ unreached }: DaemonState, now: Date): Headline[] {
 }
 
 function unnoticed({ serving }: DaemonState, now: Date): Headline[] {
-  const broken = brokenWaysOf(serving).filter(({ state: { since } }) => isLasting(since, now));
+  const broken = brokenWaysOf(serving).filter(({ since }) => isLasting(since, now));
   if (broken.length === 0) return [];
   const keys = broken.map(({ key }) => key).join(" and ");
   return [

@@ -3,7 +3,6 @@ import { countsText } from "../../core/report/counts.ts";
 import { progress, queuedText } from "../../core/report/progress.ts";
 import { printable } from "../../core/text/printable.ts";
 import type { LedgerStatus, RunResult } from "../../ports/ledger/scope.ts";
-import type { WayError } from "../changes/way-state.ts";
 import { type PastRun, pastRuns } from "../state/health.ts";
 import {
   type CurrentRun,
@@ -126,32 +125,20 @@ ${standby ? null : tile("Longest wait now", serving.oldestMs > 0 ? roundText(ser
 
 function wayTile({ key, state }: NamedWay, at: PageTime): Html {
   const label = html`<code>${key}</code>`;
-  switch (state.kind) {
-    case "off":
-      return tile(
-        label,
-        "off",
-        "Another instance holds the lease and notices tenants, or this one is stopping.",
-      );
-    case "starting":
-      return tile(label, "starting", since(state.since, at));
-    case "alive":
-      return tile(label, "works", withError(since(state.since, at), state.warning));
-    case "broken":
-      return tile(
-        label,
-        html`<strong class="bad">broken</strong>`,
-        withError(since(state.since, at), state.error),
-      );
-  }
+  if (state === null)
+    return tile(
+      label,
+      "off",
+      "Another instance holds the lease and notices tenants, or this one begins or stops.",
+    );
+  const { since, error } = state;
+  const began = html`since ${briefMoment(since, at)}`;
+  if (error === null) return tile(label, "works", began);
+  const { code, message, hint } = error;
+  const why = html`<span class="code">${printable(code)}:</span> <bdi>${printable(message, LONGEST_MESSAGE)}</bdi>`;
+  const remedy = hint === undefined ? null : html`; <bdi>${printable(hint, LONGEST_MESSAGE)}</bdi>`;
+  return tile(label, html`<strong class="bad">broken</strong>`, html`${began}. ${why}${remedy}`);
 }
-
-const withError = (text: Html, error: WayError | undefined): Html =>
-  error
-    ? html`${text}. <span class="code">${printable(error.code)}:</span> <bdi>${printable(error.message, LONGEST_MESSAGE)}</bdi>${error.hint === undefined ? null : html`; <bdi>${printable(error.hint, LONGEST_MESSAGE)}</bdi>`}`
-    : text;
-
-const since = (time: Date, at: PageTime): Html => html`since ${briefMoment(time, at)}`;
 
 function lastText({ last }: ServedCount, now: Date): Content {
   if (last === null) return "since this process began";

@@ -8,15 +8,15 @@ test("has no notice before it starts, nor after it stops, and leaves no connecti
   const stage = new NoticingStage();
   stage.feed.insert("early");
   await stage.pass(MINUTE);
-  expect(stage.noticing.state).toEqual({ column: { kind: "off" }, channel: { kind: "off" } });
+  expect(stage.noticing.state).toEqual({ column: null, channel: null });
   await stage.noticing.start();
-  expect(stage.noticing.state).toMatchObject({ column: { kind: "alive" }, channel: { kind: "alive" } });
+  expect(stage.noticing.state).toMatchObject({ column: { error: null }, channel: { error: null } });
   await stage.noticing.stop();
   stage.feed.insert("late");
   await stage.pass(MINUTE);
   expect(stage.noticed()).toEqual([]);
   expect([stage.feed.openNow, stage.channel.openNow]).toEqual([0, 0]);
-  expect(stage.noticing.state).toEqual({ column: { kind: "off" }, channel: { kind: "off" } });
+  expect(stage.noticing.state).toEqual({ column: null, channel: null });
 });
 
 test("finds after a pause what has changed meanwhile", async () => {
@@ -47,7 +47,7 @@ test("can be started twice and stopped twice", async () => {
   expect([stage.feed.opened, stage.channel.opened]).toEqual([1, 1]);
   const stopping = stage.noticing.stop();
   await Promise.all([stopping, stage.noticing.stop(), stage.noticing.start()]);
-  expect(stage.noticing.state).toMatchObject({ column: { kind: "alive" }, channel: { kind: "alive" } });
+  expect(stage.noticing.state).toMatchObject({ column: { error: null }, channel: { error: null } });
   expect([stage.feed.openNow, stage.channel.openNow]).toEqual([1, 1]);
 });
 
@@ -57,8 +57,8 @@ test("starts although both ways fail, and lets a sync begin", async () => {
   stage.channel.fails = new SyncError("SOURCE_UNAVAILABLE", "gone");
   await stage.noticing.start();
   expect(stage.noticing.state).toMatchObject({
-    column: { kind: "broken", error: { code: "CONFIG_COLUMNS" } },
-    channel: { kind: "broken", error: { code: "SOURCE_UNAVAILABLE" } },
+    column: { error: { code: "CONFIG_COLUMNS" } },
+    channel: { error: { code: "SOURCE_UNAVAILABLE" } },
   });
   expect(stage.warnings().toSorted()).toEqual(["CONFIG_COLUMNS", "SOURCE_UNAVAILABLE"]);
 });
@@ -81,7 +81,7 @@ test("starts after a few seconds if the database doesn't answer, and lets a full
   const before = stage.clock.monotonic();
   await stage.noticing.start();
   expect(stage.clock.monotonic() - before).toBeLessThan(10_000);
-  expect(stage.noticing.state.column).toMatchObject({ kind: "starting" });
+  expect(stage.noticing.state.column).toBeNull();
   stage.feed.insert("behind the sync's snapshot");
   await stage.pass(3 * MINUTE);
   expect(stage.noticed()).toEqual(["anything"]);

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { noCounts, type RunOutcome } from "../../../src/core/report/counts.ts";
+import type { WatchState } from "../../../src/daemon/changes/watch.ts";
 import { Metrics } from "../../../src/daemon/metrics/metrics.ts";
 import type { DaemonState } from "../../../src/daemon/state/state.ts";
 import type { LedgerStatus } from "../../../src/ports/ledger/scope.ts";
@@ -138,8 +139,8 @@ describe("of the daemon's state", () => {
 
 describe("of single tenants", () => {
   const of = (state: Partial<DaemonState>) => gaugesOf(aDaemonState(state));
-  const waysWith = (channel: ReturnType<typeof anAliveWay>): Partial<DaemonState> => ({
-    serving: aServingState({ ways: { column: null, channel } }),
+  const waysWith = (channel: WatchState | null): Partial<DaemonState> => ({
+    serving: aServingState({ ways: { channel } }),
   });
 
   test("the longest wait has a sample, unless another instance serves them", async () => {
@@ -152,15 +153,14 @@ describe("of single tenants", () => {
   });
 
   test("a way of noticing them is up, or it isn't", async () => {
-    const up = async (channel: ReturnType<typeof anAliveWay>) =>
+    const up = async (channel: WatchState) =>
       (await of(waysWith(channel)))['groupsync_noticing_up{way="channel"}'];
     expect(await up(anAliveWay())).toBe(1);
     expect(await up(aBrokenWay())).toBe(0);
-    expect(await up({ kind: "starting", since: new Date(0) })).toBe(0);
   });
 
   test("a way that the config doesn't name, or that is off, has no sample", async () => {
-    const names = Object.keys(await of(waysWith({ kind: "off" })));
+    const names = Object.keys(await of(waysWith(null)));
     expect(names.filter((name) => name.startsWith("groupsync_noticing_up"))).toEqual([]);
   });
 });

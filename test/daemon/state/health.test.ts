@@ -94,7 +94,7 @@ test.each<[string, Parameters<typeof aDaemonState>[0], boolean, string]>([
     "a way of noticing tenants is broken, and full syncs are well",
     {
       lastGoodSync: ago(1_000),
-      serving: aServingState({ ways: { column: null, channel: aBrokenWay(ago(61_000)) } }),
+      serving: aServingState({ ways: { channel: aBrokenWay(ago(61_000)) } }),
     },
     true,
     `the last sync that reached its end was 1.0 s ago\n${CHANNEL}`,
@@ -132,7 +132,7 @@ test.each<[string, Parameters<typeof aDaemonState>[0], boolean, string]>([
     "no way is broken",
     {
       lastGoodSync: ago(1_000),
-      serving: aServingState({ ways: { column: anAliveWay(), channel: { kind: "off" } } }),
+      serving: aServingState({ ways: { column: anAliveWay(), channel: null } }),
     },
     true,
     "the last sync that reached its end was 1.0 s ago",

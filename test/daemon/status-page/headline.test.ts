@@ -277,7 +277,7 @@ describe("the headline", () => {
     const state = aHealthyDaemon({
       lastRun: aFinishedRun({ error: aBadEnd }),
       lastGoodSync: hoursAgo(3),
-      serving: aServingState({ ways: { column: aBrokenWay(minutesAgo(5)), channel: null } }),
+      serving: aServingState({ ways: { column: aBrokenWay(minutesAgo(5)) } }),
       ledger: aHealthySnapshot({
         status,
         missing: { count: 0, due: 90, toBeHeld: 90, owned: 383, allowed: 38 },

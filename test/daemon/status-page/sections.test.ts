@@ -134,7 +134,7 @@ describe("single tenants", () => {
 
   test("have each way in which they are noticed, and how they are served", () => {
     const serving = aServingState({
-      ways: { column: { kind: "alive", since: minutesAgo(3) }, channel: null },
+      ways: { column: { since: minutesAgo(3), error: null } },
       served: { count: 1_204, last: { at: secondsAgo(3), ms: 84 } },
       oldestMs: 42_000,
     });
@@ -148,17 +148,8 @@ describe("single tenants", () => {
     expect(text).not.toContain("source.changes.channel");
   });
 
-  test("may be noticed in a way that works, though something is to be mended", () => {
-    const warning = { code: "CHANGES_FAR_AHEAD", message: "the value <b> is", hint: "write the right value" };
-    const column = { kind: "alive", since: minutesAgo(3), warning } as const;
-    const serving = aServingState({ ways: { column, channel: null } });
-    expect(readOf(aHealthyDaemon({ serving }))).toContain(
-      "works since 3 min ago (2026-03-01 11:59:30) . CHANGES_FAR_AHEAD: the value <b> is ; write the right value",
-    );
-  });
-
   test("are served by another instance while this one stands by", () => {
-    const serving = aServingState({ ways: { column: { kind: "off" }, channel: null }, oldestMs: 42_000 });
+    const serving = aServingState({ ways: { column: null }, oldestMs: 42_000 });
     const text = readOf(aHealthyDaemon({ serving, standby: aStandby }));
     expect(text).toContain("source.changes.column off Another instance holds the lease");
     expect(text).toContain("POST /sync handed on to the instance that holds the lease Served 0 tenants");

@@ -59,7 +59,7 @@ export const SCENES: Readonly<Record<string, DaemonState>> = {
   healthy: aHealthyDaemon({
     ledger: aHealthySnapshot({ history: manyRuns(2016, 5) }),
     serving: aServingState({
-      ways: { column: { kind: "alive", since: minutesAgo(17_280) }, channel: null },
+      ways: { column: { since: minutesAgo(17_280), error: null } },
       served: { count: 1_204, last: { at: secondsAgo(42), ms: 84 } },
     }),
   }),
@@ -67,7 +67,7 @@ export const SCENES: Readonly<Record<string, DaemonState>> = {
   unnoticed: aHealthyDaemon({
     serving: aServingState({
       ways: {
-        column: { kind: "starting", since: secondsAgo(4) },
+        column: null,
         channel: aBrokenWay(minutesAgo(12), {
           code: "CHANGES_NOT_HEARD",
           message: "no notification arrives on source.changes.channel, not even groupsync's own",
@@ -207,7 +207,7 @@ export const SCENES: Readonly<Record<string, DaemonState>> = {
       },
     }),
     serving: aServingState({
-      ways: { column: { kind: "off" }, channel: aBrokenWay(minutesAgo(1), { message: "word".repeat(400) }) },
+      ways: { column: null, channel: aBrokenWay(minutesAgo(1), { message: "word".repeat(400) }) },
       served: { count: 12_345_678, last: { at: minutesAgo(90), ms: 7_265_000 } },
     }),
     ledger: aHealthySnapshot({

@@ -66,7 +66,7 @@ function toldOf(text: string): DaemonState {
     lastRun: aFinishedRun({ command: text, error }),
     current: { ...aCurrentRun, waiting: { until: NOW, reason: text } },
     standby: { since: NOW, message: text },
-    serving: aServingState({ ways: { column: null, channel: aBrokenWay(NOW, error) } }),
+    serving: aServingState({ ways: { channel: aBrokenWay(NOW, error) } }),
     ledger: aHealthySnapshot({ status, names: new Map([[text, text]]) }),
   });
 }

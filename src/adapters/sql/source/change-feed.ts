@@ -66,17 +66,17 @@ class SqlChangeReader<Session extends SourceSession> implements ChangeReader {
     this.#change = change;
   }
 
-  newest(below: string | null = null): Promise<NewestChange | null> {
+  newest(): Promise<NewestChange | null> {
     return this.#explained(async () => {
-      const newest = selectNewest(this.#change, this.#opened.query, below);
+      const newest = selectNewest(this.#change, this.#opened.query);
       const [row] = await this.#opened.session.look<RawNewest>(newest);
-      return row === undefined ? null : { value: row[0], before: row[1], user_group_id: this.#idOf(row[2]) };
+      return row === undefined ? null : { value: row[0], before: row[1] };
     });
   }
 
-  rows(from: ChangePosition, limit: number, below: string | null = null): Promise<readonly ChangedRow[]> {
+  rows(from: ChangePosition, limit: number): Promise<readonly ChangedRow[]> {
     return this.#explained(async () => {
-      const rows = await this.#opened.session.look<RawChange>(this.#select(limit, below)(from));
+      const rows = await this.#opened.session.look<RawChange>(this.#select(limit)(from));
       return rows.map(([value, id, digest]) => ({ user_group_id: this.#idOf(id), value, digest }));
     });
   }
@@ -85,7 +85,7 @@ class SqlChangeReader<Session extends SourceSession> implements ChangeReader {
     const { session, request } = this.#opened;
     return this.#explained(async () => {
       await session.begin();
-      const isIndexed = await this.#dialect.isIndexed(session, this.#change, this.#select(1, null), from);
+      const isIndexed = await this.#dialect.isIndexed(session, this.#change, this.#select(1), from);
       await session.commit();
       if (isIndexed) return null;
       if (request.query !== undefined) {
@@ -107,8 +107,8 @@ class SqlChangeReader<Session extends SourceSession> implements ChangeReader {
     return typeof id === "string" ? id : null;
   }
 
-  #select(limit: number, below: string | null): (from: ChangePosition) => string {
-    return (from) => selectChanges(this.#change, this.#opened.query, { from, below, limit });
+  #select(limit: number): (from: ChangePosition) => string {
+    return (from) => selectChanges(this.#change, this.#opened.query, from, limit);
   }
 
   async #explained<T>(look: () => Promise<T>): Promise<T> {
@@ -137,28 +137,22 @@ export interface ChangeQuery {
   /** A value in SQL, from its exact text. */
   literal(text: string): string;
   /** The database's own operator with this symbol. */
-  operator(symbol: ">=" | ">" | "<"): string;
+  operator(symbol: ">=" | ">"): string;
 }
 
 /** Value, id and digest of a row. */
 type RawChange = readonly [value: string, id: string | null, digest: string];
 
-type RawNewest = readonly [value: string, before: string, id: string | null];
+type RawNewest = readonly [value: string, before: string];
 
-interface ChangeRange {
-  readonly from: ChangePosition;
-  /** Rows have lower values than this one; null: any values. */
-  readonly below: string | null;
-  readonly limit: number;
-}
-
-/** The SELECT for the rows in a range. The names of its columns are no customer's: ORDER BY would take them first. */
+/** The SELECT for the rows from a position on. The names of its columns are no customer's: ORDER BY would take them first. */
 function selectChanges(
   change: ChangeQuery,
   { relation, conditions, selected, digest }: TenantQuery,
-  { from, below, limit }: ChangeRange,
+  from: ChangePosition,
+  limit: number,
 ): string {
-  const wanted = [...conditions, change.counts, ...valuesFrom(change, from), ...valuesBelow(change, below)];
+  const wanted = [...conditions, change.counts, ...valuesFrom(change, from)];
   return `SELECT ${change.text} AS groupsync_value, ${selected[0]} AS groupsync_id, ${digest} AS groupsync_digest
     FROM ${relation} ${whereAll(wanted)} ORDER BY ${change.column} LIMIT ${limit}`;
 }
@@ -166,22 +160,16 @@ function selectChanges(
 const valuesFrom = ({ column, literal, operator }: ChangeQuery, from: ChangePosition): string[] =>
   from === null ? [] : [`${column} ${operator(from.isIncluded ? ">=" : ">")} ${literal(from.value)}`];
 
-const valuesBelow = ({ column, literal, operator }: ChangeQuery, below: string | null): string[] =>
-  below === null ? [] : [`${column} ${operator("<")} ${literal(below)}`];
-
 /**
- * The SELECT for the newest value, the value before it, and an id. Over all rows, also those that aren't tenants: with a
- * condition that few rows fulfil, the search for the newest one could read all of them.
+ * The SELECT for the newest value, and the value before it. Over all rows, also those that aren't tenants: with a condition
+ * that few rows fulfil, the search for the newest one could read all of them.
  */
-function selectNewest(
-  change: ChangeQuery,
-  { relation, selected }: Pick<TenantQuery, "relation" | "selected">,
-  below: string | null,
-): string {
-  const { column, text, before, counts } = change;
-  return `SELECT ${text} AS groupsync_value, ${before} AS groupsync_before, ${selected[0]} AS groupsync_id
-    FROM ${relation} ${whereAll([counts, ...valuesBelow(change, below)])} ORDER BY ${column} DESC LIMIT 1`;
-}
+const selectNewest = (
+  { column, text, before, counts }: ChangeQuery,
+  { relation }: Pick<TenantQuery, "relation">,
+): string =>
+  `SELECT ${text} AS groupsync_value, ${before} AS groupsync_before
+    FROM ${relation} WHERE ${counts} ORDER BY ${column} DESC LIMIT 1`;
 
 /** What a change column's query takes from the source's request. */
 export type ColumnSource = Pick<SourceRequest, "name" | "relation" | "place" | "user" | "grantee">;
