@@ -106,28 +106,29 @@ class CanaryCalls {
 
   /** Sends a DELETE with these fields, and finds out whether it had its effect. */
   async tryForm(fields: readonly DeleteField[], token: Secret): Promise<Tried | Unclear> {
-    let live = token;
-    for (let attempt = 1; ; attempt++) {
-      const removed = await this.#remove(fields, live);
-      if (removed.kind === "interrupted") return unclearBy(removed);
-      const failure = removed.kind === "failed" ? removed.failure : undefined;
-      const text = failure?.message ?? null;
-      const tried = (result: DeleteResult): Tried => ({ kind: "tried", fields, result, text, live });
-      if (removed.kind === "failed" && !removed.mayHaveHappened)
-        return isNo(removed, false) ? tried("refused") : unclearBy(removed);
-      const found = await this.#get();
-      if (found.kind !== "answered") return unclearBy(found);
-      const { isNew, group } = found.answer;
-      const wasDeleted = isMadeAnew({ isNew, token: group.token }, live, this.#everyGetHasAnother);
-      live = group.token;
-      if (wasDeleted)
-        return failure?.code === "BAD_RESPONSE"
-          ? tried("deleted, bad answer")
-          : { ...tried("deleted"), text: null };
-      if (removed.kind === "answered") return tried("without effect");
-      if (removed.failure.code === "BAD_RESPONSE" && attempt < MOST_TRIES) continue;
-      return isNo(removed, true) ? tried("refused") : unclearBy(removed);
+    const removed = await this.#remove(fields, token);
+    if (removed.kind === "interrupted") return unclearBy(removed);
+    const text = removed.kind === "failed" ? removed.failure.message : null;
+    const tried = (result: DeleteResult, live = token): Tried => ({
+      kind: "tried",
+      fields,
+      result,
+      text,
+      live,
+    });
+    if (removed.kind === "failed" && !removed.mayHaveHappened)
+      return isNo(removed, false) ? tried("refused") : unclearBy(removed);
+
+    const found = await this.#get();
+    if (found.kind !== "answered") return unclearBy(found);
+    const { isNew, group } = found.answer;
+    if (isMadeAnew({ isNew, token: group.token }, token, this.#everyGetHasAnother)) {
+      return removed.kind === "failed" && removed.failure.code === "BAD_RESPONSE"
+        ? tried("deleted, bad answer", group.token)
+        : { ...tried("deleted", group.token), text: null };
     }
+    if (removed.kind === "answered") return tried("without effect", group.token);
+    return isNo(removed, true) ? tried("refused", group.token) : unclearBy(removed);
   }
 
   /** Deletes the canary in a form that has had its effect before. */
@@ -246,9 +247,6 @@ const isElsewhere = ({ user_group_id: id, baseUrl }: Canary): SyncError =>
   });
 
 type FailedCall = Extract<Unanswered, { kind: "failed" }>;
-
-/** A call that nobody can tell the effect of is repeated this often: a random fault hardly comes so many times in a row. */
-export const MOST_TRIES = 4;
 
 /**
  * Whether the service has said no. `isUnchanged`: a GET has shown that the call had no effect, so a server error and an

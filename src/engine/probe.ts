@@ -17,7 +17,7 @@ import {
 } from "../core/probe/findings.ts";
 import type { Secret } from "../core/secret/secret.ts";
 import type { TenantSource } from "../ports/tenant-source.ts";
-import { type CanaryDeletion, deleteCanary, deleteLeftCanary, isNo, MOST_TRIES, remains } from "./canary.ts";
+import { type CanaryDeletion, deleteCanary, deleteLeftCanary, isNo, remains } from "./canary.ts";
 import { leasedRun, NO_TOKENS, type Run, type RunPorts, type RunSettings } from "./leased-run.ts";
 import { tableBefore } from "./plan/make-plan.ts";
 import type { RunReport } from "./report/run-report.ts";
@@ -276,28 +276,24 @@ class Questions {
     return this.#post("reused", former);
   }
 
-  /** A POST whose answer is lost may have given a new token: a GET tells. If it didn't, the same POST is sent again. */
+  /** A POST whose answer is lost may have given a new token: a GET tells. */
   async #post(question: "rotated" | "reused", token: Secret): Promise<Unanswered | undefined> {
-    for (let attempt = 1; ; attempt++) {
-      const called = await this.#calls.rotate(this.#id, token);
-      if (called.kind === "interrupted") return called;
-      if (called.kind === "answered") {
-        const { token: live, name } = called.answer;
-        return this.#note(question, { kind: "answered", token: live, name }, live);
-      }
-      const { failure, mayHaveHappened } = called;
-      const before = this.live;
-      if (mayHaveHappened) {
-        const found = await this.#calls.getOrCreate(canaryGroup(this.#id, OTHER_CANARY_NAME));
-        if (found.kind !== "answered") return found;
-        const { token: live } = found.answer.group;
-        if (!before?.equals(live)) return this.#note(question, { kind: "carried out", token: live }, live);
-        if (attempt < MOST_TRIES) continue;
-      }
-      return isNo(called, mayHaveHappened)
-        ? this.#note(question, { kind: "refused", text: failure.message })
-        : called;
+    const called = await this.#calls.rotate(this.#id, token);
+    if (called.kind === "interrupted") return called;
+    if (called.kind === "answered") {
+      const { token: live, name } = called.answer;
+      return this.#note(question, { kind: "answered", token: live, name }, live);
     }
+    const { failure, mayHaveHappened } = called;
+    if (mayHaveHappened) {
+      const found = await this.#calls.getOrCreate(canaryGroup(this.#id, OTHER_CANARY_NAME));
+      if (found.kind !== "answered") return found;
+      const { token: live } = found.answer.group;
+      if (!this.live?.equals(live)) return this.#note(question, { kind: "carried out", token: live }, live);
+    }
+    return isNo(called, mayHaveHappened)
+      ? this.#note(question, { kind: "refused", text: failure.message })
+      : called;
   }
 
   #note(question: "rotated" | "reused", seen: SeenPost, live = this.live): undefined {
