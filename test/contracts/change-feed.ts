@@ -222,7 +222,6 @@ export function changeFeedContract(
 
     test.each([
       ["a time", (kinds: FeedWords) => kinds.zoned],
-      ["a time without a zone", (kinds: FeedWords) => kinds.naive],
       ["a number", (kinds: FeedWords) => kinds.numbers[0] ?? ""],
     ])("knows whether %s has an index, and which one helps", async (_, typeOf) => {
       const type = typeOf(words);

@@ -1,9 +1,8 @@
 import { describe, expect, inject, test } from "vitest";
 import { withServer } from "../support/databases/fresh-database.ts";
-import { pageText } from "../support/pages.ts";
+import { documentedSql } from "../support/documented-sql.ts";
 
 const PAGES = ["docs/security.md", "docs/operations.md"];
-const NAME = { postgres: "PostgreSQL", mysql: "MySQL, MariaDB" };
 /** The statements that check something. The pages' other statements set something up. */
 const CHECK = /^(SELECT|SHOW)\b/;
 
@@ -11,9 +10,9 @@ const CASES = PAGES.flatMap((page) => (["postgres", "mysql"] as const).map((kind
 
 describe.each(CASES)("%s, %s", (page, kind) => {
   /** The statements with which the page's reader checks a server of this kind. */
-  const statements = [...pageText(page).matchAll(/^```sql\n-- (.+)\n([^`]*)^```$/gm)]
-    .filter(([, name, text = ""]) => name === NAME[kind] && CHECK.test(text))
-    .flatMap(([, , text = ""]) => text.split(";").map((statement) => statement.trim()))
+  const statements = documentedSql(page, kind)
+    .filter((sql) => CHECK.test(sql))
+    .flatMap((sql) => sql.split(";").map((statement) => statement.trim()))
     .filter((statement) => statement !== "");
 
   test.skipIf(inject(`${kind}Url`) === null)("the server accepts each check", async () => {

@@ -3,7 +3,7 @@ import { createInterface } from "node:readline";
 import { onTestFinished } from "vitest";
 import type { DatabaseKind } from "./databases/database-server.ts";
 import { KIND_NAMES } from "./documented-sql.ts";
-import { pageText } from "./pages.ts";
+import { blocksIn, pageText } from "./pages.ts";
 
 type Language = "js" | "python" | "sql";
 
@@ -50,13 +50,12 @@ while line := sys.stdin.readline():
 
 /** The blocks of a page in one language. With a kind of database, those for all kinds and those that are for this one. */
 export function documentedBlocks(page: string, language: Language, kind?: DatabaseKind): string[] {
-  const blocks = pageText(page).matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, "gms"));
   const others = Object.entries(KIND_NAMES).flatMap(([other, name]) =>
     other === kind ? [] : [`// ${name}\n`],
   );
-  return [...blocks]
-    .map(([, code = ""]) => code)
-    .filter((code) => kind === undefined || !others.some((comment) => code.startsWith(comment)));
+  return blocksIn(pageText(page), language).filter(
+    (code) => kind === undefined || !others.some((comment) => code.startsWith(comment)),
+  );
 }
 
 /** Starts a program that lives as long as the running test. */

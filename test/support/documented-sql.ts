@@ -1,5 +1,5 @@
-import { readFileSync } from "node:fs";
 import type { DatabaseKind } from "./databases/fresh-database.ts";
+import { blocksIn, pageText } from "./pages.ts";
 
 /** What a page calls each kind. */
 export const KIND_NAMES: Readonly<Record<DatabaseKind, string>> = {
@@ -9,8 +9,8 @@ export const KIND_NAMES: Readonly<Record<DatabaseKind, string>> = {
 
 /** The blocks of SQL on a page that are for this kind of database, by the comment in their first line. */
 export function documentedSql(page: string, kind: DatabaseKind): string[] {
-  const text = readFileSync(new URL(`../../${page}`, import.meta.url), "utf8");
-  return [...text.matchAll(/^```sql\n-- (.+)\n([^`]*)^```$/gm)]
-    .filter(([, name]) => name === KIND_NAMES[kind])
-    .map(([, , sql = ""]) => sql);
+  const head = `-- ${KIND_NAMES[kind]}\n`;
+  return blocksIn(pageText(page), "sql").flatMap((sql) =>
+    sql.startsWith(head) ? [sql.slice(head.length)] : [],
+  );
 }

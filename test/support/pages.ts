@@ -13,19 +13,22 @@ export const pageText = (page: string): string => readFileSync(new URL(page, REP
 /** Whether the repository has a file or folder of this path. */
 export const isThere = (path: string): boolean => existsSync(new URL(path, REPOSITORY));
 
-/** The YAML blocks of a page, also those inside of a list. */
-export const yamlBlocks = (page: string): string[] => yamlIn(pageText(page));
+/** The text below a heading of the second level or deeper, up to the next heading. A single # may be a comment. */
+export const sectionText = (page: string, heading: string): string =>
+  pageText(page)
+    .split(/^##+ /m)
+    .find((section) => section.startsWith(`${heading}\n`)) ?? "";
 
-/** The YAML blocks below a heading of the second level or deeper, up to the next heading. A single # may be a comment. */
-export const sectionYaml = (page: string, heading: string): string[] =>
-  yamlIn(
-    pageText(page)
-      .split(/^##+ /m)
-      .find((section) => section.startsWith(`${heading}\n`)) ?? "",
+/** The blocks of code in a language, also those inside of a list. */
+export const blocksIn = (text: string, language: string): string[] =>
+  [...text.matchAll(new RegExp(`^ *\`\`\`${language}\\n(.*?)^ *\`\`\`$`, "gms"))].map(
+    ([, code = ""]) => code,
   );
 
-const yamlIn = (text: string): string[] =>
-  [...text.matchAll(/^ *```yaml\n(.*?)^ *```$/gms)].map(([, yaml = ""]) => yaml);
+export const yamlBlocks = (page: string): string[] => blocksIn(pageText(page), "yaml");
+
+export const sectionYaml = (page: string, heading: string): string[] =>
+  blocksIn(sectionText(page, heading), "yaml");
 
 /** As a page of Markdown calls its headings: in small letters, without punctuation, with - for a blank. */
 export const anchorsOf = (page: string): string[] =>

@@ -28,7 +28,7 @@ export interface RunningDaemon {
 export const EVERY_SECOND = { schedule: "* * * * * *", http: { listen: "127.0.0.1:0" } } as const;
 
 /** No full sync follows the first one while a test runs. */
-export const NEVER = "0 0 29 2 *";
+const NEVER = "0 0 29 2 *";
 
 const SYNC_KEY = "a-key-of-more-than-sixteen-characters";
 

@@ -41,24 +41,6 @@ test("a daemon syncs at its start, and at each tick what has changed since", asy
   await until(async () => (await world.sessions()) === 0);
 });
 
-test("a tick during a sync is skipped, and not made up for", async () => {
-  const world = await aWorld({
-    tenants: 4,
-    service: { latency: { min: 500, max: 500 } },
-    config: { ...EVERY_SECOND, service: { concurrency: 1 } },
-  });
-  const daemon = await aDaemon(world);
-  await daemon.says("skipped a tick of the schedule: the last sync is still running");
-  await daemon.ran(2);
-  const skipped = daemon.lines().filter(({ msg }) => msg.startsWith("skipped a tick of the schedule")).length;
-  expect((await daemon.page("/metrics")).text).toMatch(
-    new RegExp(`^groupsync_skipped_ticks_total ${skipped}$`, "m"),
-  );
-  expect(daemon.runs().slice(0, 2)).toMatchObject([{ created: 4 }, { unchanged: 4 }]);
-  const starts = await world.database.query("SELECT id FROM groupsync_runs");
-  expect(starts.length).toBeLessThanOrEqual(daemon.runs().length + 1);
-});
-
 test("a database outage of two ticks fails two runs, and the next run continues", async () => {
   const world = await aWorld({
     tenants: 2,

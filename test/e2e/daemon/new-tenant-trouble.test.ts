@@ -4,7 +4,7 @@ import { rounds, someOf } from "../../support/long.ts";
 import { tcpProxy } from "../../support/servers/tcp-proxy.ts";
 import { expectInSync } from "../in-sync.ts";
 import { aWorld, fromEnvironment, idOf, until, type World } from "../world.ts";
-import { aDaemon, NEVER, signUp, WITH_SYNC_KEY } from "./a-daemon.ts";
+import { aDaemon, signUp, WITH_SYNC_KEY } from "./a-daemon.ts";
 
 const CHANNEL = "customers_changed";
 const IS_POSTGRES = inject("databaseKind") === "postgres";
@@ -173,22 +173,6 @@ onPostgres("a tenant that is named in all ways at once has one group, and costs 
   expect((await world.requests()).total).toBe(22);
   expect((await daemon.program.stop("SIGTERM")).code).toBe(0);
   await expectInSync(world);
-});
-
-test("a reload brings POST /sync, and takes it away with the lease", async () => {
-  const world = await aWorld({ tenants: 2, config: { schedule: NEVER, http: { listen: "127.0.0.1:0" } } });
-  const daemon = await aDaemon(world);
-  await daemon.ran(1);
-  await until(async () => (await world.status()).lease === null);
-  await world.configure(WITH_SYNC_KEY);
-  daemon.program.child.kill("SIGHUP");
-  await daemon.says("the config was read again; the next sync uses it");
-  await world.addTenants(3, 3);
-  await until(async () => (await signUp(daemon, idOf(3))).status === 200);
-  await world.configure({ schedule: NEVER, http: { listen: "127.0.0.1:0" } });
-  daemon.program.child.kill("SIGHUP");
-  await until(async () => (await world.status()).lease === null);
-  expect((await daemon.program.stop("SIGTERM")).code).toBe(0);
 });
 
 onPostgres("while any role floods the channel, every POST /sync is answered with a token", async () => {

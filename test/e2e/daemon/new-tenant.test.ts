@@ -112,25 +112,6 @@ test("a change that doesn't move the change column is found by the full sync, an
   expect(await daemon.program.stop("SIGTERM")).toMatchObject({ code: 0 });
 });
 
-test("a way of noticing that is broken is told, and the daemon is ready all the same", async () => {
-  const world = await aWorld({
-    tenants: 3,
-    config: { ...WITH_SYNC_KEY, source: { changes: { column: "nowhere" } } },
-  });
-  const daemon = await aDaemon(world);
-  await daemon.ran(1);
-  await until(async () =>
-    (await daemon.page("/readyz")).text.includes("source.changes.column has not worked"),
-  );
-  expect(await daemon.page("/readyz")).toMatchObject({
-    status: 200,
-    text: expect.stringMatching(/next full sync: CONFIG_COLUMNS$/m),
-  });
-  expect((await daemon.page("/metrics")).text).toContain('groupsync_noticing_up{way="column"} 0\n');
-  await hasTokens(world, 3);
-  expect(await daemon.program.stop("SIGTERM")).toMatchObject({ code: 0 });
-});
-
 test("a command beside the daemon gets its turn, and the daemon serves on after it", async () => {
   const world = await aWorld({ tenants: 3, config: WITH_SYNC_KEY });
   const daemon = await aDaemon(world);

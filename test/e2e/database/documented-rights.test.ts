@@ -1,21 +1,12 @@
 import { randomBytes } from "node:crypto";
-import { readFileSync } from "node:fs";
 import { expect, inject, onTestFinished, test } from "vitest";
 import { parse } from "yaml";
 import { type FreshDatabase, freshDatabase, SERVERS } from "../../support/databases/fresh-database.ts";
+import { blocksIn, sectionText } from "../../support/pages.ts";
 import { aWorld, type ConfigChanges, type World } from "../world.ts";
 
 const kind = inject("databaseKind");
 const isPostgres = kind === "postgres";
-
-/** The text below a heading, up to the next heading. */
-function section(file: string, heading: string): string {
-  const text = readFileSync(new URL(`../../../${file}`, import.meta.url), "utf8");
-  return new RegExp(`^#+ ${heading}\n(.*?)^#+ `, "ms").exec(text)?.[1] ?? "";
-}
-
-const blocks = (text: string, language: string): string[] =>
-  [...text.matchAll(new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\``, "gms"))].map(([, block = ""]) => block);
 
 const statements = (sql: string): string[] =>
   sql
@@ -24,13 +15,13 @@ const statements = (sql: string): string[] =>
     .map((statement) => statement.trim())
     .filter((statement) => statement !== "");
 
-const RIGHTS = section("docs/security.md", "Roles and rights");
+const RIGHTS = sectionText("docs/security.md", "Roles and rights");
 const ofKind = <T>(first: T, second: T): T => (isPostgres ? first : second);
-const [setupPostgres = "", setupMysql = "", writerPostgres = "", writerMysql = "", , ...verify] = blocks(
+const [setupPostgres = "", setupMysql = "", writerPostgres = "", writerMysql = "", , ...verify] = blocksIn(
   RIGHTS,
   "sql",
 );
-const [configPostgres = "", configMysql = "", EXISTING = ""] = blocks(RIGHTS, "yaml");
+const [configPostgres = "", configMysql = "", EXISTING = ""] = blocksIn(RIGHTS, "yaml");
 const CONFIG = ofKind(configPostgres, configMysql);
 /** The application's grants come last, because they need the table. */
 const [SETUP = "", APPLICATION = ""] = ofKind(setupPostgres, setupMysql).split("-- Your application");

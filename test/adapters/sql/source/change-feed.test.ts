@@ -39,7 +39,7 @@ const KINDS: Readonly<Record<DatabaseKind, Kind>> = {
       zoned: "timestamptz",
       naive: "timestamp",
       wholeSeconds: "timestamp(0)",
-      numbers: ["int4", "int2", "int8", "numeric", "numeric(20, 2)"],
+      numbers: ["int4", "int8", "numeric"],
       wrong: [
         ["text", "text"],
         ["date", "date"],
@@ -63,7 +63,7 @@ const KINDS: Readonly<Record<DatabaseKind, Kind>> = {
       zoned: "timestamp(6) NULL",
       naive: "datetime(6)",
       wholeSeconds: "datetime",
-      numbers: ["int", "smallint", "bigint", "bigint(20)", "decimal(20, 2)"],
+      numbers: ["int", "bigint", "decimal(20, 2)"],
       wrong: [
         ["text", "text"],
         ["date", "date"],
