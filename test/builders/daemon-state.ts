@@ -85,7 +85,6 @@ export const aLedgerSnapshot = (overrides: Partial<LedgerSnapshot> = {}): Ledger
   readAt: new Date("2026-03-01T00:00:00Z"),
   status: aLedgerStatus(),
   history: [],
-  tokenAges: [],
   tooOld: null,
   names: new Map(),
   missing: NOBODY_MISSING,

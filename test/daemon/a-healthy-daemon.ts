@@ -1,7 +1,7 @@
 import type { FailingGroup } from "../../src/core/failure/group-failures.ts";
 import type { Failure } from "../../src/core/failure/sync-error.ts";
 import { type Counts, noCounts, runOutcome } from "../../src/core/report/counts.ts";
-import type { DaemonState, FinishedRun, LedgerSnapshot, TokenAge } from "../../src/daemon/state/state.ts";
+import type { DaemonState, FinishedRun, LedgerSnapshot } from "../../src/daemon/state/state.ts";
 import type { LedgerStatus, RecordedRun } from "../../src/ports/ledger/scope.ts";
 import {
   aDaemonState,
@@ -130,12 +130,8 @@ export const aHealthySnapshot = (overrides: Partial<LedgerSnapshot> = {}): Ledge
     readAt: FINISHED,
     status: aHealthyStatus(),
     history: [aPastRun()],
-    tokenAges: tokenAges(41, 96, 128, 118, 0, 0),
     ...overrides,
   });
-
-export const tokenAges = (...groups: readonly number[]): TokenAge[] =>
-  groups.map((count, index) => ({ fromDays: [0, 7, 30, 60, 90, 180, 365][index] ?? 0, groups: count }));
 
 export const aFailingGroup = (overrides: Partial<FailingGroup> = {}): FailingGroup => ({
   user_group_id: "cus-1042",

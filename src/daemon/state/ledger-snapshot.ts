@@ -6,11 +6,9 @@ import type { LedgerView } from "../../ports/ledger/ledger.ts";
 import type { LedgerStatus } from "../../ports/ledger/scope.ts";
 import type { LedgerSnapshot } from "./state.ts";
 
-const DAY = 86_400_000;
-const HISTORY_DAYS = 7;
+/** In milliseconds. */
+const HISTORY = 7 * 86_400_000;
 const MOST_RUNS = 5_000;
-/** The first day of each span in the histogram of token ages. */
-const AGES = [0, 1, 7, 30, 60, 90, 180, 365];
 
 export interface SnapshotSettings extends Pick<RotationPolicy, "maxAgeMs"> {
   /** The scope: `name` in the config. */
@@ -25,20 +23,18 @@ export async function readLedgerSnapshot(
   now: Date,
 ): Promise<LedgerSnapshot> {
   const { maxAgeMs } = settings;
-  const before = (days: number): Date => new Date(now.getTime() - days * DAY);
   const status = await ledger.status();
-  const history = await ledger.history(before(HISTORY_DAYS), MOST_RUNS);
-  const due = maxAgeMs === null ? [] : [before(maxAgeMs / DAY)];
-  const atLeast = await ledger.tokensLiveSince([...AGES.map(before), ...due]);
-  const tokenAges = AGES.map((fromDays, n) => ({
-    fromDays,
-    groups: (atLeast[n] ?? 0) - ((n + 1 < AGES.length ? atLeast[n + 1] : 0) ?? 0),
-  }));
-  const tooOld = maxAgeMs === null ? null : { maxAgeMs, tokens: atLeast[AGES.length] ?? 0 };
+  const history = await ledger.history(new Date(now.getTime() - HISTORY), MOST_RUNS);
+  const tooOld = maxAgeMs === null ? null : { maxAgeMs, tokens: await tokensAsOld(ledger, maxAgeMs, now) };
   const missing = wentMissing(await ledger.missing(), status.groups.total, settings.deletion, now);
   const refreshHold = await heldRefresh(ledger, settings, now);
   const names = await ledger.names(listedIds(status));
-  return { readAt: now, status, history, tokenAges, tooOld, names, missing, refreshHold };
+  return { readAt: now, status, history, tooOld, names, missing, refreshHold };
+}
+
+async function tokensAsOld(ledger: LedgerView, ageMs: number, now: Date): Promise<number> {
+  const [tokens = 0] = await ledger.tokensLiveSince([new Date(now.getTime() - ageMs)]);
+  return tokens;
 }
 
 const listedIds = ({ held, failing, rejected }: LedgerStatus): string[] => [

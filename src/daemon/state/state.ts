@@ -81,7 +81,6 @@ export interface LedgerSnapshot {
   readonly status: LedgerStatus;
   /** The runs of the last seven days, newest first, at most 5,000. */
   readonly history: readonly RecordedRun[];
-  readonly tokenAges: readonly TokenAge[];
   /** How many tokens are as old as `rotation.max_age`, or older; null if the config has no such age. */
   readonly tooOld: { readonly maxAgeMs: number; readonly tokens: number } | null;
   /** The names of the groups that the status lists, as far as the service told them. */
@@ -89,12 +88,6 @@ export interface LedgerSnapshot {
   readonly missing: WentMissing;
   /** Null if no refresh is held. */
   readonly refreshHold: RefreshHold | null;
-}
-
-/** How many groups have a token of at least `fromDays` days, and younger than the next entry's `fromDays`. */
-export interface TokenAge {
-  readonly fromDays: number;
-  readonly groups: number;
 }
 
 /** How the daemon serves single tenants between two full syncs. Contains no secret. */

@@ -2,7 +2,7 @@ import { rejectedRows } from "../../core/group/rejections.ts";
 import { countsText } from "../../core/report/counts.ts";
 import { progress, queuedText } from "../../core/report/progress.ts";
 import { printable } from "../../core/text/printable.ts";
-import type { LedgerStatus, RunResult } from "../../ports/ledger/scope.ts";
+import type { LedgerStatus, RecordedRun, RunId, RunResult } from "../../ports/ledger/scope.ts";
 import { type PastRun, pastRuns } from "../state/health.ts";
 import {
   type CurrentRun,
@@ -12,7 +12,6 @@ import {
   type Queued,
   type ServedCount,
   type ServingState,
-  type TokenAge,
   waysOf,
 } from "../state/state.ts";
 import { type Content, type Html, html } from "./html.ts";
@@ -26,11 +25,11 @@ import {
   relative,
   roundText,
   took,
+  wallClock,
   withGrouped,
 } from "./number-and-time-text.ts";
 
 const LONGEST_MESSAGE = 500;
-const DAY = 86_400_000;
 
 /** The last run, the next run, and the last good sync. */
 export function runsSection(state: DaemonState, at: PageTime): Html {
@@ -145,43 +144,74 @@ function lastText({ last }: ServedCount, now: Date): Content {
   return `the last one ${relative(last.at, now)}, ${took(last.ms)} after it was noticed`;
 }
 
-/** How old the tokens are, and how that stands to `rotation.max_age`. */
-export const tokenAges = (ledger: LedgerSnapshot, { now }: PageTime): Html =>
-  html`<p>${ageText(ledger, now)}</p>${histogram(ledger)}`;
+/** From worst to best, so that a phone shows the worst. `unfinished`: the ledger has no end of the run, for instance after a kill. */
+const ENDINGS = ["failed", "unfinished", "held", "partial", "ok"] as const;
+const DAYS = 7;
+const DAY = 86_400_000;
+const QUARTER = 900_000;
+const DAY_NAME = new Intl.DateTimeFormat("en", {
+  ...{ weekday: "short", day: "numeric", month: "short" },
+  timeZone: "UTC",
+});
 
-function ageText({ status: { oldestToken }, tooOld }: LedgerSnapshot, now: Date): Content {
-  const oldest =
-    oldestToken && `The oldest token is ${roundText(now.getTime() - oldestToken.getTime())} old. `;
-  if (tooOld === null) return html`${oldest}There is no <code>rotation.max_age</code>.`;
+/** How the runs of the last days ended, by the days of the page's time zone. `goesOn` has not ended yet. */
+export function historySection(history: LedgerSnapshot["history"], goesOn: RunId | null, at: PageTime): Html {
+  const dayOf = calendarOf(at.timeZone);
+  const ended = history.filter(({ id }) => id !== goesOn);
+  const byDay = new Map(Array.from({ length: DAYS }, (_, ago) => [dayOf(at.now) - ago, [] as RecordedRun[]]));
+  for (const run of ended) byDay.get(dayOf(run.startedAt))?.push(run);
+  return html`<section aria-labelledby="history"><h2 id="history">Last seven days</h2>
+<div class="scrolls" tabindex="0" role="region" aria-labelledby="history"><table>
+<thead><tr><th scope="col">Day</th><th scope="col">Runs</th>${ENDINGS.map((ending) => html`<th scope="col">${ending}</th>`)}<th scope="col">Longest</th></tr></thead>
+<tbody>${Array.from(byDay, ([day, runs]) => dayRow(day, runs))}</tbody></table></div></section>`;
+}
+
+/**
+ * The days of a time zone, by number. Asks once for each quarter of an hour, because there may be thousands of runs: in all
+ * zones a day begins at one.
+ */
+function calendarOf(timeZone: string): (date: Date) => number {
+  const days = new Map<number, number>();
+  return (date) => {
+    const quarter = Math.floor(date.getTime() / QUARTER);
+    const day =
+      days.get(quarter) ?? Math.floor(wallClock(new Date(quarter * QUARTER), timeZone).getTime() / DAY);
+    days.set(quarter, day);
+    return day;
+  };
+}
+
+function dayRow(day: number, runs: readonly RecordedRun[]): Html {
+  const endings = runs.map(({ result }) => result?.outcome ?? "unfinished");
+  const times = runs.flatMap(({ startedAt, finishedAt }) =>
+    finishedAt ? [finishedAt.getTime() - startedAt.getTime()] : [],
+  );
+  const cells = ENDINGS.map((ending) => {
+    const count = endings.filter((other) => other === ending).length;
+    return html`<td${count > 0 && ending === "failed" ? html` class="bad"` : null}>${grouped(count)}</td>`;
+  });
+  return html`<tr><th scope="row">${DAY_NAME.format(day * DAY)}</th><td>${grouped(runs.length)}</td>${cells}<td>${times.length === 0 ? "–" : took(Math.max(...times))}</td></tr>`;
+}
+
+/** How old the oldest token is, and how many are older than `rotation.max_age`. */
+export function tokensSection(
+  { status: { oldestToken }, tooOld }: LedgerSnapshot,
+  { now }: PageTime,
+): Html | null {
+  if (oldestToken === null) return null;
+  return html`<section aria-labelledby="tokens"><h2 id="tokens">Tokens</h2>
+<p>The oldest token is ${roundText(now.getTime() - oldestToken.getTime())} old. ${tooOldText(tooOld)}</p></section>`;
+}
+
+function tooOldText(tooOld: LedgerSnapshot["tooOld"]): Html {
+  if (tooOld === null) return html`There is no <code>rotation.max_age</code>.`;
   const { maxAgeMs, tokens } = tooOld;
   const text =
     tokens === 0
       ? "no token is older"
       : html`<strong class="attention">${groupedCount(tokens, "token")} ${tokens === 1 ? "is" : "are"} older</strong>`;
-  return html`${oldest}<code>rotation.max_age</code> is ${roundText(maxAgeMs)}: ${text}.`;
+  return html`<code>rotation.max_age</code> is ${roundText(maxAgeMs)}: ${text}.`;
 }
-
-/** A table with a bar in each row. */
-function histogram({ tokenAges: ages, tooOld }: LedgerSnapshot): Html {
-  const most = Math.max(1, ...ages.map(({ groups }) => groups));
-  const isTooOld = ({ fromDays }: TokenAge): boolean => tooOld !== null && fromDays * DAY >= tooOld.maxAgeMs;
-  return html`<table class="histogram"><caption>Groups by the age of their token</caption>
-<thead class="unseen"><tr><th scope="col">Age</th><th scope="col">Groups</th><td></td></tr></thead>
-<tbody>${ages.map((age, index) => {
-    const { fromDays, groups } = age;
-    return html`<tr><th scope="row">${spanText(fromDays, ages[index + 1]?.fromDays)}</th><td class="figure">${grouped(groups)}</td><td><svg aria-hidden="true"><rect${isTooOld(age) ? html` class="too-old"` : null} width="${widthOf(groups, most)}%" height="100%" rx="2"/></svg></td></tr>`;
-  })}</tbody></table>`;
-}
-
-/** `under 1 day`, `1 to 7 days`, `365 days and more` */
-function spanText(from: number, to: number | undefined): string {
-  if (to === undefined) return `${grouped(from)} days and more`;
-  return from === 0 ? `under ${to === 1 ? "1 day" : `${to} days`}` : `${from} to ${to} days`;
-}
-
-/** In percent. Even a single group gets a bar that can be seen. */
-const widthOf = (groups: number, most: number): number =>
-  groups === 0 ? 0 : Math.max(0.5, Math.round((groups / most) * 1000) / 10);
 
 /** A value with its label and a note. */
 const tile = (label: Content, value: Content, note: Content): Html =>

@@ -4,14 +4,14 @@ import { type Headline, headlinesOf, type Part } from "./headline.ts";
 import { failingSection, heldRefreshSection, heldSection, rejectedSection } from "./held-and-failing.ts";
 import { type Content, type Html, html } from "./html.ts";
 import type { PageTime } from "./number-and-time-text.ts";
-import { runChart } from "./run-chart.ts";
 import {
   aboutSection,
   currentRunSection,
   groupsSection,
+  historySection,
   runsSection,
   servingSection,
-  tokenAges,
+  tokensSection,
 } from "./sections.ts";
 
 const REFRESH_SECONDS = 30;
@@ -52,14 +52,11 @@ ${rejected.length > 0 ? rejectedSection(rejected, names, at) : null}`;
 }
 
 function ledgerSections(ledger: LedgerSnapshot, goesOn: string | null, at: PageTime): Html {
-  const { status, readAt, history, tokenAges: ages } = ledger;
+  const { status, readAt, history } = ledger;
   return html`${status.groups.total > 0 ? groupsSection(status, readAt, at) : null}
-${history.length > 0 ? section("history", "Last seven days", runChart(history, at, goesOn)) : null}
-${ages.some(({ groups }) => groups > 0) ? section("tokens", "Tokens", tokenAges(ledger, at)) : null}`;
+${history.length > 0 ? historySection(history, goesOn, at) : null}
+${tokensSection(ledger, at)}`;
 }
-
-const section = (id: string, title: string, content: Html): Html =>
-  html`<section aria-labelledby="${id}"><h2 id="${id}">${title}</h2>${content}</section>`;
 
 const SEE: Readonly<Record<Part, string>> = {
   held: "What is held, and how it is approved",

@@ -1,13 +1,11 @@
 /** The pages' whole style sheet. It is part of each page. */
 export const STYLE = `
-:root{color-scheme:light dark;--page:#f5f6f8;--card:#fff;--text:#1a1f26;--muted:#56606c;--line:#dce1e7;--grid:#e4e8ed;--code:#eef1f5;
+:root{color-scheme:light dark;--page:#f5f6f8;--card:#fff;--text:#1a1f26;--muted:#56606c;--line:#dce1e7;--code:#eef1f5;
 --good:#17693f;--good-tint:#e3f3ea;--idle:#3d4753;--idle-tint:#e9ecf0;--busy:#0b4f9c;--busy-tint:#e4effb;
---attention:#6d4a00;--attention-tint:#fcf0d4;--bad:#96160f;--bad-tint:#fce6e4;
---bar-ok:#3d9970;--bar-partial:#8a6100;--bar-held:#8a6100;--bar-failed:#a3170f;--bar-age:#4a7fb5}
-@media (prefers-color-scheme:dark){:root{--page:#0d1117;--card:#151b23;--text:#e6ebf1;--muted:#9ca7b3;--line:#2b333d;--grid:#232b35;--code:#0d1117;
+--attention:#6d4a00;--attention-tint:#fcf0d4;--bad:#96160f;--bad-tint:#fce6e4;}
+@media (prefers-color-scheme:dark){:root{--page:#0d1117;--card:#151b23;--text:#e6ebf1;--muted:#9ca7b3;--line:#2b333d;--code:#0d1117;
 --good:#7fdcaa;--good-tint:#10291d;--idle:#c0c9d3;--idle-tint:#1d242d;--busy:#93c4ff;--busy-tint:#10253f;
---attention:#f0cb6b;--attention-tint:#2f2610;--bad:#ffa9a1;--bad-tint:#381717;
---bar-ok:#37885f;--bar-partial:#e0b64a;--bar-held:#e0b64a;--bar-failed:#ff8f85;--bar-age:#5b8fc4}}
+--attention:#f0cb6b;--attention-tint:#2f2610;--bad:#ffa9a1;--bad-tint:#381717;}}
 *{box-sizing:border-box;margin:0}
 html{-webkit-text-size-adjust:100%;text-size-adjust:100%}
 body{background:var(--page);color:var(--text);font:1rem/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif;font-variant-numeric:tabular-nums;overflow-wrap:anywhere}
@@ -60,26 +58,11 @@ a{color:inherit;text-underline-offset:.15em}h3 bdi,.name{overflow-wrap:anywhere}
 .facts li{padding:.25rem 0}.fact{display:grid;grid-template-columns:12rem minmax(0,1fr);gap:0 1rem;align-items:baseline}
 .fact>:first-child{color:var(--muted);font-size:.875rem}.facts code{font-size:.9em}
 .code{font-weight:600;font-size:.875rem;color:var(--bad)}
-.days{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(8.5rem,45%),1fr));gap:1rem .75rem;margin-bottom:.5rem}
-figure svg{display:block;width:100%}
-figcaption{color:var(--muted);font-size:.8125rem;margin-top:.25rem}
-.grid{stroke:var(--grid)}.base{stroke:var(--muted);opacity:.6}
-svg .ok{fill:var(--bar-ok)}svg .failed{fill:var(--bar-failed)}svg .failed-column{fill:var(--bad-tint)}
-svg .partial{stroke:var(--bar-partial);stroke-dasharray:3 1.5}
-svg .held,svg .unfinished{fill:none;stroke-width:1.5}svg .held{stroke:var(--bar-held)}svg .unfinished{stroke:var(--muted);stroke-dasharray:2 1.5}
-.cross{fill:none;stroke:var(--bar-failed);stroke-width:1.75}
-.legend{display:flex;flex-wrap:wrap;gap:.25rem 1.25rem;margin:1rem 0 .5rem;font-size:.875rem}
-.legend li{display:flex;align-items:end;gap:.5rem}.legend svg{width:.5rem;height:1.4286rem;flex:none}
 details{margin-top:.5rem;overflow:hidden}summary{cursor:pointer;font-size:.875rem;color:var(--muted)}
 .scrolls{overflow-x:auto;margin-top:.5rem}
 table{border-collapse:collapse;font-size:.875rem}
 .scrolls th,.scrolls td{padding:.25rem .75rem;text-align:right;white-space:nowrap;border-top:1px solid var(--line)}
 .scrolls thead th{border-top:0;color:var(--muted);font-weight:400}.scrolls th:first-child{text-align:left;padding-left:0;font-weight:400}
-.histogram{width:100%}.histogram caption{text-align:left;color:var(--muted);margin-bottom:.5rem}
-.histogram th{width:1%;white-space:nowrap;text-align:left;font-weight:400;padding:.1875rem 1rem .1875rem 0}
-.histogram td{padding:.1875rem 0}.histogram .figure{width:1%;white-space:nowrap;text-align:right;padding-right:.75rem}
-.histogram svg{display:block;width:100%;height:1rem}.histogram rect{fill:var(--bar-age)}.histogram .too-old{fill:var(--bar-partial)}
-.unseen{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}
 .about{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(16rem,100%),1fr));gap:.75rem 2rem}
 @media (max-width:40rem){label,header .zone{flex:1 0 100%;margin:0}.fact{grid-template-columns:minmax(0,1fr)}.fact+.fact{margin-top:.25rem}.headline:not(.also){grid-template-columns:2rem 1fr;gap:0 .75rem;padding:1.25rem}.headline:not(.also) svg{width:2rem;height:2rem}
 .headline h1{font-size:1.375rem}.headline h1.long{font-size:1.125rem}section{padding:1rem 1.25rem}

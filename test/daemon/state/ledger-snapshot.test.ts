@@ -13,19 +13,14 @@ const snapshotOf = (world: World, maxAgeMs: number | null, now = world.time.now(
   return readLedgerSnapshot(ledger, { maxAgeMs, name: "test", deletion }, now);
 };
 
-test("tokens are counted by their age, and those beyond rotation.max_age", async () => {
+test("tokens beyond rotation.max_age are counted", async () => {
   const world = new World(tenants("a", "b"));
   await world.sync();
   await world.time.sleep(DAY / 2);
   world.tenants = tenants("a", "b", "c");
   await world.sync();
   const now = new Date(world.time.now().getTime() + 364.75 * DAY);
-  const { tokenAges, tooOld } = await snapshotOf(world, 9 * DAY, now);
-  expect(tokenAges.filter(({ groups }) => groups > 0)).toEqual([
-    { fromDays: 180, groups: 1 },
-    { fromDays: 365, groups: 2 },
-  ]);
-  expect(tooOld).toEqual({ maxAgeMs: 9 * DAY, tokens: 3 });
+  expect((await snapshotOf(world, 9 * DAY, now)).tooOld).toEqual({ maxAgeMs: 9 * DAY, tokens: 3 });
   expect((await snapshotOf(world, 365 * DAY, now)).tooOld).toMatchObject({ tokens: 2 });
   expect((await snapshotOf(world, null)).tooOld).toBeNull();
 });

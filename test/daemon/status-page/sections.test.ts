@@ -1,15 +1,18 @@
 import { describe, expect, test } from "vitest";
 import { noCounts } from "../../../src/core/report/counts.ts";
 import type { DaemonState, LedgerSnapshot } from "../../../src/daemon/state/state.ts";
+import type { RecordedRun } from "../../../src/ports/ledger/scope.ts";
 import { aBrokenWay, anAliveWay, aServingState } from "../../builders/daemon-state.ts";
 import {
   aFinishedRun,
   aHealthyDaemon,
   aHealthySnapshot,
   aHealthyStatus,
+  anUnfinishedRun,
+  aPastRun,
+  daysAgo,
   minutesAgo,
   secondsAgo,
-  tokenAges,
 } from "../a-healthy-daemon.ts";
 import { aBadEnd, aCurrentRun, aStandby, headlineOf, pageOf, readOf, textOf } from "./shown-page.ts";
 
@@ -173,13 +176,41 @@ describe("a way that doesn't work", () => {
   });
 });
 
-test("the ages of the tokens are a histogram", () => {
-  const page = pageOf(
-    aHealthyDaemon({ ledger: aHealthySnapshot({ tokenAges: tokenAges(50, 12_000, 0, 1) }) }),
-  );
-  expect(textOf(page)).toContain("under 7 days 50 7 to 30 days 12 000 30 to 60 days 0 60 days and more 1");
-  const widths = [...page.matchAll(/<rect width="([\d.]+)%"/g)].map(([, width]) => Number(width));
-  expect(widths).toEqual([0.5, 100, 0, 0.5]);
+describe("the runs of the last seven days", () => {
+  const rowsOf = (state: DaemonState): string[] =>
+    [...pageOf(state).matchAll(/<tr><th scope="row">.*?<\/tr>/g)].map(([row]) => textOf(row).trim());
+  const of = (history: readonly RecordedRun[], overrides: Partial<DaemonState> = {}): string[] =>
+    rowsOf(aHealthyDaemon({ ledger: aHealthySnapshot({ history }), ...overrides }));
+
+  test("are counted by days and endings, the latest day first", () => {
+    const rows = of([
+      aPastRun({ id: "5", startedAt: minutesAgo(2), tookMs: 4_000 }),
+      aPastRun({ id: "4", startedAt: minutesAgo(20), counts: { rejected: 1 } }),
+      aPastRun({ id: "3", startedAt: minutesAgo(25), error: aBadEnd, tookMs: 61_000 }),
+      anUnfinishedRun({ id: "2", startedAt: daysAgo(1) }),
+      aPastRun({ id: "1", startedAt: daysAgo(6), counts: { held: 2 } }),
+      aPastRun({ id: "0", startedAt: daysAgo(7) }),
+    ]);
+    expect(rows).toHaveLength(7);
+    expect(rows[0]).toBe("Sun, Mar 1 3 1 0 0 1 1 1 min 1 s");
+    expect(rows[1]).toBe("Sat, Feb 28 1 0 1 0 0 0 –");
+    expect(rows[2]).toBe("Fri, Feb 27 0 0 0 0 0 0 –");
+    expect(rows[6]).toBe("Mon, Feb 23 1 0 0 1 0 0 1.4 s");
+  });
+
+  test("are of the days of the config's time zone", () => {
+    const late = aPastRun({ startedAt: new Date("2026-02-28T18:15:00Z") });
+    const early = aPastRun({ startedAt: new Date("2026-02-28T18:14:59Z") });
+    expect(of([late, early], { timezone: "Asia/Kathmandu" }).slice(0, 2)).toEqual([
+      "Sun, Mar 1 1 0 0 0 0 1 1.4 s",
+      "Sat, Feb 28 1 0 0 0 0 1 1.4 s",
+    ]);
+  });
+
+  test("leave out the one that goes on", () => {
+    const history = [anUnfinishedRun({ id: aCurrentRun.run, startedAt: aCurrentRun.since })];
+    expect(of(history, { current: aCurrentRun })[0]).toBe("Sun, Mar 1 0 0 0 0 0 0 –");
+  });
 });
 
 const DAY = 86_400_000;
@@ -191,14 +222,4 @@ test.each<[LedgerSnapshot["tooOld"], string]>([
   [{ maxAgeMs: 60 * DAY, tokens: 12_000 }, "rotation.max_age is 60 days: 12 000 tokens are older ."],
 ])("the ages of the tokens are compared with rotation.max_age (%#)", (tooOld, text) => {
   expect(readOf(aHealthyDaemon({ ledger: aHealthySnapshot({ tooOld }) }))).toContain(text);
-});
-
-test("the bars of tokens that are too old are marked", () => {
-  const tooOld = { maxAgeMs: 30 * DAY, tokens: 4 };
-  const page = pageOf(
-    aHealthyDaemon({ ledger: aHealthySnapshot({ tokenAges: tokenAges(1, 2, 3, 1), tooOld }) }),
-  );
-  expect(
-    [...page.matchAll(/<rect( class="too-old")? width=/g)].map(([, mark]) => mark !== undefined),
-  ).toEqual([false, false, true, true]);
 });

@@ -14,7 +14,6 @@ import {
   minutesAgo,
   NOW,
   secondsAgo,
-  tokenAges,
 } from "../a-healthy-daemon.ts";
 
 const daysBack = (date: Date): number => Math.floor((NOW.getTime() - date.getTime()) / 86_400_000);
@@ -212,7 +211,6 @@ export const SCENES: Readonly<Record<string, DaemonState>> = {
     }),
     ledger: aHealthySnapshot({
       history: manyRuns(5000, 1),
-      tokenAges: tokenAges(1_000_000, 1, 0, 250_000, 12, 3, 99_999),
       tooOld: { maxAgeMs: 90 * 86_400_000, tokens: 350_014 },
       names: new Map([
         ["x".repeat(255), "W".repeat(200)],
