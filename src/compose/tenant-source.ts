@@ -27,35 +27,24 @@ export async function tenantSource(config: Config, databases: Databases): Promis
   }
 }
 
-/** The tenants, and what the ledger knows of their earlier reads, for commands that only look. */
-export async function openSource(config: Config, { stop }: Host) {
-  const databases = new Databases(config.name, VIEW_TIMEOUTS, stop);
-  return {
-    value: {
-      source: await tenantSource(config, databases),
-      ledger: await openLedgerView(config, databases),
-    },
-    close: () => databases.close(),
-  };
-}
-
 /**
  * Looks up whether the source has the columns that the config names, and takes its SQL. Reads no row. Rejects with CONFIG_… if
  * the config is wrong, and with any other error if that can't be told.
  */
-export async function insistOnColumns(config: Config, host: Host): Promise<void> {
-  const { source, group } = config;
+export async function insistOnColumns(config: Config, { stop }: Host): Promise<void> {
+  const { name, source, group } = config;
   const { column } = source.changes;
-  const { value, close } = await openSource(config, host);
+  const databases = new Databases(name, VIEW_TIMEOUTS, stop);
   try {
-    const before = await tableBefore(value.ledger, describeSource(source, group.id));
+    const ledger = await openLedgerView(config, databases);
+    const before = await tableBefore(ledger, describeSource(source, group.id));
     const columns = [...new Set([...columnsOf(group), ...(column === undefined ? [] : [column])])];
-    const lookUps = await value.source.lookUps(columns, digestSeed(group), host.stop, before);
+    const tenants = await tenantSource(config, databases);
+    const lookUps = await tenants.lookUps(columns, digestSeed(group), stop, before);
     await lookUps.close();
-    if (column !== undefined)
-      await (await (await changeFeed(config, column)).open(host.stop, before)).close();
+    if (column !== undefined) await (await (await changeFeed(config, column)).open(stop, before)).close();
   } finally {
-    await close();
+    await databases.close();
   }
 }
 
