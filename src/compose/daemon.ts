@@ -13,11 +13,10 @@ import type { LogLevel } from "../core/report/log-level.ts";
 import type { ListenAt } from "../daemon/http/http-server.ts";
 import { SyncRequests } from "../daemon/http/sync-requests.ts";
 import { Lifecycle, type LifecycleSettings } from "../daemon/lifecycle.ts";
-import { measuredService } from "../daemon/metrics/measured-service.ts";
+import { MeasuredService } from "../daemon/metrics/measured-service.ts";
 import { Metrics } from "../daemon/metrics/metrics.ts";
 import { pages } from "../daemon/pages.ts";
 import { CronTimetable } from "../daemon/schedule.ts";
-import { ServicePause } from "../daemon/service-pause.ts";
 import { readLedgerSnapshot } from "../daemon/state/ledger-snapshot.ts";
 import { TenantLookups } from "../daemon/status-page/tenant-lookups.ts";
 import { RecentCommits } from "../engine/durability/recent-commits.ts";
@@ -74,21 +73,21 @@ export async function composeDaemon(
     ...(http.sync_key && { syncKey: http.sync_key }),
     notifier: notifierOf(notify),
   });
-  const pause = new ServicePause(hostClock);
   const recent = new RecentCommits(hostClock);
   const silence = new Silence();
-  const metrics = new Metrics(() => lifecycle.state, hostClock);
-  const tellLog = runLog(logger, hostClock, () => ({ next: lifecycle.state.nextRun }));
+  const metrics = new Metrics(() => lifecycle.daemon.state, hostClock);
+  const services = new MeasuredService(hostClock, metrics.observeCall);
+  const tellLog = runLog(logger, hostClock, () => ({ next: lifecycle.daemon.state.nextRun }));
   const observers = [tellLog, metrics.observe];
   const singles = composeServing(
     {
       config: () => accepted.current(),
       host,
       log,
-      observe: (event) => lifecycle.observe(event),
-      syncSoon: () => lifecycle.syncSoon(),
-      isHolder: () => lifecycle.isHolder,
-      holder: () => lifecycle.state.standby?.message,
+      observe: (event) => lifecycle.daemon.observe(event),
+      syncSoon: () => lifecycle.daemon.syncSoon(),
+      isHolder: () => lifecycle.daemon.isHolder,
+      holder: () => lifecycle.daemon.state.standby?.message,
     },
     signal,
   );
@@ -101,7 +100,7 @@ export async function composeDaemon(
     signal,
   );
   const shown = pages(
-    () => lifecycle.state,
+    () => lifecycle.daemon.state,
     metrics,
     lookups,
     () => hostClock.now(),
@@ -114,10 +113,9 @@ export async function composeDaemon(
         // The daemon passes its own observer to each run.
         const { value, close } = await composeSync(accepted.current(), host, () => {}, { recent });
         const { ports, settings } = value;
-        const measured = measuredService(ports.service, hostClock, metrics.observeCall);
         return {
           ...value,
-          ports: { ...ports, service: pause.keptTo(measured, settings.baseUrl) },
+          ports: { ...ports, service: services.forRun(ports.service, settings.baseUrl) },
           settings: {
             ...settings,
             lease: { ...settings.lease, handsOver: true },

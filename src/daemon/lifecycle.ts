@@ -2,11 +2,9 @@ import { isDeepStrictEqual } from "node:util";
 import { asSyncError, type SyncError } from "../core/failure/sync-error.ts";
 import type { Secret } from "../core/secret/secret.ts";
 import { durationText } from "../core/text/quantity.ts";
-import type { RunEvent } from "../ports/observer.ts";
 import { Daemon, type DaemonPorts, type DaemonSettings } from "./daemon.ts";
 import { type HttpServer, type ListenAt, serve } from "./http/http-server.ts";
 import type { Routes } from "./http/routes.ts";
-import type { DaemonState } from "./state/state.ts";
 
 export interface LifecycleSettings extends DaemonSettings {
   readonly listen: ListenAt | "off";
@@ -33,8 +31,8 @@ interface RereadSettings {
 
 /** Starts a daemon with its HTTP server, reads its config again when told to, and ends both in time. */
 export class Lifecycle {
+  readonly daemon: Daemon;
   readonly #ports: LifecyclePorts;
-  readonly #daemon: Daemon;
   readonly #signal: AbortSignal;
   #settings: LifecycleSettings;
   #server: HttpServer | undefined;
@@ -44,33 +42,14 @@ export class Lifecycle {
     this.#ports = ports;
     this.#settings = settings;
     this.#signal = signal;
-    this.#daemon = new Daemon(version, settings, ports, signal);
-  }
-
-  get state(): DaemonState {
-    return this.#daemon.state;
-  }
-
-  /** As `Daemon.observe`. */
-  observe(event: RunEvent): void {
-    this.#daemon.observe(event);
-  }
-
-  /** As `Daemon.isHolder`. */
-  get isHolder(): boolean {
-    return this.#daemon.isHolder;
-  }
-
-  /** As `Daemon.syncSoon`. */
-  syncSoon(): void {
-    this.#daemon.syncSoon();
+    this.daemon = new Daemon(version, settings, ports, signal);
   }
 
   /** Rejects with HTTP_ADDRESS if it can't listen. Then nothing has begun. */
   async begin(): Promise<void> {
     this.#server = await this.#listen(this.#settings.listen);
-    this.#daemon.begin();
-    const { version, name, schedule, timezone, nextRun } = this.state;
+    this.daemon.begin();
+    const { version, name, schedule, timezone, nextRun } = this.daemon.state;
     const next = nextRun ? `, next at ${nextRun.toISOString()}` : "";
     this.#ports.log({
       level: "info",
@@ -94,14 +73,14 @@ export class Lifecycle {
       await this.#moveTo(settings.listen);
       take();
       this.#settings = settings;
-      this.#daemon.reconfigure(settings);
+      this.daemon.reconfigure(settings);
       log({ level: "info", message: "the config was read again; the next sync uses it" });
     } catch (error) {
       const { code, message, hint } = asSyncError(error);
       const failure = { code, message, ...(hint !== undefined && { hint }) };
       const said = `the new config was rejected, and the old one stays in force: ${message}`;
       log({ level: "error", ...failure, message: said });
-      this.#daemon.configRejected(failure);
+      this.daemon.configRejected(failure);
     }
   }
 
@@ -112,7 +91,7 @@ export class Lifecycle {
     log({ level: "info", message: "stopping: no new call starts; calls under way finish" });
     const timer = new AbortController();
     const hasEnded = await Promise.race([
-      Promise.all([this.#daemon.ended(), this.#reloaded]).then(() => true),
+      Promise.all([this.daemon.ended(), this.#reloaded]).then(() => true),
       clock.sleep(shutdownTimeoutMs, timer.signal).then(() => false),
     ]);
     timer.abort();

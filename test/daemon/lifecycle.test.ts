@@ -124,7 +124,7 @@ describe("a config that is read again", () => {
     await lifecycle.begin();
     world.reread = () => someSettings({ name: "us", schedule: another });
     await lifecycle.reload();
-    expect(lifecycle.state).toMatchObject({ name: "us", schedule: "0 3 * * *" });
+    expect(lifecycle.daemon.state).toMatchObject({ name: "us", schedule: "0 3 * * *" });
     expect(events).toEqual(["start */5 * * * *", "take 0 3 * * *", "stop */5 * * * *", "start 0 3 * * *"]);
     expect(log.at(-1)).toEqual({
       level: "info",
@@ -159,7 +159,7 @@ describe("a config that is read again", () => {
     expect(events).toEqual(["start */5 * * * *"]);
     world.reread = () => someSettings({ schedule: another });
     await lifecycle.reload();
-    expect(lifecycle.state.schedule).toBe("0 3 * * *");
+    expect(lifecycle.daemon.state.schedule).toBe("0 3 * * *");
   });
 
   test("is taken where its columns could not be checked, which is said", async () => {
@@ -176,7 +176,7 @@ describe("a config that is read again", () => {
       },
       { level: "info", message: "the config was read again; the next sync uses it" },
     ]);
-    expect(lifecycle.state.rejectedConfig).toBeNull();
+    expect(lifecycle.daemon.state.rejectedConfig).toBeNull();
   });
 
   test("that is refused is shown and told until one is taken, whatever lies in between", async () => {
@@ -185,13 +185,13 @@ describe("a config that is read again", () => {
     const notifier = { tell, beat: async () => {}, unreached: [] };
     const { lifecycle, world } = aLifecycle({ notifier });
     await lifecycle.begin();
-    expect(lifecycle.state.rejectedConfig).toBeNull();
+    expect(lifecycle.daemon.state.rejectedConfig).toBeNull();
     world.reread = () => {
       throw new SyncError("CONFIG_INVALID", "config.yaml has 1 problem:\n  line 1", { hint: "mend it" });
     };
     await lifecycle.reload();
     await lifecycle.reload();
-    expect(lifecycle.state.rejectedConfig).toEqual({
+    expect(lifecycle.daemon.state.rejectedConfig).toEqual({
       since: world.clock.now(),
       code: "CONFIG_INVALID",
       message: "config.yaml has 1 problem:\n  line 1",
@@ -200,7 +200,7 @@ describe("a config that is read again", () => {
     world.reread = () => someSettings({ notifier });
     await lifecycle.reload();
     await lifecycle.reload();
-    expect(lifecycle.state.rejectedConfig).toBeNull();
+    expect(lifecycle.daemon.state.rejectedConfig).toBeNull();
     expect(told).toEqual([
       "groupsync eu: the new config was rejected, and the old one stays in force\nthe status page and the log say what is wrong with it; a restart would read it",
       expect.stringMatching(/^groupsync eu: recovered: a config was accepted \(after /),
@@ -265,7 +265,7 @@ describe("a config that is read again", () => {
     world.reread = () => someSettings({ listen: { host, port }, schedule: another });
     await lifecycle.reload();
     expect(problems()).toEqual([expect.objectContaining({ code: "HTTP_ADDRESS" })]);
-    expect(lifecycle.state.schedule).toBe("*/5 * * * *");
+    expect(lifecycle.daemon.state.schedule).toBe("*/5 * * * *");
     expect(events).not.toContain("take 0 3 * * *");
     expect(await isThere(urls().at(-1))).toBe(true);
     expect(portOf(urls().at(-1))).toBe(free);
@@ -339,7 +339,7 @@ describe("its end", () => {
     world.open = () => new Promise(() => {});
     world.clock.sleep = async (ms) => void slept.push(ms);
     await lifecycle.begin();
-    await expect.poll(() => lifecycle.state.current).not.toBeNull();
+    await expect.poll(() => lifecycle.daemon.state.current).not.toBeNull();
     stopping.abort();
     expect(await lifecycle.end()).toBe(false);
     expect(slept).toEqual([90_000]);

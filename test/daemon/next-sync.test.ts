@@ -1,56 +1,40 @@
 import { expect, test } from "vitest";
-import { SyncPace } from "../../src/daemon/next-sync.ts";
+import { NextSync } from "../../src/daemon/next-sync.ts";
+import { VirtualClock, VirtualTime } from "../fakes/virtual-time.ts";
 
-/** How long each of these syncs waits that are wanted `ms` after the one before it, and that take as long as given. */
-function pauses(pace: SyncPace, now: { at: number }, wantedAfter: readonly number[], tookMs = 100): number[] {
-  return wantedAfter.map((ms) => {
-    now.at += ms;
-    pace.wanted(now.at);
-    const begins = Math.max(now.at, pace.earliest);
-    const pause = begins - now.at;
-    now.at = begins + tookMs;
-    pace.begins(true);
-    pace.ended(now.at, tookMs);
-    return pause;
-  });
+/** A daemon whose syncs take as long as given, and that is always told that something has changed. */
+function begun(tookMs: number) {
+  const clock = new VirtualClock(new VirtualTime());
+  const stop = new AbortController();
+  /** When syncs have begun, in milliseconds. */
+  const times: number[] = [];
+  const next = new NextSync(clock, stop.signal, () => void sync());
+  const sync = async (): Promise<void> => {
+    next.begins();
+    times.push(clock.monotonic());
+    next.want(false);
+    await clock.sleep(tookMs);
+    next.runEnded(tookMs);
+  };
+  next.want(true);
+  const pausesIn = async (ms: number): Promise<number[]> => {
+    times.splice(0);
+    await clock.sleep(ms);
+    return times.slice(1).map((time, n) => time - (times[n] ?? 0) - tookMs);
+  };
+  return { next, pausesIn };
 }
 
-const always = Array<number>(8).fill(0);
-
-test("the first sync that a notice asks for begins at once, and the pauses double while notices go on asking", () => {
-  const expected = [0, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000];
-  expect(pauses(new SyncPace(), { at: 0 }, always)).toEqual(expected);
+test("a few syncs that notices ask for begin soon, and then one in half a minute", async () => {
+  const { next, pausesIn } = begun(100);
+  const pauses = await pausesIn(180_000);
+  expect(pauses.slice(0, 4)).toEqual([1_000, 1_000, 1_000, 1_000]);
+  expect(pauses.slice(4).every((ms) => ms > 25_000 && ms <= 30_000)).toBe(true);
+  next.tryAgain();
+  expect(await pausesIn(10_000)).toEqual([1_000, 1_000, 1_000, 1_000]);
 });
 
-test("a pause is as long as the last sync took, and no longer than half a minute if that was less", () => {
-  expect(pauses(new SyncPace(), { at: 0 }, always, 10_000).slice(0, 4)).toEqual([0, 20_000, 30_000, 30_000]);
-  expect(pauses(new SyncPace(), { at: 0 }, always, 60_000).slice(0, 4)).toEqual([0, 60_000, 60_000, 60_000]);
-});
-
-test("after half a minute without a notice, or once the config is another, the pauses are short again", () => {
-  const pace = new SyncPace();
-  const now = { at: 0 };
-  pauses(pace, now, always);
-  expect(pauses(pace, now, [30_000, 0, 0])).toEqual([0, 2_000, 4_000]);
-  pace.calm();
-  expect(pauses(pace, now, [0])).toEqual([1_000]);
-});
-
-test("notices during a pause keep the pauses long, and syncs on schedule don't", () => {
-  const pace = new SyncPace();
-  const now = { at: 0 };
-  const onSchedule = (): void => {
-    pace.begins(false);
-    pace.ended(now.at, 100);
-  };
-  pauses(pace, now, always);
-  for (let n = 0; n < 10; n++) {
-    now.at += 5_000;
-    pace.wanted(now.at);
-  }
-  onSchedule();
-  expect(pace.earliest).toBe(now.at + 30_000);
-  now.at += 3_600_000;
-  onSchedule();
-  expect(pauses(pace, now, [0])).toEqual([1_000]);
+test("a pause is as long as the last sync took", async () => {
+  const { pausesIn } = begun(60_000);
+  expect(await pausesIn(500_000)).toEqual([60_000, 60_000, 60_000, 60_000]);
 });

@@ -1,8 +1,8 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { ServiceFailure } from "../../../src/core/failure/service-failure.ts";
 import { SyncError } from "../../../src/core/failure/sync-error.ts";
 import { Secret } from "../../../src/core/secret/secret.ts";
-import { type MeasuredCall, measuredService } from "../../../src/daemon/metrics/measured-service.ts";
+import { type MeasuredCall, MeasuredService } from "../../../src/daemon/metrics/measured-service.ts";
 import type { GroupService } from "../../../src/ports/group-service.ts";
 import { aGroup } from "../../builders/groups.ts";
 import { aClock } from "../../fakes/set-clock.ts";
@@ -57,5 +57,74 @@ function measured(ms: number, failure?: ServiceFailure) {
     rotateNobody: (beforeSend) => answer(undefined, beforeSend),
   };
   const calls: MeasuredCall[] = [];
-  return { service: measuredService(answering, clock, (call) => calls.push(call)), calls };
+  const services = new MeasuredService(clock, (call) => calls.push(call));
+  return { service: services.forRun(answering, "https://a"), calls };
 }
+
+const HOUR = 3_600_000;
+const REMOVABLE = { user_group_id: "acme", token: GROUP.token, dataSourceId: null };
+
+function aPause() {
+  const clock = aClock();
+  const pause = new MeasuredService(clock, () => {});
+  const state: { requests: number; failure: ServiceFailure | undefined } = {
+    requests: 0,
+    failure: undefined,
+  };
+  const answer = async <T>(value: T): Promise<T> => {
+    state.requests++;
+    if (state.failure) throw state.failure;
+    return value;
+  };
+  const service: GroupService = {
+    getOrCreate: () => answer({ isNew: true, group: GROUP }),
+    rotate: () => answer(GROUP),
+    remove: () => answer(undefined),
+    getWithWrongKey: () => answer(undefined),
+    rotateNobody: () => answer(undefined),
+  };
+  const run = (baseUrl = "https://a"): GroupService => pause.forRun(service, baseUrl);
+  return { clock, state, run };
+}
+
+const asks = (retryAfterMs: number): ServiceFailure =>
+  new ServiceFailure("THROTTLED", "HTTP 429", { retryAfterMs });
+
+describe("a pause that the service asks for", () => {
+  test("what one run was asked for, the next one keeps to without a request, and not a moment longer", async () => {
+    const { clock, state, run } = aPause();
+    state.failure = asks(HOUR);
+    await expect(run().getOrCreate(aGroup())).rejects.toBe(state.failure);
+    state.failure = undefined;
+    clock.elapsed = HOUR / 2;
+    const early = expect.objectContaining({ code: "THROTTLED", retryAfterMs: HOUR / 2 });
+    await expect(run().getOrCreate(aGroup())).rejects.toEqual(early);
+    await expect(run().rotate("acme", GROUP.token)).rejects.toEqual(early);
+    await expect(run().remove(REMOVABLE)).rejects.toEqual(early);
+    expect(state.requests).toBe(1);
+    clock.elapsed = HOUR;
+    await run().getOrCreate(aGroup());
+    await run().rotate("acme", GROUP.token);
+    await run().remove(REMOVABLE);
+    expect(state.requests).toBe(4);
+  });
+
+  test("within one run nothing is held back: its throttle keeps to it", async () => {
+    const { state, run } = aPause();
+    const service = run();
+    state.failure = asks(HOUR);
+    await expect(service.getOrCreate(aGroup())).rejects.toBe(state.failure);
+    await expect(service.getOrCreate(aGroup())).rejects.toBe(state.failure);
+    expect(state.requests).toBe(2);
+  });
+
+  test("it concerns one service, and no failure without a time", async () => {
+    const { state, run } = aPause();
+    state.failure = new ServiceFailure("OVERLOADED", "HTTP 503");
+    await expect(run().getOrCreate(aGroup())).rejects.toBe(state.failure);
+    state.failure = asks(HOUR);
+    await expect(run().getOrCreate(aGroup())).rejects.toBe(state.failure);
+    await expect(run("https://b").getOrCreate(aGroup())).rejects.toBe(state.failure);
+    expect(state.requests).toBe(3);
+  });
+});
