@@ -5,14 +5,7 @@ import { isHandOver, isNoFault } from "../../core/failure/sync-error.ts";
 import type { Rejection } from "../../core/group/rejections.ts";
 import { AlikeLines, MOST_IN_FULL } from "../../core/report/alike-lines.ts";
 import { type Counts, summaryText } from "../../core/report/counts.ts";
-import {
-  advanced,
-  isWork,
-  NO_WORK,
-  progress,
-  queuedText,
-  type WorkEvent,
-} from "../../core/report/progress.ts";
+import { advanced, NO_WORK, progress, queuedText } from "../../core/report/progress.ts";
 import { durationText, quantity, rateText } from "../../core/text/quantity.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Observe, RunEvent, RunSummary } from "../../ports/observer.ts";
@@ -22,58 +15,77 @@ const PROGRESS_EVERY = 10_000;
 const QUEUE_TOLD_EVERY = 300_000;
 /** A failing group and a rejected row have lines of their own in the runs that try them, or find them for the first time. */
 const SEE_STATUS = "`groupsync status` names the failing groups and the rejected rows";
-const RESTORED_TEXT = "its token is written again to a store that lacked it";
+
+/** What an event is in the log. */
+interface Line {
+  readonly level: "debug" | "info" | "warn" | "error";
+  readonly text: string;
+  /** Those of the event if left out. */
+  readonly fields?: object;
+  /**
+   * What the line has in common with others, if they may be summed up. Left out for an event that has a line in any case: it
+   * happens only now and then, or the log is the record of each tenant that an operator may have to look for, such as drift, a
+   * tenant that is locked out, or a token or group that was there before.
+   */
+  readonly alike?: Alike;
+}
+
+/** The text and the fields of a line that stands for many. */
+interface Alike {
+  readonly text: string;
+  readonly code?: string;
+  readonly absence?: string;
+  /** Where the tenants are named that the log only counts. */
+  readonly hint?: string;
+}
 
 /**
  * Writes a run to the log: a line for each problem, the progress now and then, and a summary at the end. Logs all other
- * events at debug. Above that level, sums up lines that are alike, in each run and between two runs, and writes a warning of
- * a setting once. `atEnd` returns more fields for the summary.
+ * events at debug, and so what the log has told already. Above that level, sums up lines that are alike, in each run and
+ * between two runs. `atEnd` returns more fields for the summary.
  */
 export function runLog(logger: Logger, clock: Clock, atEnd: () => object = () => ({})): Observe {
   let log = logger;
   let work = NO_WORK;
-  let startedAt = 0;
-  let toldAt = 0;
-  let inStandby = false;
-  let toldQueueAt = Number.NEGATIVE_INFINITY;
-  const alike = new AlikeLines<Alike>();
-  const toldSettings = new Set<string>();
-  /** Tenants of the run whose new token waits to be stored. */
-  const toldUnstored = new Set<string>();
+  let workBegan = 0;
+  let progressTold = 0;
+  const alikes = new AlikeLines<Line & { readonly alike: Alike }>();
+  const isRepeated = repetitions(clock);
 
   /** Ends a run, or the time between two of them. */
   const sumUp = (): void => {
-    for (const { line, count } of alike.restart()) {
-      const { level, text, hint: _, ...fields } = line;
-      log[level]({ ...fields, count }, `${text}: ${count} in all; the log has the first ${MOST_IN_FULL}`);
+    for (const { line, count } of alikes.restart()) {
+      const { text, hint: _, ...fields } = line.alike;
+      log[line.level](
+        { ...fields, count },
+        `${text}: ${count} in all; the log has the first ${MOST_IN_FULL}`,
+      );
     }
-    toldUnstored.clear();
   };
 
-  /** Whether the event gets a line of its own. */
-  const isWritten = (event: RunEvent): boolean => {
-    if (event.kind === "warning" && event.isStanding) {
-      const before = toldSettings.size;
-      if (toldSettings.add(`${event.code} ${event.message}`).size === before) return false;
+  const write = (event: RunEvent): void => {
+    const line = lineOf(event);
+    const level = isRepeated(event) ? "debug" : line.level;
+    const { alike, fields = fieldsOf(event) } = line;
+    const isSummed = alike !== undefined && level === line.level && !log.isLevelEnabled("debug");
+    const written = isSummed ? alikes.add(alike.text, { ...line, alike }) : "line";
+    if (written === "line")
+      log[level](event.kind === "finished" ? { ...fields, ...atEnd() } : fields, line.text);
+    if (alike && written === "notice") {
+      const { text, ...more } = alike;
+      log[level](more, `${text}: further ones are only counted`);
     }
-    const line = log.isLevelEnabled("debug") ? undefined : alikeOf(event);
-    if (line === undefined) return true;
-    const written = alike.add(line.text, line);
-    if (written === "notice") {
-      const { level, text, ...fields } = line;
-      log[level](fields, `${text}: further ones are only counted`);
-    }
-    return written === "line";
   };
 
-  const advance = (event: WorkEvent): void => {
+  const tellProgress = (event: RunEvent): void => {
+    const before = work;
+    work = advanced(before, event);
     const now = clock.monotonic();
-    if (work.total === 0) startedAt = toldAt = now;
-    work = advanced(work, event);
-    if (now - toldAt < PROGRESS_EVERY) return;
-    toldAt = now;
+    if (before.total === 0) workBegan = progressTold = now;
+    if (work === before || now - progressTold < PROGRESS_EVERY) return;
+    progressTold = now;
     const { done, total } = work;
-    const { rate, leftMs } = progress(done, total, now - startedAt);
+    const { rate, leftMs } = progress(work, now - workBegan);
     const left = leftMs === undefined ? "" : `, ${durationText(leftMs)} left`;
     log.info(
       { done, total, per_second: Math.round(rate * 10) / 10 },
@@ -81,167 +93,225 @@ export function runLog(logger: Logger, clock: Clock, atEnd: () => object = () =>
     );
   };
 
-  const write = (event: RunEvent): void => {
-    const { kind, ...fields } = event;
-    switch (event.kind) {
-      case "started":
-        sumUp();
-        log = logger.child({ run: event.run });
-        work = NO_WORK;
-        log.debug("the run begins");
-        break;
-      case "phase":
-        log.debug(
-          { phase: event.phase },
-          event.phase === "reading" ? "reads the source" : "applies the plan",
-        );
-        break;
-      case "planned":
-        log.debug(
-          withoutMessage(fields),
-          `${quantity(event.changes, "change")} to make, ${quantity(event.unchanged, "group")} unchanged`,
-        );
-        break;
-      case "restoring":
-        log.info(withoutMessage(fields), `${quantity(event.tokens, "token")} to restore`);
-        break;
-      case "rotating":
-        log.info(withoutMessage(fields), `${quantity(event.tokens, "token")} to rotate`);
-        break;
-      case "refreshing":
-        log.info(withoutMessage(fields), `${quantity(event.groups, "group")} to ask for again`);
-        break;
-      case "refreshed":
-        log.debug(withoutMessage(fields), event.kind);
-        break;
-      case "drift": {
-        const { user_group_id, drift, tokenFingerprint, formerTokenFingerprint, name } = event;
-        log.warn(
-          {
-            user_group_id,
-            drift,
-            token_fingerprint: tokenFingerprint,
-            former_token_fingerprint: formerTokenFingerprint,
-            ...(drift === "name" && { name }),
-          },
-          DRIFT_TEXT[drift],
-        );
-        break;
-      }
-      case "warning":
-        log.warn({ code: event.code, hint: event.hint }, event.message);
-        break;
-      case "rejected":
-        log.warn(rejectionFields(event.rejection), `rejected: ${event.rejection.message}`);
-        break;
-      case "accepted":
-        log.info(
-          { ...rejectionFields(event.rejection), since: event.rejection.since },
-          `no longer rejected; it was: ${event.rejection.message}`,
-        );
-        break;
-      case "left":
-        log.info(withoutMessage(fields), ABSENCE_TEXT[event.absence]);
-        break;
-      case "held":
-        log.warn(withoutMessage(fields), event.message);
-        break;
-      case "answered":
-        log.debug(fields, "the service answers");
-        break;
-      case "retry":
-        log.debug(withoutMessage(fields), `tries again: ${event.message}`);
-        break;
-      case "waiting":
-        log.info({ ms: Math.round(event.ms) }, `waits up to ${durationText(event.ms)}: ${event.reason}`);
-        break;
-      case "queued": {
-        const now = clock.monotonic();
-        if (now - toldQueueAt < QUEUE_TOLD_EVERY) break;
-        toldQueueAt = now;
-        log.info(fields, queuedText(event));
-        break;
-      }
-      case "recorded": {
-        const { user_group_id, result, unverified, tokenFingerprint: token_fingerprint } = event;
-        // A replaced group has lost its token: log that at info.
-        const level = result === "replaced" ? "info" : "debug";
-        log[level]({ user_group_id, result, unverified, token_fingerprint }, result);
-        break;
-      }
-      case "restored":
-        log.info(withoutMessage(fields), RESTORED_TEXT);
-        break;
-      case "deleted":
-        log.info(withoutMessage(fields), event.kind);
-        break;
-      case "rotated": {
-        const { user_group_id, tokenFingerprint, formerTokenFingerprint } = event;
-        log.info(
-          {
-            user_group_id,
-            token_fingerprint: tokenFingerprint,
-            former_token_fingerprint: formerTokenFingerprint,
-          },
-          event.kind,
-        );
-        break;
-      }
-      case "unstored": {
-        const level = toldUnstored.has(event.user_group_id) ? "debug" : "error";
-        toldUnstored.add(event.user_group_id);
-        log[level](
-          withoutMessage(fields),
-          `its new token is not stored, and the old one is dead; tries again in ${durationText(event.waitMs)}: ${event.message}`,
-        );
-        break;
-      }
-      case "failed":
-        log.warn(withoutMessage(fields), `failed: ${event.message}`);
-        break;
-      case "served": {
-        const { served, ms, user_group_id } = event;
-        const detail = "code" in served ? { code: served.code } : {};
-        log[levelOfServed(served)](
-          { user_group_id, ...detail, ms: Math.round(ms) },
-          `${servedText(served)}, ${durationText(ms)} after it was noticed`,
-        );
-        break;
-      }
-      case "finished": {
-        const { command, outcome, counts, requests, durationMs, error } = event;
-        const duration_ms = Math.round(durationMs);
-        const isHeld = error?.code === "LEASE_HELD";
-        // An instance in standby asks for the lease several times a minute: log that once.
-        const level = isHeld && inStandby ? "debug" : levelOf(event);
-        inStandby = isHeld || (error !== null && isHandOver(error));
-        sumUp();
-        log[level](
-          {
-            command,
-            outcome,
-            ...shownCounts(counts),
-            requests,
-            duration_ms,
-            code: error?.code,
-            hint: error ? error.hint : counts.rejected + counts.failed > 0 ? SEE_STATUS : undefined,
-            ...atEnd(),
-          },
-          summaryText(event),
-        );
-        // A daemon's next run may end before it gets an id: don't log that run with the id of this one.
-        log = logger;
-        break;
-      }
-      default:
-        event satisfies never;
-    }
-  };
   return (event: RunEvent): void => {
-    if (isWritten(event)) write(event);
-    if (isWork(event)) advance(event);
+    if (event.kind === "started" || event.kind === "finished") sumUp();
+    if (event.kind === "started") log = logger.child({ run: event.run });
+    write(event);
+    tellProgress(event);
+    // A daemon's next run may end before it gets an id: don't log that run with the id of this one.
+    if (event.kind === "finished") log = logger;
   };
 }
+
+/** Tells whether the log has told an event already: a setting once a process, the rest once a run or every few minutes. */
+function repetitions(clock: Clock): (event: RunEvent) => boolean {
+  const settings = new Set<string>();
+  /** Tenants of the run whose new token waits to be stored. */
+  const unstored = new Set<string>();
+  let queueTold = Number.NEGATIVE_INFINITY;
+  let isInStandby = false;
+  const isIn = (told: Set<string>, text: string): boolean => {
+    const before = told.size;
+    return told.add(text).size === before;
+  };
+  return (event) => {
+    switch (event.kind) {
+      case "started":
+        unstored.clear();
+        return false;
+      case "warning":
+        return event.isStanding === true && isIn(settings, `${event.code} ${event.message}`);
+      case "unstored":
+        return isIn(unstored, event.user_group_id);
+      case "queued": {
+        const now = clock.monotonic();
+        if (now - queueTold < QUEUE_TOLD_EVERY) return true;
+        queueTold = now;
+        return false;
+      }
+      case "finished": {
+        // An instance in standby asks for the lease several times a minute.
+        const isHeld = event.error?.code === "LEASE_HELD";
+        const isRepeated = isHeld && isInStandby;
+        isInStandby = isHeld || (event.error !== null && isHandOver(event.error));
+        return isRepeated;
+      }
+      default:
+        return false;
+    }
+  };
+}
+
+function fieldsOf(event: RunEvent): object {
+  const { kind: _, message: __, ...fields } = { message: undefined, ...event };
+  return fields;
+}
+
+function lineOf(event: RunEvent): Line {
+  switch (event.kind) {
+    case "started":
+      return { level: "debug", text: "the run begins", fields: {} };
+    case "phase":
+      return { level: "debug", text: event.phase === "reading" ? "reads the source" : "applies the plan" };
+    case "planned": {
+      const { changes, unchanged } = event;
+      const text = `${quantity(changes, "change")} to make, ${quantity(unchanged, "group")} unchanged`;
+      return { level: "debug", text };
+    }
+    case "restoring":
+      return { level: "info", text: `${quantity(event.tokens, "token")} to restore` };
+    case "rotating":
+      return { level: "info", text: `${quantity(event.tokens, "token")} to rotate` };
+    case "refreshing":
+      return { level: "info", text: `${quantity(event.groups, "group")} to ask for again` };
+    case "refreshed":
+      return { level: "debug", text: "refreshed" };
+    case "drift": {
+      const { user_group_id, drift, name } = event;
+      const fields = { user_group_id, drift, ...tokenFields(event), ...(drift === "name" && { name }) };
+      return { level: "warn", text: DRIFT_TEXT[drift], fields };
+    }
+    case "warning": {
+      const { code, message, hint } = event;
+      // Nothing else names the group that has to be removed by hand.
+      const alike = code === "GROUP_LEFT_BEHIND" ? {} : { alike: { text: code, code } };
+      return { level: "warn", text: message, fields: { code, hint }, ...alike };
+    }
+    case "rejected": {
+      const { rejection } = event;
+      return {
+        ...{ level: "warn", text: `rejected: ${rejection.message}`, fields: rejectionFields(rejection) },
+        ...alikeRejections(rejection, "rejected", SEE_STATUS),
+      };
+    }
+    case "accepted": {
+      const { rejection } = event;
+      return {
+        level: "info",
+        text: `no longer rejected; it was: ${rejection.message}`,
+        fields: { ...rejectionFields(rejection), since: rejection.since },
+        ...alikeRejections(rejection, "no longer rejected"),
+      };
+    }
+    case "left": {
+      const { absence } = event;
+      const text = ABSENCE_TEXT[absence];
+      const hint = "`groupsync plan` names the groups whose tenants are gone";
+      return { level: "info", text, alike: { text, absence, hint } };
+    }
+    case "held":
+      return { level: "warn", text: event.message };
+    case "answered":
+      return { level: "debug", text: "the service answers" };
+    case "retry":
+      return { level: "debug", text: `tries again: ${event.message}` };
+    case "waiting": {
+      const { ms, reason } = event;
+      return {
+        level: "info",
+        text: `waits up to ${durationText(ms)}: ${reason}`,
+        fields: { ms: Math.round(ms) },
+        // The reason says a rate, which changes from one wait to the next.
+        alike: { text: `waits: ${reason.replace(/\d[\d.,]*/g, "…")}` },
+      };
+    }
+    case "queued":
+      return { level: "info", text: queuedText(event) };
+    case "recorded": {
+      const { user_group_id, result, unverified, tokenFingerprint: token_fingerprint } = event;
+      // A replaced group has lost its token: log that at info.
+      const level = result === "replaced" ? "info" : "debug";
+      return { level, text: result, fields: { user_group_id, result, unverified, token_fingerprint } };
+    }
+    case "restored": {
+      const text = "its token is written again to a store that lacked it";
+      return { level: "info", text, alike: { text } };
+    }
+    case "deleted":
+      return { level: "info", text: "deleted" };
+    case "rotated":
+      return {
+        level: "info",
+        text: "rotated",
+        fields: { user_group_id: event.user_group_id, ...tokenFields(event) },
+      };
+    case "unstored":
+      return {
+        level: "error",
+        text: `its new token is not stored, and the old one is dead; tries again in ${durationText(event.waitMs)}: ${event.message}`,
+      };
+    case "failed":
+      return {
+        level: "warn",
+        text: `failed: ${event.message}`,
+        alike: alikeByCode("failed", event.code, SEE_STATUS),
+      };
+    case "served": {
+      const { served, ms, user_group_id } = event;
+      const { text, ...line } = servedLine(served);
+      const code = "code" in served ? { code: served.code } : {};
+      return {
+        ...line,
+        text: `${text}, ${durationText(ms)} after it was noticed`,
+        fields: { user_group_id, ...code, ms: Math.round(ms) },
+      };
+    }
+    case "finished":
+      return { level: levelOf(event), text: summaryText(event), fields: summaryFields(event) };
+  }
+}
+
+function servedLine(served: Served): Line {
+  switch (served.kind) {
+    case "done":
+      return { level: served.outcome === "unchanged" ? "debug" : "info", text: served.outcome };
+    case "pending":
+      return { level: "debug", text: "not served yet" };
+    case "unknown":
+      return { level: "debug", text: "the source has no such tenant" };
+    case "conflict": {
+      const { outcome, code, message } = served;
+      const text = `${outcome}: ${message}`;
+      // It has failed before, and its failure had a line.
+      if (outcome === "waiting") return { level: "debug", text };
+      return { level: "info", text, alike: alikeByCode(`served alone, ${outcome}`, code) };
+    }
+    case "failed": {
+      const alike = alikeByCode("served alone, failed", served.code, SEE_STATUS);
+      return { level: "warn", text: `failed: ${served.message}`, alike };
+    }
+  }
+}
+
+const alikeByCode = (what: string, code: string, hint?: string): Alike => ({
+  ...{ text: `${what} (${code})`, code },
+  ...(hint !== undefined && { hint }),
+});
+
+/** Rows that are only counted are one line already. */
+const alikeRejections = (
+  { user_group_id, code }: Rejection,
+  what: string,
+  hint?: string,
+): Pick<Line, "alike"> => (user_group_id === null ? {} : { alike: alikeByCode(what, code, hint) });
+
+/** Rows that are only counted come with their number. */
+const rejectionFields = ({ user_group_id, code, rows }: Rejection): object =>
+  user_group_id === null ? { user_group_id, code, rows } : { user_group_id, code };
+
+const tokenFields = (event: {
+  readonly tokenFingerprint: string;
+  readonly formerTokenFingerprint: string | null;
+}): object => ({
+  token_fingerprint: event.tokenFingerprint,
+  former_token_fingerprint: event.formerTokenFingerprint,
+});
+
+const summaryFields = ({ command, outcome, counts, requests, durationMs, error }: RunSummary): object => ({
+  ...{ command, outcome, ...shownCounts(counts), requests, duration_ms: Math.round(durationMs) },
+  code: error?.code,
+  hint: error ? error.hint : counts.rejected + counts.failed > 0 ? SEE_STATUS : undefined,
+});
 
 /** The counts that are not zero, so that a run with nothing to do has a short line. */
 const shownCounts = ({ drift, ...counts }: Readonly<Counts>): object => {
@@ -252,11 +322,7 @@ const shownCounts = ({ drift, ...counts }: Readonly<Counts>): object => {
 const withoutZeros = (numbers: Readonly<Record<string, number>>): Record<string, number> =>
   Object.fromEntries(Object.entries(numbers).filter(([, count]) => count > 0));
 
-/** Rows that are only counted come with their number. */
-const rejectionFields = ({ user_group_id, code, rows }: Rejection): object =>
-  user_group_id === null ? { user_group_id, code, rows } : { user_group_id, code };
-
-function levelOf({ outcome, error }: RunSummary): "info" | "warn" | "error" {
+function levelOf({ outcome, error }: RunSummary): Line["level"] {
   switch (outcome) {
     case "ok":
       return "info";
@@ -267,113 +333,3 @@ function levelOf({ outcome, error }: RunSummary): "info" | "warn" | "error" {
       return error && isNoFault(error) ? "info" : "error";
   }
 }
-
-function levelOfServed(served: Served): "debug" | "info" | "warn" {
-  switch (served.kind) {
-    case "done":
-      return served.outcome === "unchanged" ? "debug" : "info";
-    case "pending":
-    case "unknown":
-      return "debug";
-    case "conflict":
-      // It has failed before, and its failure had a line.
-      return served.outcome === "waiting" ? "debug" : "info";
-    case "failed":
-      return "warn";
-  }
-}
-
-function servedText(served: Served): string {
-  switch (served.kind) {
-    case "done":
-      return served.outcome;
-    case "pending":
-      return "not served yet";
-    case "unknown":
-      return "the source has no such tenant";
-    case "conflict":
-      return `${served.outcome}: ${served.message}`;
-    case "failed":
-      return `failed: ${served.message}`;
-  }
-}
-
-function withoutMessage(fields: object): object {
-  const { message: _, ...rest } = fields as { message?: string };
-  return rest;
-}
-
-/** What lines have in common that the log may sum up. */
-interface Alike {
-  readonly level: "info" | "warn";
-  readonly text: string;
-  readonly code?: string;
-  readonly absence?: string;
-  /** Where the tenants are named that the log only counts. */
-  readonly hint?: string;
-}
-
-/**
- * Undefined for an event that has a line in any case: it happens only now and then, or the log is the record of each tenant that
- * an operator may have to look for, such as drift, a tenant that is locked out, or a token or group that was there before.
- */
-function alikeOf(event: RunEvent): Alike | undefined {
-  switch (event.kind) {
-    case "failed":
-      return ofCode("warn", "failed", event, SEE_STATUS);
-    case "rejected":
-    case "accepted": {
-      const { rejection } = event;
-      // Rows that are only counted are one line already.
-      if (rejection.user_group_id === null) return undefined;
-      return event.kind === "accepted"
-        ? ofCode("info", "no longer rejected", rejection)
-        : ofCode("warn", "rejected", rejection, SEE_STATUS);
-    }
-    case "left":
-      return {
-        level: "info",
-        text: ABSENCE_TEXT[event.absence],
-        absence: event.absence,
-        hint: "`groupsync plan` names the groups whose tenants are gone",
-      };
-    case "restored":
-      return { level: "info", text: RESTORED_TEXT };
-    case "waiting":
-      // The reason says a rate, which changes from one wait to the next.
-      return { level: "info", text: `waits: ${event.reason.replace(/\d[\d.,]*/g, "…")}` };
-    case "warning":
-      // Nothing else names the group that has to be removed by hand.
-      return event.code === "GROUP_LEFT_BEHIND"
-        ? undefined
-        : { level: "warn", text: event.code, code: event.code };
-    case "served":
-      return alikeServed(event.served);
-    default:
-      return undefined;
-  }
-}
-
-function alikeServed(served: Served): Alike | undefined {
-  switch (served.kind) {
-    case "failed":
-      return ofCode("warn", "served alone, failed", served, SEE_STATUS);
-    case "conflict":
-      if (served.outcome === "waiting") return undefined;
-      return ofCode("info", `served alone, ${served.outcome}`, served);
-    default:
-      return undefined;
-  }
-}
-
-const ofCode = (
-  level: Alike["level"],
-  what: string,
-  { code }: { readonly code: string },
-  hint?: string,
-): Alike => ({
-  level,
-  text: `${what} (${code})`,
-  code,
-  ...(hint !== undefined && { hint }),
-});

@@ -1,7 +1,7 @@
 import { styleText } from "node:util";
 import { DRIFT_TEXT } from "../../core/drift/drift.ts";
 import { AlikeLines } from "../../core/report/alike-lines.ts";
-import { advanced, NO_WORK, progress, queuedText, type WorkEvent } from "../../core/report/progress.ts";
+import { advanced, NO_WORK, progress, queuedText } from "../../core/report/progress.ts";
 import { printable, printableId } from "../../core/text/printable.ts";
 import { durationText, rateText } from "../../core/text/quantity.ts";
 import type { Clock } from "../../ports/clock.ts";
@@ -51,7 +51,7 @@ export function progressBar(terminal: Terminal, clock: Clock): Observe {
     const { done, total } = work;
     if (total === 0 || (!force && now - drawnAt < REDRAW_EVERY)) return;
     drawnAt = now;
-    const { rate, leftMs } = progress(done, total, now - startedAt);
+    const { rate, leftMs } = progress(work, now - startedAt);
     // On a narrow terminal the bar gets shorter, because the text after it is more useful.
     const next =
       waitsUntil > now
@@ -73,10 +73,12 @@ export function progressBar(terminal: Terminal, clock: Clock): Observe {
     draw(true);
   };
 
-  const advance = (event: WorkEvent): void => {
-    if (work.total === 0) startedAt = clock.monotonic();
+  const advance = (event: RunEvent): void => {
+    const { total } = work;
+    if (total === 0) startedAt = clock.monotonic();
     work = advanced(work, event);
-    draw(work.done === work.total || ANNOUNCED.has(event.kind));
+    // Draw at once what there is to do, and the end.
+    draw(work.total > total || work.done === work.total);
   };
 
   return (event: RunEvent): void => {
@@ -151,9 +153,6 @@ export function progressBar(terminal: Terminal, clock: Clock): Observe {
     }
   };
 }
-
-/** Events that say how much there is to do: the bar is drawn at once. */
-const ANNOUNCED: ReadonlySet<WorkEvent["kind"]> = new Set(["planned", "restoring", "rotating", "refreshing"]);
 
 /** The bar in at most `room` columns; empty if that is too narrow. */
 function bar(share: number, room: number): string {

@@ -74,7 +74,7 @@ export function currentRunSection(
   queued: Queued | null,
   at: PageTime,
 ): Html {
-  const { leftMs } = progress(done, total, at.now.getTime() - since.getTime());
+  const { leftMs } = progress({ done, total }, at.now.getTime() - since.getTime());
   const left = leftMs !== undefined && done < total ? `, about ${roundText(leftMs)} left` : "";
   return html`<section aria-labelledby="now"><h2 id="now">Current run</h2>
 ${total > 0 ? html`<progress max="${total}" value="${Math.min(done, total)}" aria-labelledby="now"></progress>` : null}

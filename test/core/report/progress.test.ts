@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { advanced, NO_WORK, progress, type WorkEvent } from "../../../src/core/report/progress.ts";
+import { advanced, NO_WORK, progress } from "../../../src/core/report/progress.ts";
 import { durationText, rateText } from "../../../src/core/text/quantity.ts";
 
 describe("progress", () => {
   it("tells the rate so far and the time left at that rate", () => {
-    expect(progress(50, 200, 10_000)).toEqual({ done: 50, total: 200, rate: 5, leftMs: 30_000 });
-    expect(progress(200, 200, 10_000)).toMatchObject({ leftMs: 0 });
+    expect(progress({ done: 50, total: 200 }, 10_000)).toEqual({ rate: 5, leftMs: 30_000 });
+    expect(progress({ done: 200, total: 200 }, 10_000)).toMatchObject({ leftMs: 0 });
   });
 
   it.each([
@@ -13,15 +13,15 @@ describe("progress", () => {
     [0, 0, 0],
     [0, 200, 0],
   ])("has no time left to tell after %i of %i in %i ms", (done, total, elapsedMs) => {
-    expect(progress(done, total, elapsedMs)).toEqual({ done, total, rate: 0, leftMs: undefined });
+    expect(progress({ done, total }, elapsedMs)).toEqual({ rate: 0, leftMs: undefined });
   });
 });
 
 describe("the work of a run", () => {
-  const workAfter = (...events: WorkEvent[]) => events.reduce(advanced, NO_WORK);
+  const workAfter = (...events: Parameters<typeof advanced>[1][]) => events.reduce(advanced, NO_WORK);
 
   it("adds up what is planned, restored and rotated", () => {
-    const found: WorkEvent[] = [
+    const found = [
       { kind: "planned", changes: 2 },
       { kind: "restoring", tokens: 3 },
       { kind: "rotating", tokens: 4 },
