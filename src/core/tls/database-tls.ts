@@ -1,4 +1,4 @@
-import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
+import { createPrivateKey, X509Certificate } from "node:crypto";
 
 /** How the certificate of the server is checked: `full` with the host name, `ca` without it, `none` not at all. */
 export type Verification = "full" | "ca" | "none";
@@ -85,95 +85,57 @@ export function databaseHost(dialect: TlsDialect, url: string): string {
  * nothing means no TLS on this machine, and is a problem for any other host.
  */
 export function readTls(dialect: TlsDialect, url: string): TlsReading {
-  const parameters = PARAMETERS[dialect];
+  const { mode, modes, opportunistic, files: names, usualRoots, negotiation } = PARAMETERS[dialect];
   const given = new URL(url).searchParams;
-  const mode = readMode(parameters, dialect, given.get(parameters.mode));
-  const files = readFiles(parameters, given);
-  const problems = [
-    ...tlsParameters(dialect)
-      .filter((name) => given.getAll(name).length > 1)
-      .map((name) => `the url has ${name} more than once; keep one`),
-    ...mode.problems,
-    ...fileProblems(parameters, mode.verify, files, given),
-    ...negotiationProblems(parameters, mode.verify, given),
-  ];
-  if (mode.verify === "off") return { tls: { kind: "off" }, problems };
-  const isAsked =
-    mode.verify !== undefined || Object.values(parameters.files).some((name) => given.has(name));
-  if (isAsked) return { tls: { kind: "on", verify: mode.verify ?? "full", files }, problems };
-  const isInClear = problems.length === 0 && !isLoopback(databaseHost(dialect, url));
-  return { tls: { kind: "off" }, problems: isInClear ? [inClear(parameters)] : problems };
-}
+  const problems = tlsParameters(dialect)
+    .filter((name) => given.getAll(name).length > 1)
+    .map((name) => `the url has ${name} more than once; keep one`);
 
-function inClear({ mode, modes }: TlsParameters): string {
   const [off, required] = Object.keys(modes);
-  return (
-    `the url leads to another host and says nothing of TLS; write ${mode}=${required}, which verifies the server, ` +
-    `or ${mode}=${off} if nobody can listen in between, for everything is sent in clear then`
-  );
-}
+  const written = given.get(mode);
+  const value = dialect === "mysql" ? written?.toUpperCase().replaceAll("-", "_") : written;
+  const verify = typeof value === "string" && Object.hasOwn(modes, value) ? modes[value] : undefined;
+  if (typeof value === "string" && opportunistic.includes(value))
+    problems.push(
+      `the url's ${mode}=${written} would go on without TLS where it is told that there is none; ` +
+        `write ${required}, which insists on it, or ${off}`,
+    );
+  else if (written !== null && verify === undefined)
+    problems.push(
+      `the url's ${mode}${shown(written)} is none of ${Object.keys(modes).join(", ")}; ` +
+        `${required} is TLS with a verified server`,
+    );
 
-interface Mode {
-  readonly verify: Verification | "off" | undefined;
-  readonly problems: readonly string[];
-}
-
-function readMode(
-  { mode, modes, opportunistic }: TlsParameters,
-  dialect: TlsDialect,
-  written: string | null,
-): Mode {
-  if (written === null) return { verify: undefined, problems: [] };
-  const value = dialect === "mysql" ? written.toUpperCase().replaceAll("-", "_") : written;
-  const verify = Object.hasOwn(modes, value) ? modes[value] : undefined;
-  if (verify !== undefined) return { verify, problems: [] };
-  const [off, required] = Object.keys(modes);
-  const problem = opportunistic.includes(value)
-    ? `the url's ${mode}=${written} would go on without TLS where it is told that there is none; ` +
-      `write ${required}, which insists on it, or ${off}`
-    : `the url's ${mode}${shown(written)} is none of ${Object.keys(modes).join(", ")}; ` +
-      `${required} is TLS with a verified server`;
-  return { verify: undefined, problems: [problem] };
-}
-
-function readFiles({ files, usualRoots }: TlsParameters, given: URLSearchParams): TlsFiles {
-  const [ca, cert, key] = [files.ca, files.cert, files.key].map((name) => given.get(name));
-  return { ...(ca && ca !== usualRoots && { ca }), ...(cert && { cert }), ...(key && { key }) };
-}
-
-function* fileProblems(
-  { mode, modes, files: names }: TlsParameters,
-  verify: Mode["verify"],
-  files: TlsFiles,
-  given: URLSearchParams,
-): Generator<string> {
-  for (const name of Object.values(names)) {
-    if (given.get(name) === "") yield `the url's ${name} is empty; write the path of a PEM file`;
-  }
-  if (verify === "ca" && files.ca === undefined) {
-    const written = Object.keys(modes).find((name) => modes[name] === "ca");
-    yield `the url's ${mode}=${written} needs a CA file, like ${names.ca}=/etc/ssl/my-ca.pem; ` +
-      "without one, a certificate that a public CA has signed for anybody would do";
-  }
+  const [ca, cert, key] = [names.ca, names.cert, names.key].map((name) => given.get(name));
+  const files = { ...(ca && ca !== usualRoots && { ca }), ...(cert && { cert }), ...(key && { key }) };
+  for (const name of Object.values(names))
+    if (given.get(name) === "") problems.push(`the url's ${name} is empty; write the path of a PEM file`);
+  if (verify === "ca" && files.ca === undefined)
+    problems.push(
+      `the url's ${mode}=${value} needs a CA file, like ${names.ca}=/etc/ssl/my-ca.pem; ` +
+        "without one, a certificate that a public CA has signed for anybody would do",
+    );
   if (given.has(names.cert) !== given.has(names.key)) {
     const [there, missing] = given.has(names.cert) ? [names.cert, names.key] : [names.key, names.cert];
-    yield `the url has ${there} without ${missing}; a client's certificate goes together with its key`;
+    problems.push(
+      `the url has ${there} without ${missing}; a client's certificate goes together with its key`,
+    );
   }
-}
 
-function* negotiationProblems(
-  { mode, negotiation }: TlsParameters,
-  verify: Mode["verify"],
-  given: URLSearchParams,
-): Generator<string> {
-  const written = negotiation === undefined ? null : given.get(negotiation);
-  if (written === null) return;
-  if (written !== "postgres" && written !== "direct") {
-    yield `the url's ${negotiation}${shown(written)} is none of postgres, direct`;
-  }
-  if (written === "direct" && (verify === undefined || verify === "off")) {
-    yield `the url's ${negotiation}=direct needs TLS; add ${mode}=require`;
-  }
+  const start = negotiation === undefined ? null : given.get(negotiation);
+  if (start !== null && start !== "postgres" && start !== "direct")
+    problems.push(`the url's ${negotiation}${shown(start)} is none of postgres, direct`);
+
+  if (verify === "off") return { tls: { kind: "off" }, problems };
+  const isAsked =
+    verify !== undefined || start === "direct" || Object.values(names).some((name) => given.has(name));
+  if (isAsked) return { tls: { kind: "on", verify: verify ?? "full", files }, problems };
+  if (problems.length === 0 && !isLoopback(databaseHost(dialect, url)))
+    problems.push(
+      `the url leads to another host and says nothing of TLS; write ${mode}=${required}, which verifies the server, ` +
+        `or ${mode}=${off} if nobody can listen in between, for everything is sent in clear then`,
+    );
+  return { tls: { kind: "off" }, problems };
 }
 
 /** Shows a plain word only, because another value may be a piece of a password in a broken url. */
@@ -222,59 +184,46 @@ export function readTlsFiles(
   paths: TlsFiles,
   readFile: (path: string) => string,
 ): TlsFileReading {
+  const names = tlsFileNames(dialect);
   const problems: string[] = [];
-  const read = (
-    role: keyof TlsFiles,
-    what: string,
-    isRight: (text: string) => boolean,
-  ): string | undefined => {
+  const contents: Partial<Record<keyof TlsFiles, string>> = {};
+  for (const role of ["ca", "cert", "key"] as const) {
     const path = paths[role];
-    if (path === undefined) return undefined;
-    const file = `the file ${path} (${tlsFileNames(dialect)[role]} in the url)`;
+    if (path === undefined) continue;
     try {
-      const text = readFile(path);
-      if (isRight(text)) return text;
-      problems.push(`${file} is not ${what}; write the path of one in PEM form`);
+      contents[role] = readFile(path);
     } catch (error) {
       const reason = error instanceof Error && "code" in error ? ` (${error.code})` : "";
-      problems.push(`${file} cannot be read${reason}; does it exist, and may this user read it?`);
+      problems.push(
+        `the file ${path} (${names[role]} in the url) cannot be read${reason}; does it exist, and may this user read it?`,
+      );
     }
-    return undefined;
-  };
-  const ca = read("ca", "a CA certificate", hasCertificates);
-  const cert = read("cert", "a certificate", hasCertificates);
-  const key = read("key", "a private key without a passphrase", (text) => privateKey(text) !== undefined);
-  if (cert !== undefined && key !== undefined && !belongTogether(cert, key)) {
-    const names = tlsFileNames(dialect);
+  }
+  const { ca, cert, key } = contents;
+  if (ca !== undefined && !hasCertificates(ca))
     problems.push(
-      `the key in ${paths.key} (${names.key}) is not that of the certificate in ${paths.cert} (${names.cert})`,
+      `the file ${paths.ca} (${names.ca} in the url) is not a CA certificate; write the path of one in PEM form`,
     );
-  }
-  return { contents: { ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) }, problems };
+  if (cert !== undefined && key !== undefined && !belongTogether(cert, key))
+    problems.push(
+      `the files ${paths.cert} and ${paths.key} (${names.cert} and ${names.key} in the url) are not a certificate ` +
+        "and its private key, in PEM form and without a passphrase",
+    );
+  return { contents, problems };
 }
 
-function hasCertificates(text: string): boolean {
-  const found = text.match(CERTIFICATE) ?? [];
-  return found.length > 0 && found.every((pem) => certificate(pem) !== undefined);
-}
+/** Whether every certificate of the text can be read. */
+const hasCertificates = (text: string): boolean =>
+  passes(() => (text.match(CERTIFICATE) ?? []).map((pem) => new X509Certificate(pem)).length > 0);
 
-function belongTogether(cert: string, key: string): boolean {
-  const own = privateKey(key);
-  return own !== undefined && certificate(cert)?.checkPrivateKey(own) === true;
-}
+const belongTogether = (cert: string, key: string): boolean =>
+  passes(() => new X509Certificate(cert).checkPrivateKey(createPrivateKey(key)));
 
-function certificate(pem: string): X509Certificate | undefined {
+/** False if the check throws, because the text can't be read. */
+function passes(check: () => boolean): boolean {
   try {
-    return new X509Certificate(pem);
+    return check();
   } catch {
-    return undefined;
-  }
-}
-
-function privateKey(pem: string): KeyObject | undefined {
-  try {
-    return createPrivateKey(pem);
-  } catch {
-    return undefined;
+    return false;
   }
 }

@@ -76,7 +76,7 @@ export function connectionOptions(url: Secret, applicationName: string): ClientC
     keepAliveInitialDelayMillis: 10_000,
     // Set both in any case: otherwise the driver takes PGSSLMODE and PGSSLNEGOTIATION.
     ssl: driverTls(tls),
-    sslnegotiation: isDirect ? "direct" : "postgres",
+    sslnegotiation: isDirect && tls.kind === "on" ? "direct" : "postgres",
   };
 }
 
