@@ -22,7 +22,6 @@ import { Throttle } from "./service/throttle.ts";
 import type { Companion, ServingRun } from "./serving/serve-tenants.ts";
 import { DestinationOwners, insistOnOwnership } from "./tokens/destination-owners.ts";
 import { detectIncompleteDestinations, insistOnTables, recordTables } from "./tokens/moved-destinations.ts";
-import { RetryingTokenStore } from "./tokens/retry-batch.ts";
 
 export interface RunPorts {
   readonly service: GroupService;
@@ -166,15 +165,14 @@ async function openRun(
   settings: RunSettings,
   { service, lease, tally, signal }: RunParts,
 ): Promise<Omit<Run, "fail">> {
-  const { ledger, clock, observe } = ports;
+  const { ledger, tokens, clock, observe } = ports;
   const identity = new ServiceIdentity(service, settings.baseUrl);
   // Once the lease is lost or wanted, nothing may keep this process waiting for the service or a token store.
   const ending = AbortSignal.any([signal, lease.lost, lease.wanted]);
-  const tokens = new RetryingTokenStore(ports.tokens, { clock, observe, signal: ending });
   await insistOnTables({ ledger, tokens });
   const owned = await insistOnOwnership({ ledger, tokens }, settings, service);
   const owners = new DestinationOwners(owned, service, { lease, observe });
-  await tokens.prepare();
+  await tokens.prepare(ending);
   await owners.claim();
   const calling = {
     ...ports,
@@ -195,7 +193,6 @@ async function openRun(
   return {
     ...calling,
     neutral: new NeutralRequests(calling),
-    tokens,
     owners,
     identity,
     isForSingleTenants: false,

@@ -14,6 +14,7 @@ import {
   type Unanswered,
 } from "../service/service-calls.ts";
 import type { ServiceIdentity } from "../service/service-identity.ts";
+import { retryWhileBusy, type Waiting } from "../tokens/retry-batch.ts";
 
 /** Creates or updates a group by one GET. Resolves to undefined if the run is ending. */
 export async function upsertGroup(
@@ -84,7 +85,7 @@ function confirmedAs({ fingerprint }: Upsert, before: KnownGroup | null): KnownB
 }
 
 /** What a DELETE with the stored token needs. */
-interface StoredTokens {
+interface StoredTokens extends Waiting {
   readonly tokens: Pick<TokenStore, "read">;
   readonly identity: Pick<ServiceIdentity, "confirmed">;
 }
@@ -140,11 +141,13 @@ async function deleteByStoredToken(
   user_group_id: string,
   before: KnownGroup | null,
   calls: ServiceCalls,
-  { identity, tokens }: StoredTokens,
+  run: StoredTokens,
 ): Promise<StoredTokenAttempt> {
+  const { identity, tokens, signal } = run;
   // Another team may have a group with the same id, so a GET has to show first which team this API key belongs to.
   if (!identity.confirmed) return UNKNOWN_TOKEN;
-  const token = (await tokens.read([user_group_id])).get(user_group_id);
+  const stored = await retryWhileBusy(() => tokens.read([user_group_id], signal), run);
+  const token = stored.get(user_group_id);
   // Some services identify the group by its token alone: a token copied from another row would delete another group.
   if (token === undefined || before?.tokenFingerprint !== tokenFingerprint(token)) return UNKNOWN_TOKEN;
   const called = await calls.remove({ user_group_id, token, dataSourceId: before.dataSourceId });

@@ -62,7 +62,9 @@ export class LiveTokenWriter {
 
   /** The second half of `prove`: reads the token back, after the transaction has committed. */
   async readBack({ user_group_id, token }: StoredToken): Promise<Failure | undefined> {
-    const lagging = await this.#run.tokens.lagging(new Map([[user_group_id, tokenFingerprint(token)]]));
+    const { tokens, signal } = this.#run;
+    const expected = new Map([[user_group_id, tokenFingerprint(token)]]);
+    const lagging = await retryWhileBusy(() => tokens.lagging(expected, signal), this.#run);
     return lagging.size === 0 ? undefined : NOT_READ_BACK;
   }
 

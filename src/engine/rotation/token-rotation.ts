@@ -77,7 +77,8 @@ export class TokenRotation {
 
   /** Resolves to false if the rotation did not begin, because another new token could not be stored. Rejects if the run has to end. */
   async rotate(id: string): Promise<boolean> {
-    const stored = (await this.#run.tokens.read([id])).get(id);
+    const { tokens, signal } = this.#run;
+    const stored = (await retryWhileBusy(() => tokens.read([id], signal), this.#run)).get(id);
     if (!(await this.#tokenWriter.allStored())) return false;
     const begun = await retryWhileBusy(
       () => this.#write((transaction) => this.#begin(id, stored, transaction)),

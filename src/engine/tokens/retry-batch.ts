@@ -1,19 +1,7 @@
 import { interrupted, SyncError } from "../../core/failure/sync-error.ts";
-import type { Finding } from "../../core/report/finding.ts";
-import type { Secret } from "../../core/secret/secret.ts";
-import type { LaggingToken } from "../../core/tokens/token-copies.ts";
 import type { Clock } from "../../ports/clock.ts";
-import type { Lease } from "../../ports/ledger/lease.ts";
-import type { LedgerTransaction } from "../../ports/ledger/ledger.ts";
 import type { Observe } from "../../ports/observer.ts";
-import type {
-  ChangeOptions,
-  RehearsalOptions,
-  StoredToken,
-  TokenDestination,
-  TokenStore,
-  WriteOptions,
-} from "../../ports/token-store.ts";
+import type { TokenStore } from "../../ports/token-store.ts";
 import type { RecentCommits } from "../durability/recent-commits.ts";
 import type { LedgerWriting } from "../lease/lease.ts";
 
@@ -23,7 +11,7 @@ const WAIT = 15_000;
 const LONGEST_WAIT = 10 * 60_000;
 
 /** What a step needs to wait for a token store. */
-interface Waiting {
+export interface Waiting {
   readonly clock: Clock;
   readonly observe: Observe;
   /** Once it aborts, no new call starts. Calls under way finish and are recorded. */
@@ -32,7 +20,8 @@ interface Waiting {
 
 /**
  * Repeats `work` while a token store is busy (TOKEN_STORE_BUSY), for ten minutes at most. Rejects with INTERRUPTED if the run
- * is told to end meanwhile.
+ * is told to end meanwhile. Only work on groups' tokens is repeated: a store that is busy before that ends the run, and the
+ * next run tries again.
  *
  * This is the layer above a single store call (`StoreRetries` in the adapters), which waits for 30 seconds at most because
  * a ledger transaction may be open meanwhile. Here no transaction is open: `work` opens one itself, and opens it anew each
@@ -89,82 +78,6 @@ export const isRefusal = (error: unknown): error is SyncError =>
 
 const isTooSlow = (error: unknown): boolean =>
   error instanceof SyncError && error.code === "TOKEN_STORE_SLOW";
-
-/**
- * Repeats the calls of a token store while the store is busy, see `retryWhileBusy`. Does not repeat `write` and `remove`:
- * they belong to a ledger transaction of the caller, which must not stay open for minutes.
- */
-export class RetryingTokenStore implements TokenStore {
-  readonly #tokens: TokenStore;
-  readonly #waiting: Waiting;
-
-  constructor(tokens: TokenStore, waiting: Waiting) {
-    this.#tokens = tokens;
-    this.#waiting = waiting;
-  }
-
-  get batchSize(): number {
-    return this.#tokens.batchSize;
-  }
-
-  inspect(): Promise<void> {
-    return this.#tokens.inspect();
-  }
-
-  get destinations(): readonly TokenDestination[] {
-    const patient = <T>(work: () => Promise<T>): Promise<T> => retryWhileBusy(work, this.#waiting);
-    return this.#tokens.destinations.map((destination) => ({
-      title: destination.title,
-      holdsAny: () => patient(() => destination.holdsAny()),
-      ids: () => destination.ids(),
-      owner: () => patient(() => destination.owner()),
-      claim: (mark, former) => patient(() => destination.claim(mark, former)),
-      giveUp: (mark) => patient(() => destination.giveUp(mark)),
-      release: () => destination.release(),
-      table: () => patient(async () => (await destination.table?.()) ?? null),
-    }));
-  }
-
-  prepare(): Promise<void> {
-    return retryWhileBusy(() => this.#tokens.prepare(this.#waiting.signal), this.#waiting);
-  }
-
-  rehearse(options: RehearsalOptions): Promise<readonly Finding[]> {
-    return retryWhileBusy(() => this.#tokens.rehearse(options), this.#waiting);
-  }
-
-  holdsAny(): Promise<boolean> {
-    return retryWhileBusy(() => this.#tokens.holdsAny(), this.#waiting);
-  }
-
-  read(ids: readonly string[]): Promise<ReadonlyMap<string, Secret>> {
-    return retryWhileBusy(() => this.#tokens.read(ids, this.#waiting.signal), this.#waiting);
-  }
-
-  lagging(expected: ReadonlyMap<string, string>): Promise<ReadonlyMap<string, LaggingToken>> {
-    return retryWhileBusy(() => this.#tokens.lagging(expected, this.#waiting.signal), this.#waiting);
-  }
-
-  write(
-    tokens: readonly StoredToken[],
-    transaction: LedgerTransaction,
-    options?: WriteOptions,
-  ): Promise<ReadonlyMap<string, SyncError>> {
-    return this.#tokens.write(tokens, transaction, options);
-  }
-
-  writeAtOnce(token: StoredToken, lease: Lease): Promise<boolean> {
-    return this.#tokens.writeAtOnce(token, lease);
-  }
-
-  remove(
-    ids: readonly string[],
-    transaction: LedgerTransaction,
-    options?: ChangeOptions,
-  ): Promise<ReadonlyMap<string, SyncError>> {
-    return this.#tokens.remove(ids, transaction, options);
-  }
-}
 
 /** What a step needs to store tokens, and to record in the ledger that they are stored. */
 export interface TokenWriting extends LedgerWriting, Waiting {

@@ -14,7 +14,7 @@ import { type Applying, applyChanges } from "../apply/apply-changes.ts";
 import type { LedgerWriting } from "../lease/lease.ts";
 import { inTurn, TURN_IS_TAKEN } from "../lease/tenant-turns.ts";
 import { type Reporting, reportFailure } from "../report/run-report.ts";
-import { isRefusal, retryInHalves, type TokenWriting } from "../tokens/retry-batch.ts";
+import { isRefusal, retryInHalves, retryWhileBusy, type TokenWriting } from "../tokens/retry-batch.ts";
 
 /** Groups per page. Each takes one read of each store, and if a store's quota runs out, the whole page is read again. */
 const BATCH = 250;
@@ -98,9 +98,10 @@ async function restore(
   run: Applying,
 ): Promise<void> {
   if (vouched.length === 0) return;
-  const lagging = await run.tokens.lagging(
-    new Map(vouched.map(({ user_group_id, tokenFingerprint }) => [user_group_id, tokenFingerprint])),
+  const expected = new Map(
+    vouched.map(({ user_group_id, tokenFingerprint }) => [user_group_id, tokenFingerprint]),
   );
+  const lagging = await retryWhileBusy(() => run.tokens.lagging(expected, run.signal), run);
   const found = vouched.flatMap((entry): Found[] => {
     const copies = lagging.get(entry.user_group_id);
     return copies?.token && !copies.isContradicted ? [{ ...entry, token: copies.token }] : [];

@@ -74,9 +74,9 @@ const busyUntil =
 describe("a store that is busy for longer than a transaction may stay open", () => {
   const MANY = Array.from({ length: 40 }, (_, n) => `t-${n}`);
 
-  test.each(["prepareTokens", "holdsAny", "writeTokens"])("is waited for at %s", async (call) => {
+  test("is waited for when tokens are written", async () => {
     const world = new World(tenants(...MANY));
-    const at = busyUntil(world, 2 * MINUTE, call);
+    const at = busyUntil(world, 2 * MINUTE, "writeTokens");
     const started = world.start({ at });
     expect(await started.report).toMatchObject({ outcome: "ok", counts: { created: 40 }, requests: 40 });
     expect(world.store.tokens).toEqual(world.service.tokens);
@@ -114,16 +114,25 @@ describe("a store that is busy for longer than a transaction may stay open", () 
     expect(world.store.tokens.size).toBe(40);
   });
 
-  test.each(["prepareTokens", "writeTokens"])(
-    "at %s doesn't keep a run that is told to stop",
+  test.each(["prepareTokens", "holdsAny"])(
+    "at %s ends the run before any call to the service",
     async (call) => {
       const world = new World(tenants("a"));
-      const stopping = new AbortController();
-      const { report } = world.start({ signal: stopping.signal, at: busyUntil(world, 60 * MINUTE, call) });
-      await world.time.sleep(20_000);
-      stopping.abort();
-      expect(await report).toMatchObject({ outcome: "failed", error: { code: "INTERRUPTED" } });
-      expect(world.time.elapsed).toBe(20_000);
+      const report = await world.sync({ at: busyUntil(world, MINUTE, call) });
+      expect(report).toMatchObject({ outcome: "failed", error: { code: "TOKEN_STORE_BUSY" }, requests: 0 });
+      await world.time.sleep(MINUTE);
+      expect(await world.sync()).toMatchObject({ outcome: "ok", counts: { created: 1 } });
     },
   );
+
+  test("doesn't keep a run that is told to stop", async () => {
+    const world = new World(tenants("a"));
+    const stopping = new AbortController();
+    const at = busyUntil(world, 60 * MINUTE, "writeTokens");
+    const { report } = world.start({ signal: stopping.signal, at });
+    await world.time.sleep(20_000);
+    stopping.abort();
+    expect(await report).toMatchObject({ outcome: "failed", error: { code: "INTERRUPTED" } });
+    expect(world.time.elapsed).toBe(20_000);
+  });
 });
