@@ -5,6 +5,7 @@ import { retryDeadlocks } from "../sql/connection/deadlock-retry.ts";
 import { TransactionKeepalive } from "../sql/connection/transaction-keepalive.ts";
 import {
   LONG_READ,
+  OPENING,
   SHORT_READ,
   type WaitLimits,
   WRITE,
@@ -108,7 +109,7 @@ export class PostgresDatabase implements Database {
     const settings = setLocally({ ...UNHURRIED, ...this.#lockTimeout(LONG_READ) });
     let broken = true;
     try {
-      await session.wait(() => client.query([begin, settings, ...others].join("; ")));
+      await session.wait(() => client.query([begin, settings, ...others].join("; ")), OPENING);
       yield* session.each(readCursor<Row>(client, text, values, { rowMode: "array" }, size));
       await session.wait(() => client.query("COMMIT"));
       broken = false;

@@ -1,6 +1,6 @@
 import { type Connection, createConnection } from "mysql2";
 import type { FieldPacket, RowDataPacket } from "mysql2/promise";
-import { withinLimits } from "../../sql/connection/wait-limits.ts";
+import { NoAnswer, OPENING, withinLimits } from "../../sql/connection/wait-limits.ts";
 import type { SourceSession } from "../../sql/source/open-reader.ts";
 import type { SourceOptions } from "../../sql/source/source-request.ts";
 import {
@@ -47,8 +47,8 @@ export class MysqlSourceSession implements SourceSession {
   static async open(options: SourceOptions, stop: AbortSignal): Promise<MysqlSourceSession> {
     const session = new MysqlSourceSession(options, stop);
     try {
-      await withinLimits(stop, session.#orWhyLost(session.#connection.promise().connect()));
-      await session.#orWhyLost(session.#session.introduce());
+      await withinLimits(stop, session.#orWhyLost(session.#connection.promise().connect()), OPENING);
+      await session.#orWhyLost(session.#session.introduce(OPENING));
       await session.query(`${SESSION}, ${lockLimits(options.timeouts.lockMs)}`);
       await session.query("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ");
       return session;
@@ -124,7 +124,7 @@ export class MysqlSourceSession implements SourceSession {
     try {
       yield* this.#session.batches<Row>({ sql, rowsAsArray: true }, size);
     } catch (error) {
-      throw this.#lost ?? error;
+      throw this.#reason(error);
     } finally {
       this.#isReading = false;
     }
@@ -147,7 +147,12 @@ export class MysqlSourceSession implements SourceSession {
     try {
       return await answer;
     } catch (error) {
-      throw this.#lost ?? error;
+      throw this.#reason(error);
     }
+  }
+
+  /** A connection that was cut is lost too, but that is no reason. */
+  #reason(error: unknown): unknown {
+    return error instanceof NoAnswer ? error : (this.#lost ?? error);
   }
 }

@@ -5,6 +5,7 @@ import { databaseHost, tlsParameters } from "../../../core/tls/database-tls.ts";
 import { insistOnVersion } from "../../sql/connection/server-version.ts";
 import { type TlsSettings, tlsSettings } from "../../sql/connection/tls.ts";
 import {
+  NoAnswer,
   type SessionTimeouts,
   SessionWaits,
   type WaitLimits,
@@ -117,7 +118,7 @@ export class Session {
     try {
       return await this.#waits.wait(ask, limits);
     } catch (error) {
-      throw this.#lost ?? error;
+      throw this.#reason(error);
     }
   }
 
@@ -126,12 +127,14 @@ export class Session {
     try {
       yield* this.#waits.each(items);
     } catch (error) {
-      throw this.#lost ?? error;
+      throw this.#reason(error);
     }
   }
 
-  get #lost(): Error | undefined {
-    return this.#client instanceof Client ? this.#client.lost : undefined;
+  /** A connection that was cut is lost too, but that is no reason. */
+  #reason(error: unknown): unknown {
+    if (error instanceof NoAnswer || !(this.#client instanceof Client)) return error;
+    return this.#client.lost ?? error;
   }
 
   /** Ends the connection at once, and cancels its statement. */

@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { withinLimits } from "../../sql/connection/wait-limits.ts";
+import { OPENING, withinLimits } from "../../sql/connection/wait-limits.ts";
 import type { SourceSession } from "../../sql/source/open-reader.ts";
 import type { SourceOptions } from "../../sql/source/source-request.ts";
 import { Client, connectionOptions, endInTime, Session } from "../connection/connection.ts";
@@ -35,7 +35,7 @@ export class PostgresSourceSession implements SourceSession {
   static async open(options: SourceOptions, stop: AbortSignal): Promise<PostgresSourceSession> {
     const session = new PostgresSourceSession(options, stop);
     try {
-      await withinLimits(stop, session.#client.connect());
+      await withinLimits(stop, session.#client.connect(), OPENING);
       session.#client.insistOnVersion();
       return session;
     } catch (error) {
@@ -49,7 +49,7 @@ export class PostgresSourceSession implements SourceSession {
   }
 
   async begin(): Promise<void> {
-    await this.#session.wait(() => this.#client.query(this.#begin));
+    await this.#session.wait(() => this.#client.query(this.#begin), OPENING);
   }
 
   async commit(): Promise<void> {

@@ -87,12 +87,12 @@ test("a database closes at once, even while statements run", async () => {
 test("the read of the groups ends if the database falls silent", async () => {
   const fresh = await preparedDatabase();
   const line = await tcpProxy(fresh.url);
-  const database = aDatabase(line.url, kind, { timeouts: { ...SHORT_LOCKS, silenceMs: 1_000 } });
+  const database = aDatabase(line.url, kind, { timeouts: { ...SHORT_LOCKS, silenceMs: 4_000 } });
   await database.query("SELECT 1");
   const groups = collect(sqlLedgerView(database, LOCATION, "default").groups());
   line.swallow(true);
   await expect(groups).rejects.toMatchObject({
     code: "LEDGER_UNAVAILABLE",
-    message: expect.stringContaining("has not answered for 1 s"),
+    message: expect.stringContaining("has not answered for 4 s"),
   });
 });
