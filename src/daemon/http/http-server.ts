@@ -123,13 +123,7 @@ async function replyTo(
     if (method !== "POST") return takesOnly("POST");
     if (!isOfThisHost(headers.origin, headers.host))
       return plain(403, "this server takes no requests from the pages of other hosts");
-    const { headersDistinct, socket } = request;
-    return await route.post({
-      ...asked,
-      below,
-      headers: headersDistinct,
-      address: socket.remoteAddress ?? "",
-    });
+    return await route.post({ ...asked, below, headers: request.headersDistinct });
   } catch (error) {
     // The error may quote a tenant's text.
     return plain(500, `the reply could not be made${isForAnyHost ? "" : `: ${describe(error)}`}`);

@@ -31,8 +31,6 @@ export interface PostRequest extends PageRequest {
   readonly below: string;
   /** By name in small letters, each with all its values. */
   readonly headers: Readonly<Record<string, readonly string[] | undefined>>;
-  /** The IP address of the client, or of the proxy before it. */
-  readonly address: string;
 }
 
 interface Found {

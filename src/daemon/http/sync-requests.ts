@@ -9,7 +9,6 @@ import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { Served, ServeTenant } from "../../ports/serve-tenant.ts";
 import { json, type PostRequest, type Reply, type Routes } from "./routes.ts";
-import { WrongKeys } from "./wrong-keys.ts";
 
 interface SyncRequestPorts {
   readonly serveTenant: ServeTenant;
@@ -42,7 +41,6 @@ const RETRY_AFTER = "5";
 export class SyncRequests {
   readonly #ports: SyncRequestPorts;
   readonly #stop: AbortSignal;
-  readonly #wrongKeys = new WrongKeys();
   readonly #limiter = tokenBucket(ALLOWED);
   /** Each ends the wait of one request. */
   readonly #waits = new Set<() => void>();
@@ -69,14 +67,8 @@ export class SyncRequests {
 
   /** Looks at the key first, so that nobody without it learns anything. */
   async #answer(request: PostRequest, key: Secret): Promise<Reply> {
-    const now = this.#ports.clock.monotonic();
-    const blockedMs = this.#wrongKeys.blockedFor(request.address, now);
-    if (blockedMs > 0) return tooMany("too many wrong keys came from this address", blockedMs);
-    if (!hasBearerKey(request.headers.authorization, key)) {
-      this.#wrongKeys.add(request.address, now);
-      return unauthorized();
-    }
-    const limitedMs = this.#limiter(now);
+    if (!hasBearerKey(request.headers.authorization, key)) return unauthorized();
+    const limitedMs = this.#limiter(this.#ports.clock.monotonic());
     if (limitedMs > 0) return tooMany("too many requests a second", limitedMs);
     const body = bodyProblem(request);
     if (body !== undefined) return body;

@@ -118,25 +118,15 @@ describe("a tenant is served", () => {
     expect(served.slice(0, ids.length).map(([id]) => id)).toEqual(ids);
   });
 
-  test("whatever text its id is", async () => {
+  test("whatever text its id is, and whatever bytes of it are percent-encoded", async () => {
     const { post, served, clock } = await aRoute();
     await fc.assert(
       fc.asyncProperty(anyText({ minLength: 1, maxLength: 40 }), async (id) => {
         clock.elapsed += 1_000;
         expect((await post(path(id))).json).toMatchObject({ user_group_id: id });
-        expect(served.at(-1)?.[0]).toBe(id);
-      }),
-    );
-  });
-
-  test("whatever bytes of its id are percent-encoded", async () => {
-    const { post, served, clock } = await aRoute();
-    await fc.assert(
-      fc.asyncProperty(anyText({ minLength: 1, maxLength: 40 }), async (id) => {
-        clock.elapsed += 1_000;
         const bytes = [...Buffer.from(id)].map((byte) => `%${byte.toString(16).padStart(2, "0")}`);
         await post(`/sync/${bytes.join("")}`);
-        expect(served.at(-1)?.[0]).toBe(id);
+        expect(served.slice(-2).map(([served]) => served)).toEqual([id, id]);
       }),
     );
   });
@@ -248,18 +238,6 @@ describe("a request is refused", () => {
     expect(served).toEqual([]);
   });
 
-  test("after many wrong keys from its address, even with the right key, until a moment has passed", async () => {
-    const { post, clock, served } = await aRoute();
-    const statuses: (number | undefined)[] = [];
-    for (let n = 0; n < 102; n++)
-      statuses.push((await post("/sync/107", { authorization: "Bearer x" })).status);
-    expect(statuses.lastIndexOf(401)).toBe(100);
-    expect(await post("/sync/107")).toMatchObject({ status: 429, headers: { "retry-after": "1" } });
-    expect(served).toEqual([]);
-    clock.elapsed += 1_000;
-    expect(await post("/sync/107")).toMatchObject({ status: 200 });
-  });
-
   test("beyond a rate, until a moment has passed", async () => {
     const { post, clock, served } = await aRoute();
     for (let n = 0; n < 500; n++) expect(await post("/sync/107")).toMatchObject({ status: 200 });
@@ -351,15 +329,6 @@ describe("the route", () => {
     expect(served).toEqual([]);
   });
 
-  test("takes another key from one request to the next", async () => {
-    const { config, post } = await aRoute();
-    expect(await post("/sync/107")).toMatchObject({ status: 200 });
-    config.key = "another-key-of-30-characters-0";
-    expect(await post("/sync/107")).toMatchObject({ status: 401 });
-    const authorization = `Bearer ${config.key}`;
-    expect(await post("/sync/107", { authorization })).toMatchObject({ status: 200 });
-  });
-
   test.each(["/sync", "/Sync/107", "//sync/107", "/sync%2F107", "/x/sync/107", "http://localhost/sync/107"])(
     "is not %s",
     async (target) => {
@@ -382,9 +351,10 @@ test("every reply is counted by its status, and no other status comes", async ()
   await post("/sync/");
   await post("/sync/107", { "transfer-encoding": "chunked" }, "x");
   await post("/sync/107", {}, "x".repeat(5_000));
-  for (let n = 0; n < 102; n++) await post("/sync/107", { authorization: "Bearer x" });
+  await post("/sync/107", { authorization: "Bearer x" });
+  for (let n = 0; n < 500; n++) await post("/sync/107");
   expect([...new Set(statuses)].sort()).toEqual(REPLY_STATUSES);
-  expect(statuses).toHaveLength(110);
+  expect(statuses).toHaveLength(509);
 });
 
 describe("a client", () => {
