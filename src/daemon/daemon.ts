@@ -66,19 +66,7 @@ export class Daemon {
     this.#signal = signal;
     this.#nextSync = new NextSync(ports.clock, signal, () => this.#beginIfIdle());
     this.#timetable = this.#newTimetable();
-    const now = (): Date => ports.clock.now();
-    const nextRun = (): Date | null => (signal.aborted ? null : this.#timetable.next);
-    this.#tracker = new StateTracker(
-      { version, startedAt: now() },
-      this.#configured(),
-      {
-        nextRun,
-        staleAt: (lastEnd) => this.#staleAt(lastEnd),
-        serving: ports.serving,
-        unreached: () => this.#settings.notifier.unreached,
-      },
-      now,
-    );
+    this.#tracker = new StateTracker(version, this.#configured(), () => ports.clock.now());
     this.observe = fanOut<RunEvent>(
       [
         (event) => this.#tracker.observe(event),
@@ -111,7 +99,15 @@ export class Daemon {
   }
 
   get state(): DaemonState {
-    return this.#tracker.state;
+    const { served, ...tracked } = this.#tracker.state;
+    const serving = this.#ports.serving();
+    return {
+      ...tracked,
+      nextRun: this.#signal.aborted ? null : this.#timetable.next,
+      staleAt: this.#staleAt(tracked.lastGoodSync ?? tracked.startedAt),
+      unreached: this.#settings.notifier.unreached,
+      serving: serving && { ...serving, served },
+    };
   }
 
   /** Whether this instance has the lease, or goes on with it in a moment. Another instance may have it if not. */

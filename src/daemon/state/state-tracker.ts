@@ -1,27 +1,13 @@
 import { isHandOver } from "../../core/failure/sync-error.ts";
 import { advanced, NO_WORK } from "../../core/report/progress.ts";
-import type { Unreached } from "../../ports/notifier.ts";
 import type { RunEvent } from "../../ports/observer.ts";
-import type {
-  CurrentRun,
-  DaemonState,
-  LedgerSnapshot,
-  Queued,
-  RejectedConfig,
-  ServedCount,
-  ServingNow,
-} from "./state.ts";
+import type { CurrentRun, DaemonState, LedgerSnapshot, RejectedConfig, ServedCount } from "./state.ts";
 
-type Identity = Pick<DaemonState, "version" | "startedAt">;
-type Tracked = Omit<DaemonState, "nextRun" | "staleAt" | "serving" | "unreached" | "queued">;
 export type Configured = Pick<DaemonState, "name" | "configPath" | "schedule" | "timezone">;
 
-/** What is asked for whenever somebody asks for the state. */
-export interface Live {
-  readonly nextRun: () => Date | null;
-  readonly staleAt: (lastEnd: Date) => Date;
-  readonly serving: () => ServingNow | null;
-  readonly unreached: () => readonly Unreached[];
+/** What the runs and the config have shown. The rest of the daemon's state is asked for when somebody wants to know. */
+export interface Tracked extends Omit<DaemonState, "nextRun" | "staleAt" | "serving" | "unreached"> {
+  readonly served: ServedCount;
 }
 
 /** In milliseconds. Longer than the time between two reports, with the time that a call may take. */
@@ -29,17 +15,14 @@ const QUEUED_FOR = 120_000;
 
 /** Computes the daemon's state from the events of its runs. */
 export class StateTracker {
-  readonly #live: Live;
   readonly #now: () => Date;
   #state: Tracked;
-  #served: ServedCount = { count: 0, last: null };
-  #queued: (Queued & { readonly at: Date }) | undefined;
+  #queuedAt = new Date(0);
 
-  constructor(identity: Identity, configured: Configured, live: Live, now: () => Date) {
-    this.#live = live;
+  constructor(version: string, configured: Configured, now: () => Date) {
     this.#now = now;
     this.#state = {
-      ...identity,
+      ...{ version, startedAt: now() },
       ...configured,
       current: null,
       standby: null,
@@ -49,19 +32,15 @@ export class StateTracker {
       skippedTicks: 0,
       rejectedConfig: null,
       ledger: null,
+      queued: null,
+      served: { count: 0, last: null },
     };
   }
 
-  get state(): DaemonState {
-    const serving = this.#live.serving();
-    return {
-      ...this.#state,
-      nextRun: this.#live.nextRun(),
-      staleAt: this.#live.staleAt(this.#state.lastGoodSync ?? this.#state.startedAt),
-      unreached: this.#live.unreached(),
-      queued: this.#queuedNow(),
-      serving: serving && { ...serving, served: this.#served },
-    };
+  get state(): Tracked {
+    // Calls that still wait are told of again before this is too old.
+    const isQueued = this.#now().getTime() - this.#queuedAt.getTime() < QUEUED_FOR;
+    return isQueued ? this.#state : { ...this.#state, queued: null };
   }
 
   reconfigured(configured: Configured): void {
@@ -93,16 +72,10 @@ export class StateTracker {
     this.#keepLater("lastAnswer", ledger.status.service.answeredAt);
   }
 
-  /** Calls that still wait are told of again before this is too old. */
-  #queuedNow(): Queued | null {
-    if (this.#queued === undefined) return null;
-    const { at, calls, reason } = this.#queued;
-    return this.#now().getTime() - at.getTime() < QUEUED_FOR ? { calls, reason } : null;
-  }
-
   observe(event: RunEvent): void {
     if (event.kind === "queued") {
-      this.#queued = { calls: event.calls, reason: event.reason, at: this.#now() };
+      this.#queuedAt = this.#now();
+      this.#set({ queued: { calls: event.calls, reason: event.reason } });
       return;
     }
     if (event.kind === "served") {
@@ -147,7 +120,8 @@ export class StateTracker {
 
   #serves({ served, ms }: Extract<RunEvent, { kind: "served" }>): void {
     if (served.kind !== "done" || served.outcome === "unchanged") return;
-    this.#served = { count: this.#served.count + 1, last: { at: this.#now(), ms } };
+    const count = this.#state.served.count + 1;
+    this.#set({ served: { count, last: { at: this.#now(), ms } } });
   }
 
   #finished(event: Extract<RunEvent, { kind: "finished" }>, { since, run }: CurrentRun): void {

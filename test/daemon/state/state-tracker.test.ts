@@ -1,16 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { noCounts } from "../../../src/core/report/counts.ts";
-import type { ServingNow } from "../../../src/daemon/state/state.ts";
 import { StateTracker } from "../../../src/daemon/state/state-tracker.ts";
 import type { RunEvent } from "../../../src/ports/observer.ts";
 import type { Served } from "../../../src/ports/serve-tenant.ts";
-import {
-  aLedgerSnapshot,
-  aLedgerStatus,
-  aRecordedRun,
-  aRunSummary,
-  aServingState,
-} from "../../builders/daemon-state.ts";
+import { aLedgerSnapshot, aLedgerStatus, aRecordedRun, aRunSummary } from "../../builders/daemon-state.ts";
 import { aClock } from "../../fakes/set-clock.ts";
 
 const CONFIGURED = {
@@ -26,24 +19,11 @@ const noonAnd = (ms: number): Date => new Date(NOON.getTime() + ms);
 /** It is noon, and nothing has happened yet. */
 function aTracker() {
   const clock = aClock();
-  const planned = { next: noonAnd(300_000) as Date | null };
-  const live = { serving: null as ServingNow | null };
-  const identity = { version: "1.2.3", startedAt: NOON };
-  const tracker = new StateTracker(
-    identity,
-    CONFIGURED,
-    {
-      nextRun: () => planned.next,
-      staleAt: (lastEnd) => lastEnd,
-      serving: () => live.serving,
-      unreached: () => [],
-    },
-    () => clock.now(),
-  );
+  const tracker = new StateTracker("1.2.3", CONFIGURED, () => clock.now());
   const observe = (...events: RunEvent[]): void => {
     for (const event of events) tracker.observe(event);
   };
-  return { tracker, clock, planned, live, observe };
+  return { tracker, clock, observe };
 }
 
 const started: RunEvent = { kind: "started", run: "17" };
@@ -60,8 +40,6 @@ test("knows nothing at first but what it is told", () => {
     version: "1.2.3",
     startedAt: NOON,
     ...CONFIGURED,
-    nextRun: noonAnd(300_000),
-    staleAt: NOON,
     current: null,
     standby: null,
     lastRun: null,
@@ -69,17 +47,10 @@ test("knows nothing at first but what it is told", () => {
     lastAnswer: null,
     skippedTicks: 0,
     rejectedConfig: null,
-    unreached: [],
     queued: null,
-    serving: null,
+    served: { count: 0, last: null },
     ledger: null,
   });
-});
-
-test("asks for the next run when it is asked itself", () => {
-  const { tracker, planned } = aTracker();
-  planned.next = null;
-  expect(tracker.state.nextRun).toBeNull();
 });
 
 test("takes other settings, and counts ticks", () => {
@@ -98,20 +69,14 @@ test("gives states that don't change afterwards", () => {
 });
 
 describe("single tenants", () => {
-  const { served: _, ...now } = aServingState({ oldestMs: 7 });
   const served = (served: Served, ms = 84): RunEvent => ({ kind: "served", user_group_id: "a", served, ms });
 
-  test("are told of as they are served when somebody asks, and counted while no run goes on", () => {
-    const { tracker, clock, live, observe } = aTracker();
+  test("are counted while no run goes on", () => {
+    const { tracker, clock, observe } = aTracker();
     observe(served({ kind: "done", outcome: "created" }));
     clock.elapsed = 1_000;
     observe(served({ kind: "done", outcome: "updated" }, 90));
-    expect(tracker.state.serving).toBeNull();
-    live.serving = now;
-    expect(tracker.state.serving).toEqual({
-      ...now,
-      served: { count: 2, last: { at: noonAnd(1_000), ms: 90 } },
-    });
+    expect(tracker.state.served).toEqual({ count: 2, last: { at: noonAnd(1_000), ms: 90 } });
   });
 
   test.each<Served>([
@@ -121,10 +86,9 @@ describe("single tenants", () => {
     { kind: "conflict", outcome: "rejected", code: "X", message: "no" },
     { kind: "failed", code: "X", message: "no" },
   ])("don't count as served if there was nothing to store: $kind", (end) => {
-    const { tracker, live, observe } = aTracker();
-    live.serving = now;
+    const { tracker, observe } = aTracker();
     observe(served(end));
-    expect(tracker.state.serving?.served).toEqual({ count: 0, last: null });
+    expect(tracker.state.served).toEqual({ count: 0, last: null });
   });
 
   test("are no progress of the run beside which they are served", () => {
