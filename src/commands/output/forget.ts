@@ -2,6 +2,7 @@ import { printable, printableId, shellWord } from "../../core/text/printable.ts"
 import { quantity } from "../../core/text/quantity.ts";
 import type { Forgotten } from "../../engine/forget.ts";
 import type { ScopeOverview } from "../../engine/scope/scope.ts";
+import { errorLines } from "./attention.ts";
 import { painter } from "./colours.ts";
 
 /** What the operator wants to have forgotten, and how. */
@@ -11,8 +12,6 @@ export interface Forgetting {
   readonly isOwn: boolean;
   readonly deletesGroups: boolean;
 }
-
-const SHOWN_ERRORS = 20;
 
 /** What the ledger keeps of a scope, and what stays behind if it is forgotten. */
 export function overviewText(plan: Forgetting): string {
@@ -83,13 +82,7 @@ export function forgottenText(
           ),
       ...(error?.hint === undefined ? [] : [`  ${printable(error.hint, 2_000)}`]),
       ...deleted,
-      ...errors
-        .filter(({ message }) => message !== error?.message)
-        .slice(0, SHOWN_ERRORS)
-        .map(
-          ({ user_group_id, code, message }) =>
-            `  ${printableId(user_group_id)}  ${code}: ${printable(message)}`,
-        ),
+      ...errorLines(errors.filter(({ message }) => message !== error?.message)),
       "  what is left stays in the ledger; run the same command again to go on",
     ]);
   return lines([

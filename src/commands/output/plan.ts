@@ -19,8 +19,8 @@ import {
 import { heldFrom, isHeld, type Plan, type PlanEntry } from "../../engine/plan/plan.ts";
 import type { LedgerView } from "../../ports/ledger/ledger.ts";
 import type { Warning } from "../../ports/observer.ts";
+import { heldJson, quotedName, refreshHoldJson } from "./attention.ts";
 import { type Paint, painter } from "./colours.ts";
-import { heldJson, quotedName, refreshHoldJson } from "./held.ts";
 
 const LONGEST_REASON = 2_000;
 

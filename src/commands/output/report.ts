@@ -1,11 +1,10 @@
-import { remediesOf } from "../../core/failure/remedies.ts";
 import { isTenantGone, isTenantNotReady } from "../../core/failure/sync-error.ts";
 import { countsText, outOfSyncText } from "../../core/report/counts.ts";
 import { printable, printableId } from "../../core/text/printable.ts";
 import { durationText, quantity } from "../../core/text/quantity.ts";
-import { type ReportedError, type RunReport, reasonOf } from "../../engine/report/run-report.ts";
+import { type RunReport, reasonOf } from "../../engine/report/run-report.ts";
+import { errorLines, heldJson, heldLines, remedyLines } from "./attention.ts";
 import { type Paint, painter } from "./colours.ts";
-import { heldJson, heldLines } from "./held.ts";
 
 /** The kind of run that the report is about. */
 type Reported = "sync" | "rotation";
@@ -33,7 +32,6 @@ export function reportJson({
   return `${JSON.stringify(object)}\n`;
 }
 
-const SHOWN_ERRORS = 20;
 /** In characters. The reason of a whole run gets more room than the reason of a group. */
 const LONGEST_REASON = 2_000;
 
@@ -111,20 +109,4 @@ function notRotated({ counts, errors, keptTokens }: RunReport): string {
 function allWell(of: Reported, { rotated }: RunReport["counts"]): string {
   if (of === "sync") return "In sync";
   return rotated > 0 ? "Rotated" : "Nothing to rotate";
-}
-
-/** What helps against the codes that are shown, each once. */
-const remedyLines = (errors: readonly ReportedError[]): string[] =>
-  remediesOf(errors.slice(0, SHOWN_ERRORS).map(({ code }) => code)).map(
-    ({ code, remedy }) => `  what helps against ${code}: ${remedy}`,
-  );
-
-function errorLines(errors: readonly ReportedError[]): string[] {
-  const lines = errors.slice(0, SHOWN_ERRORS).map(({ user_group_id, code, message }) => {
-    // A rejected row without an id and an error of the whole run both have no id. Only the former gets one printed.
-    const isOfRow = user_group_id !== null || code.startsWith("ID_");
-    return `  ${isOfRow ? `${printableId(user_group_id)}: ` : ""}${code}: ${printable(message)}`;
-  });
-  const more = errors.length - lines.length;
-  return more > 0 ? [...lines, `  … and ${more} more; --json lists them`] : lines;
 }

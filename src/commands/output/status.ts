@@ -1,7 +1,6 @@
 import { isAlarming, type WentMissing } from "../../core/deletion/missing-tenants.ts";
 import { approveRefreshCommand, type RefreshHold } from "../../core/drift/refresh.ts";
 import type { FailingGroup } from "../../core/failure/group-failures.ts";
-import { remediesOf } from "../../core/failure/remedies.ts";
 import { type RejectionReason, reasonsOf, rejectedRows } from "../../core/group/rejections.ts";
 import { countsText } from "../../core/report/counts.ts";
 import { healthOf, type Verdict } from "../../core/report/health.ts";
@@ -9,8 +8,8 @@ import { type ResolvedTables, tablesText } from "../../core/report/tables-text.t
 import { printable, printableId } from "../../core/text/printable.ts";
 import { durationText, quantity } from "../../core/text/quantity.ts";
 import type { KnownService, LedgerStatus, RecordedRun } from "../../ports/ledger/scope.ts";
+import { heldJson, heldLines, type Names, refreshHoldJson, remedyLines } from "./attention.ts";
 import { type Paint, painter } from "./colours.ts";
-import { heldJson, heldLines, type Names, refreshHoldJson } from "./held.ts";
 
 const SHOWN_FAILURES = 20;
 const SHOWN_REASONS = 20;
@@ -95,8 +94,7 @@ export function statusText(
     );
   if (failing.length > 0) lines.push("", "Failing", ...failing.slice(0, SHOWN_FAILURES).map(failureLine));
   if (failing.length > SHOWN_FAILURES) lines.push("  … `groupsync status --json` lists more");
-  for (const { code, remedy } of remediesOf(failing.slice(0, SHOWN_FAILURES).map((group) => group.code)))
-    lines.push(`  what helps against ${code}: ${remedy}`);
+  lines.push(...remedyLines(failing));
   if (rejected.length > 0) {
     lines.push("", "Rejected", ...reasonsOf(rejected).slice(0, SHOWN_REASONS).map(reasonLine));
     lines.push("  correct the rows, or see docs/rows.md; their groups stay as they are");

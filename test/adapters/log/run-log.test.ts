@@ -206,27 +206,6 @@ describe("a run in the log", () => {
     expect(lines.map(({ run }) => run)).toEqual(["17", "18"]);
   });
 
-  test.each<[string, RunEvent]>([
-    ["recorded", recorded],
-    ["deleted", { kind: "deleted", user_group_id: "acme", absence: "absent" }],
-    ["rotated", rotated],
-    ["failed", { kind: "failed", user_group_id: "acme", code: "REFUSED", message: "no" }],
-  ])("counts a group that is %s", (_, event) => {
-    const { clock, lines, observe } = aLog("info");
-    observe({ kind: "planned", changes: 4, unchanged: 0, missing: 0 });
-    clock.elapsed = 10_000;
-    observe(event);
-    expect(lines.at(-1)).toMatchObject({ done: 1, total: 4 });
-  });
-
-  test("doesn't count a group whose new token still waits to be stored", () => {
-    const { clock, lines, observe } = aLog("info");
-    observe({ kind: "planned", changes: 4, unchanged: 0, missing: 0 });
-    clock.elapsed = 10_000;
-    observe(unstored);
-    expect(lines.map((line) => line.done)).toEqual([undefined]);
-  });
-
   test("tells every ten seconds how far it is", () => {
     const { clock, lines, observe } = aLog("info");
     observe({ kind: "planned", changes: 90, unchanged: 0, missing: 0 });

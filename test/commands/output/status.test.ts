@@ -49,20 +49,12 @@ test.each<[string, string[], Partial<Counts>, Partial<LedgerStatus>]>([
     {},
     { groups: { ...GROUPS, failing: 2 }, rejected },
   ],
-  ["rows were rejected, and are no more", ["All is well."], { rejected: 1 }, {}],
-  [
-    "a group failed, of which the ledger doesn't know",
-    ["Needs attention: 1 failing group."],
-    { failed: 1 },
-    {},
-  ],
   [
     "the change of a single tenant is under way for long",
     ["Needs attention: a tenant has been waiting for 1 min 1 s."],
     {},
     { groups: { ...GROUPS, under_way: 1 }, oldestUnsynced: new Date(NOW.getTime() - 61_000) },
   ],
-  ["changed groups are left alone", ["Needs attention: 1 outdated group."], { outdated: 1 }, {}],
   [
     "removals are held, and a row is rejected",
     ["Needs attention: 9 removals held.", "Needs attention: 1 rejected row."],
@@ -105,18 +97,6 @@ Held refresh
 });
 
 const refused = { code: "KEY_REFUSED", message: "the service refuses the key" };
-
-test.each<[string, RecordedRun[], string]>([
-  ["outdated groups", [aRun("sync", { outdated: 2 })], "Needs attention: 2 outdated groups."],
-  ["a sync that failed", [aRun("sync", {}, refused)], "The last sync failed: the service refuses the key"],
-])("after a good rotation, status still begins with %s", (_, earlier, verdict) => {
-  expect(textAfter([aRun("rotate", { rotated: 1 }), ...earlier]).split("\n")[0]).toBe(verdict);
-});
-
-test("begins with a failed rotation instead of the sync before it", () => {
-  const text = textAfter([aRun("rotate", {}, refused), aRun("sync", { unchanged: 9 })]);
-  expect(text.split("\n")[0]).toBe("The last rotate failed: the service refuses the key");
-});
 
 test("aligns the outcomes of the runs", () => {
   const runs = textAfter([aRun("rotate", { rotated: 1 }), aRun("sync", {})]).split("Last runs\n")[1];

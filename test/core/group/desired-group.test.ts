@@ -94,6 +94,7 @@ describe("each kind of rule", () => {
   const LEFT_OUT = "left out";
   type Expected = Json | typeof LEFT_OUT | RejectionCode;
   type Values = Record<"text" | "number" | "object" | "null" | "unusable", Expected>;
+  type Field = "name" | "mapping" | "properties" | "dataSourceId";
 
   const cells: Record<keyof Values, Cell> = {
     text: "x",
@@ -102,214 +103,60 @@ describe("each kind of rule", () => {
     null: null,
     unusable: BYTES,
   };
-  const optional = { optional: true };
-  const withDefault = { default: 7 };
-  const inText = template(["<", { column: "value" }, ">"]);
-  const inOptionalText = template(["<", { column: "value" }, ">"], true);
-
-  const asProperty: [string, Rule, Values][] = [
-    [
-      "a column",
-      column("value"),
-      { text: "x", number: 1.5, object: { a: [1] }, null: null, unusable: "VALUE_UNUSABLE" },
-    ],
-    [
-      "an optional column",
-      column("value", optional),
-      { text: "x", number: 1.5, object: { a: [1] }, null: LEFT_OUT, unusable: "VALUE_UNUSABLE" },
-    ],
-    [
-      "a column with a default",
-      column("value", withDefault),
-      { text: "x", number: 1.5, object: { a: [1] }, null: 7, unusable: "VALUE_UNUSABLE" },
-    ],
-    [
-      "a template",
-      inText,
-      {
-        text: "<x>",
-        number: "<1.5>",
-        object: "VALUE_UNUSABLE",
-        null: "VALUE_NULL",
-        unusable: "VALUE_UNUSABLE",
-      },
-    ],
-    [
-      "an optional template",
-      inOptionalText,
-      { text: "<x>", number: "<1.5>", object: "VALUE_UNUSABLE", null: LEFT_OUT, unusable: "VALUE_UNUSABLE" },
-    ],
-    ["a constant", constant([7]), { text: [7], number: [7], object: [7], null: [7], unusable: [7] }],
-  ];
-  const asMapping: [string, Rule, Values][] = [
-    [
-      "a column",
-      column("value"),
-      { text: "x", number: "1.5", object: "VALUE_UNUSABLE", null: "VALUE_NULL", unusable: "VALUE_UNUSABLE" },
-    ],
-    [
-      "an optional column",
-      column("value", optional),
-      { text: "x", number: "1.5", object: "VALUE_UNUSABLE", null: LEFT_OUT, unusable: "VALUE_UNUSABLE" },
-    ],
-    [
-      "a column with a default",
-      column("value", withDefault),
-      { text: "x", number: "1.5", object: "VALUE_UNUSABLE", null: "7", unusable: "VALUE_UNUSABLE" },
-    ],
-    [
-      "a template",
-      inText,
-      {
-        text: "<x>",
-        number: "<1.5>",
-        object: "VALUE_UNUSABLE",
-        null: "VALUE_NULL",
-        unusable: "VALUE_UNUSABLE",
-      },
-    ],
-    [
-      "an optional template",
-      inOptionalText,
-      { text: "<x>", number: "<1.5>", object: "VALUE_UNUSABLE", null: LEFT_OUT, unusable: "VALUE_UNUSABLE" },
-    ],
-    [
-      "a constant",
-      constant(true),
-      { text: "true", number: "true", object: "true", null: "true", unusable: "true" },
-    ],
-  ];
-  const asName: [string, Rule, Values][] = [
-    [
-      "a column",
-      column("value"),
-      { text: "x", number: "1.5", object: "VALUE_UNUSABLE", null: "VALUE_NULL", unusable: "VALUE_UNUSABLE" },
-    ],
-    [
-      "an optional column",
-      column("value", optional),
-      { text: "x", number: "1.5", object: "VALUE_UNUSABLE", null: "VALUE_NULL", unusable: "VALUE_UNUSABLE" },
-    ],
-    [
-      "a column with a default",
-      column("value", withDefault),
-      { text: "x", number: "1.5", object: "VALUE_UNUSABLE", null: "7", unusable: "VALUE_UNUSABLE" },
-    ],
-    [
-      "a template",
-      inText,
-      {
-        text: "<x>",
-        number: "<1.5>",
-        object: "VALUE_UNUSABLE",
-        null: "VALUE_NULL",
-        unusable: "VALUE_UNUSABLE",
-      },
-    ],
-    [
-      "an optional template",
-      inOptionalText,
-      {
-        text: "<x>",
-        number: "<1.5>",
-        object: "VALUE_UNUSABLE",
-        null: "VALUE_NULL",
-        unusable: "VALUE_UNUSABLE",
-      },
-    ],
-    [
-      "a constant",
-      constant("All"),
-      { text: "All", number: "All", object: "All", null: "All", unusable: "All" },
-    ],
-  ];
-
-  const asDataSourceId: [string, Rule, Values][] = [
-    [
-      "a column",
-      column("value"),
-      { text: "x", number: "1.5", object: "VALUE_UNUSABLE", null: null, unusable: "VALUE_UNUSABLE" },
-    ],
-    [
-      "an optional column",
-      column("value", optional),
-      { text: "x", number: "1.5", object: "VALUE_UNUSABLE", null: null, unusable: "VALUE_UNUSABLE" },
-    ],
-    [
-      "a column with a default",
-      column("value", withDefault),
-      { text: "x", number: "1.5", object: "VALUE_UNUSABLE", null: "7", unusable: "VALUE_UNUSABLE" },
-    ],
-    [
-      "a template",
-      inText,
-      {
-        text: "<x>",
-        number: "<1.5>",
-        object: "VALUE_UNUSABLE",
-        null: "VALUE_NULL",
-        unusable: "VALUE_UNUSABLE",
-      },
-    ],
-    [
-      "an optional template",
-      inOptionalText,
-      { text: "<x>", number: "<1.5>", object: "VALUE_UNUSABLE", null: null, unusable: "VALUE_UNUSABLE" },
-    ],
-    [
-      "a constant",
-      constant(true),
-      { text: "true", number: "true", object: "true", null: "true", unusable: "true" },
-    ],
-  ];
-
-  const valueKinds = Object.keys(cells) as (keyof Values)[];
-  const member = (object: unknown): Expected =>
-    Object.hasOwn(object as object, "key") ? (object as { key: Json }).key : LEFT_OUT;
-  const got = (
-    rules: GroupRules,
-    value: Cell,
-    read: (group: { name: string; mapping: object; properties: object }) => Expected,
-  ) => {
-    const result = outcome(rules, { value });
-    return typeof result === "string" ? result : read(result);
-  };
-
-  it.each(asProperty)("%s as a property", (_, rule, expected) => {
-    const rules = someRules({ properties: { kind: "keys", keys: { key: rule } } });
-    for (const kind of valueKinds) {
-      expect([kind, got(rules, cells[kind], (group) => member(group.properties))]).toEqual([
-        kind,
-        expected[kind],
-      ]);
-    }
+  const json = { text: "x", number: 1.5, object: { a: [1] }, null: null, unusable: "VALUE_UNUSABLE" };
+  const text = { ...json, number: "1.5", object: "VALUE_UNUSABLE", null: "VALUE_NULL" };
+  const inText = { ...text, text: "<x>", number: "<1.5>" };
+  const always = (value: Json): Values => ({
+    ...{ text: value, number: value, object: value, null: value, unusable: value },
   });
+  const optional = column("value", { optional: true });
+  const withDefault = column("value", { default: 7 });
+  const aTemplate = template(["<", { column: "value" }, ">"]);
+  const optionalTemplate = template(["<", { column: "value" }, ">"], true);
 
-  it.each(asMapping)("%s as a mapping value, which is always a string", (_, rule, expected) => {
-    const rules = someRules({ mapping: { kind: "keys", keys: { key: rule } } });
-    for (const kind of valueKinds) {
-      expect([kind, got(rules, cells[kind], (group) => member(group.mapping))]).toEqual([
-        kind,
-        expected[kind],
-      ]);
-    }
-  });
+  const rulesWith = (field: Field, rule: Rule): GroupRules =>
+    field === "mapping" || field === "properties"
+      ? someRules({ [field]: { kind: "keys", keys: { key: rule } } })
+      : someRules({ [field]: rule });
 
-  it.each(asDataSourceId)("%s as the id of the data source, which may be none", (_, rule, expected) => {
-    for (const kind of valueKinds) {
-      const tenant = evaluate(someRules({ dataSourceId: rule }), { value: cells[kind] });
-      const found = tenant.kind === "desired" ? tenant.dataSourceId : verdict(tenant);
-      expect([kind, found]).toEqual([kind, expected[kind]]);
-    }
-  });
+  function got(field: Field, rule: Rule, value: Cell): Expected {
+    const tenant = evaluate(rulesWith(field, rule), { value });
+    if (tenant.kind !== "desired") return verdict(tenant);
+    if (field === "dataSourceId") return tenant.dataSourceId;
+    if (field === "name") return tenant.group.name;
+    const object = tenant.group[field];
+    return Object.hasOwn(object, "key") ? (object.key as Json) : LEFT_OUT;
+  }
 
-  it.each(asName)("%s as the name", (_, rule, expected) => {
-    for (const kind of valueKinds) {
-      expect([kind, got(someRules({ name: rule }), cells[kind], (group) => group.name)]).toEqual([
-        kind,
-        expected[kind],
-      ]);
-    }
+  it.each<[Field, string, Rule, Values]>([
+    ["properties", "a column", column("value"), json],
+    ["properties", "an optional column", optional, { ...json, null: LEFT_OUT }],
+    ["properties", "a column with a default", withDefault, { ...json, null: 7 }],
+    ["properties", "a template", aTemplate, inText],
+    ["properties", "an optional template", optionalTemplate, { ...inText, null: LEFT_OUT }],
+    ["properties", "a constant", constant([7]), always([7])],
+    // A mapping value is always a string.
+    ["mapping", "a column", column("value"), text],
+    ["mapping", "an optional column", optional, { ...text, null: LEFT_OUT }],
+    ["mapping", "a column with a default", withDefault, { ...text, null: "7" }],
+    ["mapping", "a template", aTemplate, inText],
+    ["mapping", "an optional template", optionalTemplate, { ...inText, null: LEFT_OUT }],
+    ["mapping", "a constant", constant(true), always("true")],
+    // There is no group without a name.
+    ["name", "a column", column("value"), text],
+    ["name", "an optional column", optional, text],
+    ["name", "a column with a default", withDefault, { ...text, null: "7" }],
+    ["name", "an optional template", optionalTemplate, inText],
+    ["name", "a constant", constant("All"), always("All")],
+    // The data source may have no id.
+    ["dataSourceId", "a column", column("value"), { ...text, null: null }],
+    ["dataSourceId", "a column with a default", withDefault, { ...text, null: "7" }],
+    ["dataSourceId", "a template", aTemplate, inText],
+    ["dataSourceId", "an optional template", optionalTemplate, { ...inText, null: null }],
+    ["dataSourceId", "a constant", constant(true), always("true")],
+  ])("%s: %s", (field, _, rule, expected) => {
+    const found = Object.entries(cells).map(([kind, cell]) => [kind, got(field, rule, cell)]);
+    expect(Object.fromEntries(found)).toEqual(expected);
   });
 });
 
@@ -412,18 +259,13 @@ describe("the id", () => {
   });
 });
 
-it("needs nothing but the id of a removed row, whatever its other values are", () => {
+it.each([
+  ["removed", "flagged"],
+  ["not ready", "not_ready"],
+] as const)("needs nothing but the id of a row that is %s, whatever its other values are", (mark, kind) => {
   const rules = someRules({ mapping: { kind: "json", column: "all" }, dataSourceId: column("source") });
-  expect(evaluate(rules, { name: null, all: BYTES, source: BYTES }, "removed")).toEqual({
-    kind: "flagged",
-    user_group_id: "acme",
-  });
-});
-
-it("needs no value of a row that isn't ready", () => {
-  const rules = someRules({ mapping: { kind: "json", column: "all" }, dataSourceId: column("source") });
-  expect(evaluate(rules, { name: null, all: BYTES, source: BYTES }, "not ready")).toEqual({
-    kind: "not_ready",
+  expect(evaluate(rules, { name: null, all: BYTES, source: BYTES }, mark)).toEqual({
+    kind,
     user_group_id: "acme",
   });
 });

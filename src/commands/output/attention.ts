@@ -1,8 +1,11 @@
 import type { HeldRemoval } from "../../core/deletion/removals.ts";
 import type { RefreshHold } from "../../core/drift/refresh.ts";
+import { remediesOf } from "../../core/failure/remedies.ts";
 import { printable, printableId } from "../../core/text/printable.ts";
+import type { ReportedError } from "../../engine/report/run-report.ts";
 
 const SHOWN = 10;
+const SHOWN_ERRORS = 20;
 
 /** The names of groups by their ids, as the service last told them. */
 export type Names = ReadonlyMap<string, string>;
@@ -29,3 +32,20 @@ export const heldJson = ({ kind, user_group_id }: HeldRemoval, name: string | un
 /** A held refresh in the `--json` output of `plan` and `status`. */
 export const refreshHoldJson = (hold: RefreshHold | null): object | null =>
   hold && { code: hold.approval, gone: hold.gone, allowed: hold.allowed };
+
+/** What has failed, a line each. */
+export function errorLines(errors: readonly ReportedError[]): string[] {
+  const lines = errors.slice(0, SHOWN_ERRORS).map(({ user_group_id, code, message }) => {
+    // A rejected row without an id and an error of the whole run both have no id. Only the former gets one printed.
+    const isOfRow = user_group_id !== null || code.startsWith("ID_");
+    return `  ${isOfRow ? `${printableId(user_group_id)}: ` : ""}${code}: ${printable(message)}`;
+  });
+  const more = errors.length - lines.length;
+  return more > 0 ? [...lines, `  … and ${more} more; --json lists them`] : lines;
+}
+
+/** What helps against the codes that are shown, each once. */
+export const remedyLines = (errors: readonly Pick<ReportedError, "code">[]): string[] =>
+  remediesOf(errors.slice(0, SHOWN_ERRORS).map(({ code }) => code)).map(
+    ({ code, remedy }) => `  what helps against ${code}: ${remedy}`,
+  );
