@@ -74,23 +74,16 @@ export function progressBar(terminal: Terminal, clock: Clock): Observe {
   };
 
   const advance = (event: RunEvent): void => {
-    const { total } = work;
-    if (total === 0) startedAt = clock.monotonic();
-    work = advanced(work, event);
+    const before = work;
+    if (before.total === 0) startedAt = clock.monotonic();
+    work = advanced(before, event);
+    if (work === before) return;
     // Draw at once what there is to do, and the end.
-    draw(work.total > total || work.done === work.total);
+    draw(work.total > before.total || work.done === work.total);
   };
 
   return (event: RunEvent): void => {
     switch (event.kind) {
-      // The command prints the report.
-      case "finished":
-      // The report at the end lists these.
-      case "rejected":
-      case "accepted":
-      case "held":
-      case "left":
-        break;
       case "phase":
         if (event.phase === "reading") show("reading the source …");
         else terminal.write(clear());
@@ -132,24 +125,9 @@ export function progressBar(terminal: Terminal, clock: Clock): Observe {
         );
         break;
       }
-      case "started":
-      case "planned":
-      case "restoring":
-      case "rotating":
-      case "refreshing":
-      case "refreshed":
-      case "recorded":
-      case "deleted":
-      case "restored":
-      case "rotated":
-        advance(event);
-        break;
-      case "answered":
-      case "served":
-        // Only a daemon tells of them, and it shows no bar.
-        break;
       default:
-        event satisfies never;
+        // The report that the command prints at the end has what else there is to say.
+        advance(event);
     }
   };
 }

@@ -15,9 +15,6 @@ import type { Observe } from "../../ports/observer.ts";
 import type { TokenDestination, TokenStore } from "../../ports/token-store.ts";
 import type { HeldLease } from "../lease/lease.ts";
 
-/** What identifies this config in an owner's mark. */
-type ScopeIdentity = Pick<Claimant, "name" | "baseUrl">;
-
 /** A destination that this config may write to, and its mark. */
 interface Destination {
   readonly at: TokenDestination;
@@ -43,7 +40,7 @@ interface OwnershipPorts {
  */
 export async function insistOnOwnership(
   { ledger, tokens }: OwnershipPorts,
-  { name, baseUrl }: ScopeIdentity,
+  { name, baseUrl }: Pick<Claimant, "name" | "baseUrl">,
   service: KnownService,
 ): Promise<Owned> {
   const self: Claimant = {
@@ -53,11 +50,11 @@ export async function insistOnOwnership(
     knowsGroups: service.baseUrl !== null,
   };
   const destinations: Destination[] = [];
-  for (const at of tokens.destinations) destinations.push(await look(at, self));
+  for (const at of tokens.destinations) destinations.push(await inspected(at, self));
   return { self, destinations };
 }
 
-async function look(at: TokenDestination, self: Claimant): Promise<Destination> {
+async function inspected(at: TokenDestination, self: Claimant): Promise<Destination> {
   const { mark, problem } = await read(at);
   const found: FoundMark = problem ? "unreadable" : mark;
   const holdsTokens = dependsOnTokens(found, self) && (await at.holdsAny());
@@ -96,9 +93,8 @@ export class DestinationOwners {
 
   /** Marks free destinations, and updates this config's own marks. Runs after the stores are prepared and before the first call. */
   async claim(): Promise<void> {
-    await this.#putAll(
-      ({ ownership }) => ownership === "keep" || ownership === "claim",
-      ({ mark }) => this.#knownTeam ?? mark?.teamId ?? null,
+    await this.#putAll(({ ownership, mark }) =>
+      ownership === "keep" || ownership === "claim" ? (this.#knownTeam ?? mark?.teamId ?? null) : "later",
     );
   }
 
@@ -116,23 +112,16 @@ export class DestinationOwners {
     if (this.#knownTeam !== null) return;
     const other = this.#destinations.find(({ mark }) => (mark?.teamId ?? teamId) !== teamId);
     if (other) throw await ownedByOther(other.at, other.mark, this.#self, teamId);
-    await this.#putAll(
-      () => true,
-      () => teamId,
-    );
+    await this.#putAll(() => teamId);
   }
 
-  async #putAll(
-    isDue: (destination: Destination) => boolean,
-    teamOf: (destination: Destination) => number | null,
-  ): Promise<void> {
+  /** Puts the marks of all destinations where marks can be put. */
+  async #putAll(teamOf: (destination: Destination) => number | null | "later"): Promise<void> {
     const destinations: Destination[] = [];
-    for (const destination of this.#destinations)
-      destinations.push(
-        isDue(destination) && !destination.problem
-          ? await this.#put(destination, teamOf(destination))
-          : destination,
-      );
+    for (const destination of this.#destinations) {
+      const teamId = destination.problem ? "later" : teamOf(destination);
+      destinations.push(teamId === "later" ? destination : await this.#put(destination, teamId));
+    }
     this.#destinations = destinations;
   }
 
@@ -193,11 +182,6 @@ const unknownOwner = (at: TokenDestination, self: Claimant, { message, hint = ""
     { hint: `name another place in \`tokens\`; or allow this user to see who owns them: ${hint}` },
   );
 
-interface Ports {
-  readonly ledger: Pick<SchemaReads, "id">;
-  readonly tokens: Pick<TokenStore, "destinations">;
-}
-
 /**
  * Takes the owner's marks of this scope and this ledger away, so that another config can have the places of its tokens. Leaves
  * the marks of others, and the tokens. Resolves to the titles of the destinations that nobody owns any more. Rejects as the
@@ -205,21 +189,16 @@ interface Ports {
  */
 export async function giveUpDestinations(
   name: string,
-  { ledger, tokens }: Ports,
+  { ledger, tokens }: OwnershipPorts,
 ): Promise<readonly string[]> {
   const ledgerId = await ledger.id();
   const free: string[] = [];
   for (const destination of tokens.destinations) {
-    const mark = await destination.owner().catch(unmarked);
+    // If this user may not read marks, no mark of this user can be there.
+    const { mark } = await read(destination);
     if (mark !== null && (mark.name !== name || mark.ledgerId !== ledgerId)) continue;
     if (mark !== null) await destination.giveUp(mark);
     free.push(destination.title);
   }
   return free;
-}
-
-/** Where this user may not read marks, no mark of this user can be. */
-function unmarked(error: unknown): null {
-  if (error instanceof SyncError && error.code === "TOKENS_UNMARKED") return null;
-  throw error;
 }
