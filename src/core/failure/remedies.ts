@@ -17,12 +17,12 @@ const OF_GROUPS = {
     "compare the group's name with the one in the message; groupsync probe finds out whether the service ever changes a group",
   NOT_REPLACED: "ask the service's operators: it says that the group is deleted, and still has it",
   TOKEN_NOT_STORED:
-    "mend what the token store complains of; with rows: existing, is there a row for the tenant?",
-  NEW_TOKEN_NOT_STORED: "mend the token store now: the tenant is locked out until the new token is stored",
-  NOT_ROTATED: "mend the token store, then rotate again",
-  TOKEN_NOT_EVERYWHERE: "mend the token store that refuses; the next sync takes the token there",
-  UNSETTLED: "mend what the message names, run groupsync sync, then rotate again",
-  TOKEN_NOT_REMOVED: "mend what the message names; the next sync removes the token",
+    "fix what the token store complains of; with rows: existing, is there a row for the tenant?",
+  NEW_TOKEN_NOT_STORED: "fix the token store now: the tenant is locked out until the new token is stored",
+  NOT_ROTATED: "fix the token store, then rotate again",
+  TOKEN_NOT_EVERYWHERE: "fix the token store that refuses; the next sync takes the token there",
+  UNSETTLED: "fix what the message names, run groupsync sync, then rotate again",
+  TOKEN_NOT_REMOVED: "fix what the message names; the next sync removes the token",
 };
 
 /** What an operator does about each code that one row or one group can have. docs/errors.md says it at more length. */
@@ -32,12 +32,12 @@ const REMEDIES: Readonly<Record<string, string>> = {
   ...Object.fromEntries(Object.entries(SERVICE_FAILURES).map(([code, { remedy }]) => [code, remedy])),
 };
 
-/** The action for this code of a row or a group; null if there is none beside what the message says. */
-export const remedyOf = (code: string): string | null => REMEDIES[code] ?? null;
+/** The action for this code of a row or a group. */
+export const remedyOf = (code: string): string => REMEDIES[code] ?? "fix what the message names";
 
-/** The actions for these codes, each once, in the order in which the codes come. */
+/** The actions for these codes that the message doesn't say, each once, in the order in which the codes come. */
 export const remediesOf = (codes: readonly string[]): readonly { code: string; remedy: string }[] =>
   [...new Set(codes)].flatMap((code) => {
-    const remedy = remedyOf(code);
-    return remedy === null ? [] : [{ code, remedy }];
+    const remedy = REMEDIES[code];
+    return remedy === undefined ? [] : [{ code, remedy }];
   });

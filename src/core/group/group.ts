@@ -37,7 +37,8 @@ export function changedFields(before: Group, after: Group): FieldChange[] {
   });
 }
 
-const fieldsOf = ({ name, mapping, properties }: Group): Map<string, Json> =>
+/** The fields of a group by their names. */
+export const fieldsOf = ({ name, mapping, properties }: Group): Map<string, Json> =>
   new Map<string, Json>([
     ["name", name],
     ...Object.entries(mapping).map(([key, value]): [string, Json] => [`mapping.${key}`, value]),

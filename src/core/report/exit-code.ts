@@ -24,7 +24,7 @@ export function exitCodeOfError(error: SyncError): ExitCode {
   return isConfigError(error) ? EXIT.config : EXIT.failed;
 }
 
-/** Whether only another config mends it. */
+/** Whether only another config helps. */
 export const isConfigError = ({ code }: SyncError): boolean => code.startsWith("CONFIG_");
 
 /** The exit code of a sync. An error outranks the outcome. */

@@ -57,7 +57,7 @@ interface PastResult {
   readonly error: Failure | null;
 }
 
-/** One thing to say about the health of a scope. The last three kinds are no trouble. */
+/** One thing to say about the health of a scope. Nothing is wrong if it is of one of the last three kinds. */
 export interface Verdict {
   readonly kind:
     | "killed"
@@ -89,8 +89,8 @@ export function healthOf(facts: HealthFacts): readonly [Verdict, ...Verdict[]] {
   const runs = facts.runs.filter(({ result }) => !(result?.error && isHandOver(result.error)));
   const [last] = runs;
   const [worst, ...others] = [
-    ...troublesOfRuns(runs, facts),
-    ...troublesOfGroups(runs, facts),
+    ...problemsOfRuns(runs, facts),
+    ...problemsOfGroups(runs, facts),
     ...(last?.result === null && facts.lease ? [GOING_ON] : []),
   ];
   if (worst) return [worst, ...others];
@@ -103,7 +103,7 @@ const GOING_ON: Verdict = { kind: "running", sentence: "A run is going on." };
 
 const makesNoGroups = ({ command }: PastRun): boolean => command === FORGET || command === "probe";
 
-function troublesOfRuns(runs: readonly PastRun[], { lease }: HealthFacts): Verdict[] {
+function problemsOfRuns(runs: readonly PastRun[], { lease }: HealthFacts): Verdict[] {
   if (runs[0]?.result === null && !lease)
     return [{ kind: "killed", sentence: "The last run was killed; the next one settles what it left." }];
   const { command, result } = decidingRun(runs) ?? {};
@@ -112,7 +112,7 @@ function troublesOfRuns(runs: readonly PastRun[], { lease }: HealthFacts): Verdi
   return [{ kind: "failed", sentence: `The last ${command} failed: ${reason}` }];
 }
 
-function troublesOfGroups(
+function problemsOfGroups(
   runs: readonly PastRun[],
   { groups, rejected, held, refreshHold, missing, oldestWaitMs, silentMs }: HealthFacts,
 ): Verdict[] {

@@ -73,7 +73,7 @@ function failure(
 <p class="note">${grouped(count)} in a row for ${roundText(at.now.getTime() - since.getTime())}, next try ${next}</p></li>`;
 }
 
-const remedyText = (code: string): string => asSentence(remedyOf(code) ?? "mend what the message names");
+const remedyText = (code: string): string => asSentence(remedyOf(code));
 
 /** The rows that can't be used, by their reasons. */
 export function rejectedSection(

@@ -1,6 +1,6 @@
 import { ABSENCE_TEXT } from "../../core/deletion/missing-tenants.ts";
 import type { FailureKind } from "../../core/failure/group-failures.ts";
-import type { Group } from "../../core/group/group.ts";
+import { fieldsOf } from "../../core/group/group.ts";
 import { UNKNOWN_STATE } from "../../core/group/ledger-group.ts";
 import { Unusable } from "../../core/group/tenant.ts";
 import type { Json } from "../../core/text/json.ts";
@@ -67,7 +67,7 @@ function groupFacts({ tenant, known, record, changes }: Explanation): Fact[] {
     return { confirmed: before === undefined ? "nothing" : quoted(before) };
   };
   return [
-    ...fieldsOf(shown).map(([field, value]) => ({
+    ...[...fieldsOf(shown)].map(([field, value]) => ({
       ...{ name: printable(`group.${field}`), value: quoted(value), ...confirmedAt(field) },
     })),
     ...gone.map((field) => ({ name: printable(`group.${field}`), value: "(none)", ...confirmedAt(field) })),
@@ -75,12 +75,6 @@ function groupFacts({ tenant, known, record, changes }: Explanation): Fact[] {
     ...(lastAsked === null ? [] : [{ name: "last asked for", value: [lastAsked] }]),
   ];
 }
-
-const fieldsOf = ({ name, mapping, properties }: Group): [field: string, value: Json][] => [
-  ["name", name],
-  ...Object.entries(mapping).map(([key, value]): [string, Json] => [`mapping.${key}`, value]),
-  ...Object.entries(properties).map(([key, value]): [string, Json] => [`properties.${key}`, value]),
-];
 
 function openFacts(explanation: Explanation): Fact[] {
   const { known, record, approval, rejectedSince } = explanation;

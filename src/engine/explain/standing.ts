@@ -64,7 +64,7 @@ export function standingOf(explanation: Explanation): Standing {
         "rejected",
         `${what}, because its row is rejected (${action.code}): ${action.message}`,
         {
-          advice: adviceFor(action.code),
+          advice: remedyOf(action.code),
           command,
         },
       );
@@ -157,24 +157,22 @@ function atRest({ user_group_id, record, copies }: Explanation, command: string)
     });
   if (misplaced !== null || storing)
     return standing("token_not_stored", misplaced ?? `its token is not in every store: ${storing?.code}`, {
-      advice: storing ? adviceFor(storing.code) : null,
+      advice: storing ? remedyOf(storing.code) : null,
       command,
     });
   if (rotation)
     return standing(
       "rotation_failing",
       `its group is in sync, but its last rotation failed with ${rotation.code}`,
-      { advice: adviceFor(rotation.code), command: rotateIt(user_group_id) },
+      { advice: remedyOf(rotation.code), command: rotateIt(user_group_id) },
     );
   return standing("in_sync", "its group is as its row wants it");
 }
 
 const rotateIt = (user_group_id: string): string => `groupsync rotate --only ${shellWord(user_group_id)}`;
 
-const adviceFor = (code: string): string => remedyOf(code) ?? "correct what the message names";
-
 const adviceForChange = (code: string, { service }: Explanation): string =>
-  (code === "NOT_UPDATED" ? adviceOnKeptGroups(service) : null) ?? adviceFor(code);
+  (code === "NOT_UPDATED" ? adviceOnKeptGroups(service) : null) ?? remedyOf(code);
 
 /** What is wrong with the stored token; null if nothing is. */
 export function copiesText(copies: Explanation["copies"]): string | null {

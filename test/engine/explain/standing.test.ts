@@ -132,7 +132,7 @@ test("the advice for a failing group is the action of its code", () => {
     standingOf(anExplanation({ tenant: renamed, known, record: failing("change", code), service })).advice;
   expect(adviceFor("NOT_UPDATED")).toContain("set service.update to replace");
   expect(adviceFor("REFUSED")).toMatch(/^compare name, mapping and properties/);
-  expect(adviceFor("UNHEARD_OF")).toBe("correct what the message names");
+  expect(adviceFor("UNHEARD_OF")).toBe("fix what the message names");
 });
 
 test("the advice for a group that the service has left as it was names service.update only after a probe", () => {
