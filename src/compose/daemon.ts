@@ -6,11 +6,10 @@ import { runLog } from "../adapters/log/run-log.ts";
 import { HttpNotifier } from "../adapters/notify/http-notifier.ts";
 import { AcceptedConfig } from "../config/accepted-config.ts";
 import type { Config } from "../config/config.ts";
-import { defaultListenAddress, type ListenAddress } from "../config/urls.ts";
+import { defaultListenAddress } from "../config/urls.ts";
 import { SyncError } from "../core/failure/sync-error.ts";
 import { isConfigError } from "../core/report/exit-code.ts";
 import type { LogLevel } from "../core/report/log-level.ts";
-import type { ListenAt } from "../daemon/http/http-server.ts";
 import { SyncRequests } from "../daemon/http/sync-requests.ts";
 import { Lifecycle, type LifecycleSettings } from "../daemon/lifecycle.ts";
 import { MeasuredService } from "../daemon/metrics/measured-service.ts";
@@ -68,7 +67,8 @@ export async function composeDaemon(
       runAtStart: config.run_at_start,
     },
     shutdownTimeoutMs: config.shutdown_timeout,
-    listen: listenAt(http.listen ?? defaultListenAddress(host.env), http.allowed_hosts),
+    listen: http.listen ?? defaultListenAddress(host.env),
+    allowedHosts: http.allowed_hosts ?? [],
     ...(http.stale_after !== undefined && { staleAfterMs: http.stale_after }),
     ...(http.sync_key && { syncKey: http.sync_key }),
     notifier: notifierOf(notify),
@@ -181,6 +181,3 @@ const needsRestart = (): SyncError =>
   new SyncError("CONFIG_NEEDS_RESTART", "the new config has another name or another ledger", {
     hint: "restart the daemon: it works with one name and one ledger from its start to its end",
   });
-
-const listenAt = (address: ListenAddress, allowedHosts: readonly string[] = []): ListenAt | "off" =>
-  address === "off" ? "off" : { ...address, allowedHosts };

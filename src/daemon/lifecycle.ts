@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { asSyncError, type SyncError } from "../core/failure/sync-error.ts";
+import { asSyncError, SyncError } from "../core/failure/sync-error.ts";
 import type { Secret } from "../core/secret/secret.ts";
 import { durationText } from "../core/text/quantity.ts";
 import { Daemon, type DaemonPorts, type DaemonSettings } from "./daemon.ts";
@@ -8,6 +8,8 @@ import type { Routes } from "./http/routes.ts";
 
 export interface LifecycleSettings extends DaemonSettings {
   readonly listen: ListenAt | "off";
+  /** Host names to allow in requests, in addition to that of `listen`, localhost and IP addresses. */
+  readonly allowedHosts: readonly string[];
   /** The key of `POST /sync/{user_group_id}`, which there is not without it. */
   readonly syncKey?: Secret;
   /** The longest time between the signal to stop and the end of the process. */
@@ -47,7 +49,7 @@ export class Lifecycle {
 
   /** Rejects with HTTP_ADDRESS if it can't listen. Then nothing has begun. */
   async begin(): Promise<void> {
-    this.#server = await this.#listen(this.#settings.listen);
+    await this.#listen();
     this.daemon.begin();
     const { version, name, schedule, timezone, nextRun } = this.daemon.state;
     const next = nextRun ? `, next at ${nextRun.toISOString()}` : "";
@@ -69,8 +71,8 @@ export class Lifecycle {
     try {
       const { settings, take, unchecked } = await reread();
       if (this.#signal.aborted) return;
+      if (!isDeepStrictEqual(settings.listen, this.#settings.listen)) throw needsRestart();
       if (unchecked) log({ level: "warn", ...columnsUnchecked(unchecked) });
-      await this.#moveTo(settings.listen);
       take();
       this.#settings = settings;
       this.daemon.reconfigure(settings);
@@ -107,31 +109,15 @@ export class Lifecycle {
     return hasEnded;
   }
 
-  async #moveTo(listen: LifecycleSettings["listen"]): Promise<void> {
-    const { listen: before } = this.#settings;
-    if (isDeepStrictEqual(listen, before)) return;
-    const former = this.#server;
-    if (!haveOnePort(listen, before)) {
-      this.#server = await this.#listen(listen);
-      await former?.close();
-      return;
-    }
-    // Two servers can't listen on one port, not even at two addresses: close the former one first.
-    this.#server = undefined;
-    await former?.close();
-    try {
-      this.#server = await this.#listen(listen);
-    } catch (error) {
-      this.#server = await this.#listen(before);
-      throw error;
-    }
-  }
-
-  async #listen(listen: LifecycleSettings["listen"]): Promise<HttpServer | undefined> {
-    if (listen === "off") return undefined;
-    const server = await serve(listen, () => this.#ports.routes(this.#settings.syncKey));
-    this.#ports.log({ level: "info", message: `status page, probes and metrics on ${server.url}` });
-    return server;
+  async #listen(): Promise<void> {
+    const { listen } = this.#settings;
+    if (listen === "off") return;
+    this.#server = await serve(
+      listen,
+      () => this.#ports.routes(this.#settings.syncKey),
+      () => this.#settings.allowedHosts,
+    );
+    this.#ports.log({ level: "info", message: `status page, probes and metrics on ${this.#server.url}` });
   }
 }
 
@@ -141,5 +127,7 @@ const columnsUnchecked = ({ code, message, hint }: SyncError) => ({
   ...(hint !== undefined && { hint }),
 });
 
-const haveOnePort = (one: LifecycleSettings["listen"], other: LifecycleSettings["listen"]): boolean =>
-  one !== "off" && other !== "off" && one.port === other.port;
+const needsRestart = (): SyncError =>
+  new SyncError("CONFIG_NEEDS_RESTART", "the new config has another http.listen", {
+    hint: "restart the daemon: it listens at one address from its start to its end",
+  });

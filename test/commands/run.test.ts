@@ -19,6 +19,7 @@ function aProcess(openSync: () => Promise<OpenedSync>) {
     schedule: { line: "0 3 * * *", timezone: "UTC", jitterMs: 0, runAtStart: true },
     notifier: { tell: async () => {}, beat: async () => {}, unreached: [] },
     listen: "off" as const,
+    allowedHosts: [],
     shutdownTimeoutMs: 0,
   };
   const ports = {

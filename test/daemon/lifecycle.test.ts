@@ -9,6 +9,7 @@ import type { LogEntry } from "../../src/ports/log.ts";
 import { rejection } from "../contracts/collect.ts";
 import { aClock } from "../fakes/set-clock.ts";
 import { listening } from "../support/servers/listening.ts";
+import { ask } from "./http/client.ts";
 
 const ANY_PORT = { host: "127.0.0.1", port: 0 };
 
@@ -18,6 +19,7 @@ const someSettings = (overrides: Partial<LifecycleSettings> = {}): LifecycleSett
   schedule: { line: "*/5 * * * *", timezone: "UTC", jitterMs: 0, runAtStart: false },
   notifier: { tell: async () => {}, beat: async () => {}, unreached: [] },
   listen: "off",
+  allowedHosts: [],
   shutdownTimeoutMs: 25_000,
   ...overrides,
 });
@@ -86,8 +88,6 @@ const isThere = (url: string | undefined): Promise<boolean> =>
     () => false,
   );
 
-const portOf = (url: string | undefined): number => Number(new URL(url ?? "").port);
-
 const another = { line: "0 3 * * *", timezone: "UTC", jitterMs: 0, runAtStart: false };
 
 describe("its beginning", () => {
@@ -148,7 +148,7 @@ describe("a config that is read again", () => {
       { code: "INTERNAL", message: expect.stringContaining("x is undefined") },
     ],
   ])("is refused with its report where it %s, and the one before stays", async (_, thrown, entry) => {
-    const { lifecycle, world, events, problems } = aLifecycle({ listen: ANY_PORT });
+    const { lifecycle, world, events, problems } = aLifecycle();
     await lifecycle.begin();
     world.reread = () => {
       throw thrown;
@@ -207,68 +207,36 @@ describe("a config that is read again", () => {
     ]);
   });
 
-  test("moves the server to another address", async () => {
-    const { lifecycle, world, urls } = aLifecycle({ listen: ANY_PORT });
-    await lifecycle.begin();
-    world.reread = () => someSettings({ listen: { host: "localhost", port: 0 } });
-    await lifecycle.reload();
-    const [before, after] = urls();
-    expect([await isThere(before), await isThere(after)]).toEqual([false, true]);
-  });
-
-  test("moves it to another address with the same port", async () => {
-    const { lifecycle, world, urls, problems } = aLifecycle({ listen: "off" });
-    const { port, close } = await listening(createServer());
-    await close();
-    world.reread = () => someSettings({ listen: { host: "0.0.0.0", port } });
-    await lifecycle.begin();
-    await lifecycle.reload();
-    world.reread = () => someSettings({ listen: { host: "127.0.0.1", port } });
-    await lifecycle.reload();
-    expect(problems()).toEqual([]);
-    expect(urls()).toEqual([`http://0.0.0.0:${port}`, `http://127.0.0.1:${port}`]);
-    expect(await isThere(urls()[1])).toBe(true);
-  });
-
-  test("leaves it alone where the address is the same", async () => {
-    const { lifecycle, world, urls } = aLifecycle({ listen: ANY_PORT });
-    await lifecycle.begin();
-    world.reread = () => someSettings({ listen: { port: 0, host: "127.0.0.1" }, schedule: another });
-    await lifecycle.reload();
-    expect(urls()).toHaveLength(1);
-    expect(await isThere(urls()[0])).toBe(true);
-  });
-
-  test("turns it off, and on again", async () => {
-    const { lifecycle, world, urls } = aLifecycle({ listen: ANY_PORT });
-    await lifecycle.begin();
-    world.reread = () => someSettings({ listen: "off" });
-    await lifecycle.reload();
-    expect(await isThere(urls()[0])).toBe(false);
-    world.reread = () => someSettings({ listen: ANY_PORT });
-    await lifecycle.reload();
-    expect(await isThere(urls()[1])).toBe(true);
-  });
-
   test.each([
-    ["an address that is in use", "127.0.0.1"],
-    ["an address of nobody, with the same port", "nowhere.invalid"],
-  ])("is not taken at all where it wants %s", async (_, host) => {
-    const taken = await listening(createServer());
-    const { lifecycle, world, events, urls, problems } = aLifecycle({ listen: "off" });
-    const { port: free, close } = await listening(createServer());
-    await close();
-    world.reread = () => someSettings({ listen: { host: "127.0.0.1", port: free } });
+    ["another address", ANY_PORT, { host: "localhost", port: 0 }],
+    ["no server any more", ANY_PORT, "off"],
+    ["a server", "off", ANY_PORT],
+  ] as const)("is refused if it names %s, which needs a restart", async (_, before, after) => {
+    const { lifecycle, world, urls, problems } = aLifecycle({ listen: before });
     await lifecycle.begin();
+    world.reread = () => someSettings({ listen: after, schedule: another });
     await lifecycle.reload();
-    const port = host === "127.0.0.1" ? taken.port : free;
-    world.reread = () => someSettings({ listen: { host, port }, schedule: another });
-    await lifecycle.reload();
-    expect(problems()).toEqual([expect.objectContaining({ code: "HTTP_ADDRESS" })]);
+    expect(problems()).toEqual([
+      expect.objectContaining({
+        code: "CONFIG_NEEDS_RESTART",
+        message: expect.stringContaining("another http.listen"),
+      }),
+    ]);
     expect(lifecycle.daemon.state.schedule).toBe("*/5 * * * *");
-    expect(events).not.toContain("take 0 3 * * *");
-    expect(await isThere(urls().at(-1))).toBe(true);
-    expect(portOf(urls().at(-1))).toBe(free);
+    expect(urls()).toHaveLength(before === "off" ? 0 : 1);
+  });
+
+  test("may allow other names of the server", async () => {
+    const { lifecycle, world, urls } = aLifecycle({ listen: ANY_PORT });
+    world.routes = () => ({ "/": { page: () => plain(200, "shown") } });
+    await lifecycle.begin();
+    const server = { url: urls()[0] ?? "", close: async () => {} };
+    const status = async () => (await ask(server, "/", { headers: { host: "groupsync.internal" } })).status;
+    expect(await status()).toBe(421);
+    world.reread = () => someSettings({ listen: { ...ANY_PORT }, allowedHosts: ["groupsync.internal"] });
+    await lifecycle.reload();
+    expect(await status()).toBe(200);
+    expect(urls()).toHaveLength(1);
   });
 
   test("changes the key of POST /sync, also where the server stays", async () => {
@@ -287,17 +255,18 @@ describe("a config that is read again", () => {
   });
 
   test("twice at once is read one after the other", async () => {
-    const { lifecycle, world, urls } = aLifecycle({ listen: "off" });
+    const { lifecycle, world, events } = aLifecycle();
     await lifecycle.begin();
-    world.reread = () => someSettings({ listen: ANY_PORT });
+    world.reread = () => someSettings({ schedule: another });
     await Promise.all([lifecycle.reload(), lifecycle.reload()]);
-    expect(urls()).toHaveLength(1);
+    expect(events.filter((event) => event.startsWith("take"))).toHaveLength(2);
+    expect(events.filter((event) => event.startsWith("start"))).toHaveLength(2);
   });
 
   test("is not, once it is told to stop", async () => {
     const { lifecycle, world, stopping, events, urls } = aLifecycle({ listen: "off" });
     await lifecycle.begin();
-    world.reread = () => someSettings({ listen: ANY_PORT, schedule: another });
+    world.reread = () => someSettings({ schedule: another });
     stopping.abort();
     await lifecycle.reload();
     expect(events).toEqual(["start */5 * * * *", "stop */5 * * * *"]);
@@ -314,19 +283,6 @@ describe("its end", () => {
     expect(events).toEqual(["start */5 * * * *", "stop */5 * * * *"]);
     expect(problems()).toEqual([]);
     expect(await isThere(urls()[0])).toBe(false);
-  });
-
-  test("waits for a server that is just moving", async () => {
-    const { lifecycle, world, stopping, urls } = aLifecycle({ listen: ANY_PORT });
-    await lifecycle.begin();
-    world.reread = () => someSettings({ listen: { host: "localhost", port: 0 } });
-    const reloaded = lifecycle.reload();
-    // Long enough to read the config, and not to move the server.
-    for (let turn = 0; turn < 3; turn++) await Promise.resolve();
-    stopping.abort();
-    expect(await lifecycle.end()).toBe(true);
-    await reloaded;
-    expect(await Promise.all(urls().map(isThere))).toEqual([false, false]);
   });
 
   test("comes without what never ends, and says so", async () => {

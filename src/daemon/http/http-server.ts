@@ -15,8 +15,6 @@ export interface ListenAt {
   readonly host: string;
   /** 0 for any free port. */
   readonly port: number;
-  /** Host names to allow in requests, in addition to `host`, localhost and IP addresses. */
-  readonly allowedHosts?: readonly string[];
 }
 
 export interface HttpServer {
@@ -39,18 +37,22 @@ const HEADERS = {
 };
 
 /**
- * Serves the routes over HTTP. Asks for the routes at each request, because another config may have others. Pages need
- * no authentication, and an action does its own. Rejects with HTTP_ADDRESS if it can't listen.
+ * Serves the routes over HTTP. Asks for the routes and the allowed hosts at each request, because another config may have
+ * others. Pages need no authentication, and an action does its own. Rejects with HTTP_ADDRESS if it can't listen.
  */
-export async function serve(at: ListenAt, routes: () => Routes): Promise<HttpServer> {
-  const { host, port, allowedHosts = [] } = at;
+export async function serve(
+  { host, port }: ListenAt,
+  routes: () => Routes,
+  allowedHosts: () => readonly string[] = () => [],
+): Promise<HttpServer> {
   const server = createServer({
     requestTimeout: LONGEST_REQUEST,
     headersTimeout: LONGEST_HEADERS,
     connectionsCheckingInterval: CHECKED_EVERY,
   });
-  const hosts = [host, ...allowedHosts];
-  keepRoom(server, (request, response) => void answer(routes(), hosts, request, response));
+  keepRoom(server, (request, response) => {
+    void answer(routes(), [host, ...allowedHosts()], request, response);
+  });
   // Ends connections whose client doesn't read the answer.
   server.timeout = LONGEST_REQUEST;
   server.listen(port, host);

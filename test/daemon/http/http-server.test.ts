@@ -247,7 +247,12 @@ describe("the name that the server is called by", () => {
   const called = (host: string) => ({ headers: { host } });
 
   test("may be one that the operator has chosen", async () => {
-    const server = await aServer(PAGES, { host: "localhost", port: 0, allowedHosts: ["groupsync.internal"] });
+    const server = await serve(
+      { host: "localhost", port: 0 },
+      () => PAGES,
+      () => ["groupsync.internal"],
+    );
+    onTestFinished(() => server.close());
     for (const host of ["groupsync.internal:8080", "localhost"])
       expect(await ask(server, "/", called(host))).toMatchObject({ status: 200 });
   });
