@@ -18,7 +18,7 @@ const RULES: Rules = {
         serving: [],
         tls: [],
         setup: ["text", "tls"],
-        secret: ["text"],
+        secret: [],
         group: ["failure", "secret", "text"],
         rotation: ["failure"],
         plan: ["failure", "group", "text"],

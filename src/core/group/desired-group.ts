@@ -42,10 +42,12 @@ export function desiredTenants(rules: GroupRules): (row: TenantRow) => Tenant {
     const index = columns.indexOf(column);
     return ({ cells }) => cells[index] as Cell;
   };
-  const readName = requiredText("name", rules.name, cell);
+  const readName = textReader("name", rules.name, cell, filledText);
   const readMapping = objectReader("mapping", rules.mapping, cell, filledText);
   const readProperties = objectReader("properties", rules.properties, cell, (_, value) => value);
-  const readDataSourceId = optionalText("data_source_provided_id", rules.dataSourceId, cell);
+  const readDataSourceId = rules.dataSourceId
+    ? textReader("data_source_provided_id", rules.dataSourceId, cell, optionalText)
+    : () => null;
 
   return (row) => {
     const id = row.cells[0] as Cell;
@@ -207,30 +209,23 @@ function valueReader(
   }
 }
 
-/** Reads a value as text, and rejects the row if the value is null or blank: for the group's name. */
-function requiredText(field: string, rule: Rule, cell: (column: string) => Read<Cell>): Read<string> {
+/** Reads one value of a group, which `convert` makes a text of. A value that is left out is null. */
+function textReader<T>(
+  field: string,
+  rule: Rule,
+  cell: (column: string) => Read<Cell>,
+  convert: (place: string, value: Json) => T,
+): Read<T> {
   const read = valueReader(rule, cell);
   const place = `${field}${columnsNote(rule)}`;
   return (row) => {
     const value = read(row, place);
-    return filledText(place, value === OMIT ? null : value);
+    return convert(place, value === OMIT ? null : value);
   };
 }
 
-/** Reads a value as text; null if the value is null or left out. */
-function optionalText(
-  field: string,
-  rule: Rule | undefined,
-  cell: (column: string) => Read<Cell>,
-): Read<string | null> {
-  if (rule === undefined) return () => null;
-  const read = valueReader(rule, cell);
-  const place = `${field}${columnsNote(rule)}`;
-  return (row) => {
-    const value = read(row, place);
-    return value === OMIT || value === null ? null : asText(place, value);
-  };
-}
+const optionalText = (place: string, value: Json): string | null =>
+  value === null ? null : asText(place, value);
 
 /**
  * Refuses null and blank text, which a service may trim: without a name nobody can tell whose the group is, and without a

@@ -1,6 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: it is what the config file has
 import { expect, test } from "vitest";
-import { readableSecrets } from "../../../src/core/secret/readable-secrets.ts";
+import { readableSecrets } from "../../src/compose/config.ts";
 
 const PATH = "/etc/groupsync/config.yaml";
 const hintFor = (owner: number, uid: number): string =>
