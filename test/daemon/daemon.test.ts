@@ -291,17 +291,6 @@ describe("those outside are told", () => {
     expect(stage.beats).toBe(3);
   });
 
-  test("of rejected rows and failing groups", async () => {
-    const stage = new Stage(new World([...tenants("a"), { id: "b", name: null, plan: null }]));
-    await stage.begin();
-    expect(stage.told).toEqual([
-      expect.stringMatching(
-        /^groupsync eu: 1 row is rejected\nsync partial: 1 created, 1 rejected; .*\n1 row: VALUE_NULL\ngroupsync status names the rows that are rejected$/,
-      ),
-    ]);
-    expect(stage.beats).toBe(1);
-  });
-
   test("of an outage and its end also while a row is rejected for good", async () => {
     const stage = new Stage(new World([...tenants("a"), { id: "b", name: null, plan: null }]));
     await stage.begin();

@@ -14,9 +14,7 @@ import { type Content, type Html, html } from "./html.ts";
 import { briefMoment, grouped, groupedCount, type PageTime, roundText } from "./number-and-time-text.ts";
 
 const SHOWN_HELD = 10;
-const SHOWN_FAILURES = 5;
-/** Behind a click. */
-const MORE_FAILURES = 15;
+const SHOWN_FAILURES = 10;
 const SHOWN_REASONS = 20;
 const SHOWN_IDS = 10;
 const LONGEST_MESSAGE = 500;
@@ -51,15 +49,10 @@ export function failingSection(
   names: Names,
   at: PageTime,
 ): Html {
-  const first = failing.slice(0, SHOWN_FAILURES);
-  const others = failing.slice(SHOWN_FAILURES, SHOWN_FAILURES + MORE_FAILURES);
-  const rest = more(count - first.length - others.length, "groupsync status --json", "lists more");
+  const shown = failing.slice(0, SHOWN_FAILURES);
   return html`<section aria-labelledby="failing"><h2 id="failing">Failing ${badge(count)}</h2>
-${failures(first, names, at)}${others.length > 0 ? html`<details><summary>${grouped(others.length)} more</summary>${failures(others, names, at)}</details>` : null}${rest && html`<ul>${rest}</ul>`}</section>`;
+<ul class="failing-groups">${shown.map((group) => failure(group, names, at))}${more(count - shown.length, "groupsync status --json", "lists more")}</ul></section>`;
 }
-
-const failures = (some: readonly FailingGroup[], names: Names, at: PageTime): Html =>
-  html`<ul class="failing-groups">${some.map((group) => failure(group, names, at))}</ul>`;
 
 function failure(
   { user_group_id, code, message, count, since, retryAt }: FailingGroup,

@@ -49,7 +49,6 @@ pre{background:var(--code);border:1px solid var(--line);border-radius:.5rem;padd
 pre code{user-select:all;-webkit-user-select:all}
 ul{list-style:none;padding:0}
 .held-groups{display:grid;gap:.125rem 2rem;margin-top:.75rem}
-details .failing-groups{margin-top:.75rem}.failing-groups+ul,details+ul{margin-top:.75rem}
 .failing-groups li{padding:.75rem 0;border-top:1px solid var(--line)}
 .failing-groups li:first-child{border-top:0;padding-top:0}.failing-groups li:last-child{padding-bottom:0}
 a{color:inherit;text-underline-offset:.15em}h3 bdi,.name{overflow-wrap:anywhere}
@@ -58,7 +57,6 @@ a{color:inherit;text-underline-offset:.15em}h3 bdi,.name{overflow-wrap:anywhere}
 .facts li{padding:.25rem 0}.fact{display:grid;grid-template-columns:12rem minmax(0,1fr);gap:0 1rem;align-items:baseline}
 .fact>:first-child{color:var(--muted);font-size:.875rem}.facts code{font-size:.9em}
 .code{font-weight:600;font-size:.875rem;color:var(--bad)}
-details{margin-top:.5rem;overflow:hidden}summary{cursor:pointer;font-size:.875rem;color:var(--muted)}
 .scrolls{overflow-x:auto;margin-top:.5rem}
 table{border-collapse:collapse;font-size:.875rem}
 .scrolls th,.scrolls td{padding:.25rem .75rem;text-align:right;white-space:nowrap;border-top:1px solid var(--line)}
