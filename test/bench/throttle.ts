@@ -81,7 +81,7 @@ export const throttle = benchmark<Sizes>({
       await database.createCustomers(tenants);
       await withService(bench, flags, async (service) => {
         const config = writeConfig(folder, database.url, service, concurrency);
-        const sync = groupsync([...config.flags, "sync", "--json"]);
+        const sync = groupsync([...config.flags, "--log-level", "warn", "sync", "--json"]);
         const counted = await countUnder(sync, service, seconds);
         const most = await limit.allowed(seconds, (known) => bareRate(service, loopRequests, known));
         print(

@@ -54,7 +54,7 @@ const LEAST_UNTOLD = 1 / 1_000;
 /** A refusal may come by chance. The rate soon gets back to this share of the former one. */
 const REGAINED = 0.98;
 /** By which share the rate grows in a second without a refusal: below its goal, and above. */
-const FAST_INCREASE = 0.5;
+const FAST_INCREASE = 1;
 const INCREASE = 0.003;
 
 /**

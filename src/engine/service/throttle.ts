@@ -200,39 +200,42 @@ export class Throttle {
   }
 }
 
-/** So many refusals at different times, and no more, are looked at: later ones outweigh what passed at the beginning. */
+/** So many refusals at different times show how many calls the service takes at once. Later ones outweigh nothing more. */
 const TELLING_REFUSALS = { least: 4, most: 12 };
 
 /** Notices that calls are refused because too many overlap. */
 class Overlaps {
-  /** How many calls passed that began beside so many others. */
-  readonly #passes: number[] = [];
+  /** How many calls passed, and how many were refused, that began beside so many others. */
+  readonly #passed: number[] = [];
+  readonly #refused: number[] = [];
   #refusals = 0;
   #refusedAt = Number.NEGATIVE_INFINITY;
-  /** Beside how many others the refused calls began, at least. */
-  #fewest = Number.POSITIVE_INFINITY;
   #isTold = false;
 
   passed({ others }: Call): void {
-    this.#passes[others] = (this.#passes[others] ?? 0) + 1;
+    this.#passed[others] = (this.#passed[others] ?? 0) + 1;
   }
 
   /**
-   * Returns how many calls the service takes at once, if calls are refused only beside so many others, and hardly any passes
-   * beside more; and that once. (A few may pass: an answer that is under way makes one call more seem to be in flight.)
+   * Returns how many calls the service takes at once, if calls are refused only beside so many others, and few pass beside
+   * more; and that once. (A few pass in any case: an answer that is under way makes one call more seem to be in flight.)
    */
   refused({ startedAt, others }: Call, now: number): number | undefined {
-    this.#fewest = Math.min(this.#fewest, others);
     // Calls that are in flight together are refused together: they count once.
     if (startedAt >= this.#refusedAt) {
-      this.#refusals++;
       this.#refusedAt = now;
+      this.#refusals++;
+      this.#refused[others] = (this.#refused[others] ?? 0) + 1;
     }
-    const passesBesideMore = this.#passes.slice(this.#fewest + 1).reduce((sum, passes) => sum + passes, 0);
-    const isLimit = this.#fewest > 0 && passesBesideMore < this.#refusals;
-    const isTelling = this.#refusals >= TELLING_REFUSALS.least && this.#refusals <= TELLING_REFUSALS.most;
-    if (this.#isTold || !isTelling || !isLimit) return undefined;
+    const fewest = this.#refused.findIndex((count) => count !== undefined);
+    const weight = Math.min(this.#refusals, TELLING_REFUSALS.most);
+    const isLimit =
+      fewest > 0 && sumAbove(fewest, this.#passed) < Math.max(weight, 3 * sumAbove(fewest, this.#refused));
+    if (this.#isTold || this.#refusals < TELLING_REFUSALS.least || !isLimit) return undefined;
     this.#isTold = true;
-    return this.#fewest;
+    return fewest;
   }
 }
+
+const sumAbove = (index: number, counts: readonly number[]): number =>
+  counts.slice(index + 1).reduce((sum, count) => sum + count, 0);
