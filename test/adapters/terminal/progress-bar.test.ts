@@ -168,12 +168,6 @@ describe("the progress bar", () => {
     expect(screen()[0]).toMatch(/ · waiting 4\.0 s: UNREACHABLE: cannot connect to dash/);
   });
 
-  test("counts rotations too, which come after the planned changes", () => {
-    const { tell, screen } = aTerminal();
-    tell(planned(1), recorded(), { kind: "rotating", tokens: 3 }, rotated, rotated, rotated);
-    expect(screen()[0]).toMatch(/^█{28} 4\/4 /);
-  });
-
   test("is not there when there is nothing to do", () => {
     const { tell, screen } = aTerminal();
     tell({ kind: "phase", phase: "reading" }, planned(0), { kind: "phase", phase: "applying" });
@@ -196,14 +190,6 @@ describe("the progress bar", () => {
     clock.elapsed = 1_000;
     tell(recorded());
     expect(screen()[0]?.length).toBeLessThan(columns);
-  });
-
-  test("counts tokens that are restored, also where a GET tells them or none can be had", () => {
-    const { tell, screen } = aTerminal();
-    tell(planned(0), { kind: "restoring", tokens: 3 });
-    expect(screen()[0]).toMatch(/^░{28} 0\/3 /);
-    tell({ kind: "restored", user_group_id: "a" }, recorded("b"), failed("c"));
-    expect(screen().at(-2)).toMatch(/^█{28} 3\/3 /);
   });
 
   test("is drawn on a terminal that doesn't know its width", () => {
