@@ -68,7 +68,8 @@ export function composeServing(ports: ServingPorts, stop: AbortSignal): Composed
     onServed: (user_group_id, served, ms) => observe({ kind: "served", user_group_id, served, ms }),
     onOverflow: syncSoon,
   });
-  const unnoticed = new UnnoticedChanges(log);
+  let newestChange = (): string | null => null;
+  const unnoticed = new UnnoticedChanges(log, () => newestChange());
   const onNotice = (notice: Notice): void => {
     if (notice.kind === "anything") {
       syncSoon();
@@ -84,10 +85,12 @@ export function composeServing(ports: ServingPorts, stop: AbortSignal): Composed
   const composeFor = async (of: Config): Promise<Serving | undefined> => {
     now = undefined;
     syncEnded = () => {};
+    newestChange = () => null;
     if (waysOf(of) === undefined) return undefined;
     unnoticed.begin(noticesChanges(of));
     const noticing = await composeNoticing(of, { clock: hostClock, log, onNotice });
     syncEnded = () => noticing?.syncEnded();
+    newestChange = () => noticing?.newestChange ?? null;
     now = () => ({
       ways: noticing?.state ?? {},
       takesRequests: of.http.sync_key !== undefined,

@@ -28,6 +28,11 @@ export class ColumnLookups {
     return this.#window === undefined || this.#window.newest === null ? undefined : nextLook(this.#window);
   }
 
+  /** The newest value that any row had at the last lookup; null if no row has had one. */
+  get newest(): string | null {
+    return this.#window?.newest ?? null;
+  }
+
   get isFirst(): boolean {
     return this.#window === undefined;
   }
@@ -51,6 +56,8 @@ export class ColumnLookups {
     }
     const { window, notices } = looked(this.#window, rows, time);
     this.#window = window;
+    // Perhaps the newest value is gone, and would hide all rows below it.
+    if (rows.length === 0) await this.goDown(reader);
     return notices;
   }
 

@@ -62,6 +62,11 @@ export class Noticing {
     };
   }
 
+  /** The newest value of the change column: lower values are not noticed. Null if none is known. */
+  get newestChange(): string | null {
+    return this.#poller?.newest ?? null;
+  }
+
   /**
    * Resolves once each way works, or has failed for the first time, or keeps everybody waiting. If a full sync begins after
    * that, no change between its snapshot and the first notice is lost. `before` is the table that the last run read.

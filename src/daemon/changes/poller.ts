@@ -45,6 +45,11 @@ export class Poller {
     this.#lookups = new ColumnLookups(ports.clock);
   }
 
+  /** The newest value of the column, as far as a lookup has found it. */
+  get newest(): string | null {
+    return this.#lookups.newest;
+  }
+
   /** Looks up as soon as the pause that the database is owed is over, and not at the end of the period. */
   lookUpNow(): void {
     this.#sleep.wake();

@@ -4,7 +4,10 @@ import type { LogEntry } from "../../../src/ports/log.ts";
 
 function aWatch() {
   const warnings: LogEntry[] = [];
-  const changes = new UnnoticedChanges((entry) => warnings.push(entry));
+  const changes = new UnnoticedChanges(
+    (entry) => warnings.push(entry),
+    () => "9223372036854775807",
+  );
   changes.begin(true);
   return {
     changes,
@@ -31,7 +34,11 @@ it("a tenant that a full sync has changed, and that nobody has noticed by the ne
   expect(warnings).toEqual([]);
   syncBegins();
   expect(warnings).toMatchObject([
-    { code: "CHANGES_NOT_NOTICED", message: expect.stringContaining('"never": 1 in one sync') },
+    {
+      code: "CHANGES_NOT_NOTICED",
+      message: expect.stringContaining('"never": 1 in one sync'),
+      hint: expect.stringContaining("newest value of source.changes.column is 9223372036854775807"),
+    },
   ]);
   changed("later");
   syncBegins();
