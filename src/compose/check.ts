@@ -6,6 +6,7 @@ import type { Database } from "../adapters/sql/dialect/database.ts";
 import type { Config } from "../config/config.ts";
 import { describeDatabase } from "../config/destinations.ts";
 import { type DatabaseUrl, defaultListenAddress } from "../config/urls.ts";
+import { SyncError } from "../core/failure/sync-error.ts";
 import { digestSeed } from "../core/group/desired-group.ts";
 import { columnsOf } from "../core/group/group-rules.ts";
 import { asFinding, type Finding, ok, warning } from "../core/report/finding.ts";
@@ -30,6 +31,7 @@ import {
   tokenFindings,
 } from "../engine/check/databases.ts";
 import { serviceFindings } from "../engine/check/service.ts";
+import type { ChangeFeed } from "../ports/change-feed.ts";
 import type { LogEntry } from "../ports/log.ts";
 import { changeChannel, changeFeed } from "./changes.ts";
 import { readConfig } from "./config.ts";
@@ -112,7 +114,12 @@ export function composeCheck(path: string, host: Host, { canary, notify }: Check
       : {
           ...changes,
           async *run(stop) {
-            yield* columnFindings(await changeFeed(config, column), stop);
+            const feed = await changeFeed(config, column);
+            yield* columnFindings(feed, stop);
+            yield* whileOpen(
+              (until) => daemonConnections(config, feed, { ...host, stop: until }),
+              (open, until) => connectionFindings(open, until, "the daemon"),
+            )(stop);
           },
         };
   const channelCheck: Check | undefined =
@@ -300,6 +307,50 @@ async function syncConnections(config: Config, { stop }: Host): Promise<Opened<r
     ],
     close: () => databases.close(),
   };
+}
+
+/**
+ * What the daemon has open to the source while a sync reads it. A pooler in session mode reserves a connection for each, so
+ * with fewer the daemon's syncs wait in vain.
+ */
+async function daemonConnections(
+  config: Config,
+  feed: ChangeFeed,
+  { stop }: Host,
+): Promise<Opened<readonly SyncConnection[]>> {
+  const databases = new Databases(config.name, VIEW_TIMEOUTS, stop);
+  const source = await tenantSource(config, databases);
+  const [columns, seed] = [columnsOf(config.group), digestSeed(config.group)];
+  const closing = async (opening: Promise<{ close(): Promise<unknown> }>): Promise<() => Promise<void>> => {
+    const open = await opening;
+    return async () => void (await open.close());
+  };
+  return {
+    value: [
+      { for: "for source.changes.column", open: (until) => closing(feed.open(until)) },
+      {
+        for: "for single tenants",
+        open: (until) => closing(soon(until, (end) => source.lookUps(columns, seed, end))),
+      },
+      {
+        for: "for a sync",
+        open: (until) => closing(soon(until, (end) => source.open(columns, seed, end))),
+      },
+    ],
+    close: () => databases.close(),
+  };
+}
+
+/** Gives up once a pooler that has a connection to spare would have given it. */
+async function soon<T>(until: AbortSignal, open: (stop: AbortSignal) => Promise<T>): Promise<T> {
+  const limit = AbortSignal.timeout(TRIAL.answerMs);
+  try {
+    return await open(AbortSignal.any([until, limit]));
+  } catch (cause) {
+    if (!limit.aborted) throw cause;
+    const silence = `the database has not answered for ${TRIAL.answerMs / 1_000} s`;
+    throw new SyncError("SOURCE_UNAVAILABLE", `cannot read the source: ${silence}`, { cause });
+  }
 }
 
 /** Begins a transaction, and resolves to what ends it. */

@@ -38,7 +38,10 @@ const pgbouncer = (
   server: "PostgreSQL",
   through: `PgBouncer in ${mode} mode; \`source.changes.url\` leads to the server itself`,
   variant: `a pool of ${poolSize}`,
-  ...(poolSize === 1 && { refused: /✗ connections .*; for the ledger a second time/ }),
+  // In session mode, the daemon's connections have one each of the pooler's.
+  ...(poolSize < (mode === "session" ? 3 : 2) && {
+    refused: /✗ (connections|changes) .* connections at once and gets/,
+  }),
   async start() {
     const { url } = await server();
     const pooler = await started(startPgbouncer(url, { mode, poolSize }));

@@ -171,7 +171,7 @@ async function daemonNotices(
   const isNew = async (): Promise<boolean> =>
     (await world.groups()).some(({ user_group_id, name }) => user_group_id === changed && name === "Neu");
   await until(isNew);
-  expect(daemon.runs()).toHaveLength(1);
+  expect(daemon.runs()).toMatchObject([{ outcome: "ok" }]);
   expect(await daemon.program.stop("SIGTERM")).toMatchObject({ code: 0 });
   await config.restore();
   await expectEqual();

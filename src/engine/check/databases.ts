@@ -255,23 +255,24 @@ async function* rowFindings({ entries, conclusive, guard, sourceTable }: Plan): 
   if (others > 0) yield warning(`${quantity(others, "more row")} rejected for other reasons`, UNTIL_THEN);
 }
 
-/** A connection that a sync has open at the same time as others. */
+/** A connection that a sync, or the daemon, has open at the same time as others. */
 export interface SyncConnection {
-  /** What the sync needs it for, in words. */
+  /** What it is needed for, in words. */
   readonly for: string;
   /** Without it, only a read that outlasts the lease fails. */
   readonly isSpare?: boolean;
-  /** Connects and begins a transaction, as a sync does. Resolves to what ends both. Rejects as the sync would. */
+  /** Connects, and begins a transaction if a sync does. Resolves to what ends both. Rejects as the sync would. */
   open(stop: AbortSignal): Promise<() => Promise<void>>;
 }
 
 /**
- * Whether the databases, and the poolers in front of them, give a sync as many connections as it has open at once. Says
+ * Whether the databases, and the poolers in front of them, give `user` as many connections as it has open at once. Says
  * nothing of a connection that can't be opened alone either: the check of its database tells why.
  */
 export async function* connectionFindings(
   connections: readonly SyncConnection[],
   stop: AbortSignal,
+  user: "a sync" | "the daemon" = "a sync",
 ): AsyncGenerator<Finding> {
   const open: (() => Promise<void>)[] = [];
   let refused: { readonly connection: SyncConnection; readonly error: unknown } | undefined;
@@ -289,7 +290,7 @@ export async function* connectionFindings(
   }
   const all = connections.length;
   if (refused === undefined) {
-    yield ok(`${all} connections at once, as many as a sync uses`);
+    yield ok(`${all} connections at once, as many as ${user} uses`);
     return;
   }
   const { connection, error } = refused;
@@ -297,7 +298,7 @@ export async function* connectionFindings(
   const { code, message } = asSyncError(error);
   yield asFinding(connection.isSpare ? "warning" : "failure", {
     code,
-    message: `a sync uses ${all} connections at once and gets ${open.length}; ${connection.for}: ${message}`,
+    message: `${user} uses ${all} connections at once and gets ${open.length}; ${connection.for}: ${message}`,
     hint: `let this user have ${all} connections at once: default_pool_size if the pooler is PgBouncer, else max_connections or the user's own limit`,
   });
 }
