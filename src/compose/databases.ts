@@ -12,7 +12,7 @@ export const TOKEN_CONNECTIONS = 2;
 /** For commands that only read. */
 export const VIEW_CONNECTIONS = 2;
 
-/** A query of the source may compute for long before its first row. TCP finds out sooner that a host is gone. */
+/** A query of the source may compute for long before its first row. TCP notices sooner that a host has gone under it. */
 const SILENCE_MS = 30 * 60_000;
 
 /** If a lock lasts longer, it is somebody's mistake or a long migration. The next run may find it gone. */

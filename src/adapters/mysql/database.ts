@@ -13,6 +13,7 @@ import { TransactionKeepalive } from "../sql/connection/transaction-keepalive.ts
 import {
   LONG_READ,
   SHORT_READ,
+  STEP,
   type WaitLimits,
   WRITE,
   withinLimits,
@@ -161,7 +162,7 @@ export class MysqlDatabase implements Database {
     size: number,
   ): AsyncGenerator<Row[]> {
     const pooled = await this.#connect(LONG_READ);
-    const ask = this.#asking(pooled, LONG_READ);
+    const ask = this.#asking(pooled, STEP);
     let broken = true;
     try {
       await ask(`SET SESSION ${UNHURRIED}`);

@@ -5,8 +5,8 @@ import { retryDeadlocks } from "../sql/connection/deadlock-retry.ts";
 import { TransactionKeepalive } from "../sql/connection/transaction-keepalive.ts";
 import {
   LONG_READ,
-  OPENING,
   SHORT_READ,
+  STEP,
   type WaitLimits,
   WRITE,
   withinLimits,
@@ -109,9 +109,9 @@ export class PostgresDatabase implements Database {
     const settings = setLocally({ ...UNHURRIED, ...this.#lockTimeout(LONG_READ) });
     let broken = true;
     try {
-      await session.wait(() => client.query([begin, settings, ...others].join("; ")), OPENING);
+      await session.wait(() => client.query([begin, settings, ...others].join("; ")), STEP);
       yield* session.each(readCursor<Row>(client, text, values, { rowMode: "array" }, size));
-      await session.wait(() => client.query("COMMIT"));
+      await session.wait(() => client.query("COMMIT"), STEP);
       broken = false;
     } finally {
       // Runs even if the reader stops early: the transaction must not stay open.

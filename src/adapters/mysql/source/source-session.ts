@@ -1,6 +1,6 @@
 import { type Connection, createConnection } from "mysql2";
 import type { FieldPacket, RowDataPacket } from "mysql2/promise";
-import { NoAnswer, OPENING, withinLimits } from "../../sql/connection/wait-limits.ts";
+import { NoAnswer, STEP, type WaitLimits, withinLimits } from "../../sql/connection/wait-limits.ts";
 import type { SourceSession } from "../../sql/source/open-reader.ts";
 import type { SourceOptions } from "../../sql/source/source-request.ts";
 import {
@@ -47,10 +47,10 @@ export class MysqlSourceSession implements SourceSession {
   static async open(options: SourceOptions, stop: AbortSignal): Promise<MysqlSourceSession> {
     const session = new MysqlSourceSession(options, stop);
     try {
-      await withinLimits(stop, session.#orWhyLost(session.#connection.promise().connect()), OPENING);
-      await session.#orWhyLost(session.#session.introduce(OPENING));
-      await session.query(`${SESSION}, ${lockLimits(options.timeouts.lockMs)}`);
-      await session.query("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ");
+      await withinLimits(stop, session.#orWhyLost(session.#connection.promise().connect()), STEP);
+      await session.#orWhyLost(session.#session.introduce(STEP));
+      await session.#query(`${SESSION}, ${lockLimits(options.timeouts.lockMs)}`, STEP);
+      await session.#query("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ", STEP);
       return session;
     } catch (error) {
       cutOff(session.#connection);
@@ -63,11 +63,11 @@ export class MysqlSourceSession implements SourceSession {
   }
 
   async begin(): Promise<void> {
-    await this.query(BEGIN_SNAPSHOT);
+    await this.#query(BEGIN_SNAPSHOT, STEP);
   }
 
   async commit(): Promise<void> {
-    await this.query("COMMIT");
+    await this.#query("COMMIT", STEP);
   }
 
   async query<Row extends object>(sql: string): Promise<Row[]> {
@@ -82,7 +82,7 @@ export class MysqlSourceSession implements SourceSession {
   }
 
   async describe(sql: string): Promise<string> {
-    const fields = await this.fields(sql);
+    const [, fields] = await this.#query(sql, STEP);
     return JSON.stringify(
       fields.map(({ name, columnType, columnLength, decimals, flags, ...more }) => [
         name,
@@ -101,11 +101,11 @@ export class MysqlSourceSession implements SourceSession {
     await prepared.close();
   }
 
-  async rows<Row extends readonly unknown[]>(sql: string): Promise<Row[]> {
+  async rows<Row extends readonly unknown[]>(sql: string, limits: WaitLimits): Promise<Row[]> {
     this.#isReading = true;
     try {
       const ask = () => this.#connection.promise().query<(Row & RowDataPacket)[]>({ sql, rowsAsArray: true });
-      const [rows] = await this.#orWhyLost(this.#session.wait(ask));
+      const [rows] = await this.#orWhyLost(this.#session.wait(ask, limits));
       return rows;
     } finally {
       this.#isReading = false;
@@ -114,7 +114,7 @@ export class MysqlSourceSession implements SourceSession {
 
   async look<Row extends readonly unknown[]>(sql: string): Promise<Row[]> {
     await this.begin();
-    const rows = await this.rows<Row>(sql);
+    const rows = await this.rows<Row>(sql, STEP);
     await this.commit();
     return rows;
   }
@@ -137,10 +137,12 @@ export class MysqlSourceSession implements SourceSession {
     else await endInTime(this.#connection.promise().end(), [this.#connection]);
   }
 
-  #query<Row extends object>(sql: string): Promise<[(Row & RowDataPacket)[], FieldPacket[]]> {
-    return this.#orWhyLost(
-      this.#session.wait(() => this.#connection.promise().query<(Row & RowDataPacket)[]>(sql)),
-    );
+  #query<Row extends object>(
+    sql: string,
+    limits?: WaitLimits,
+  ): Promise<[(Row & RowDataPacket)[], FieldPacket[]]> {
+    const ask = () => this.#connection.promise().query<(Row & RowDataPacket)[]>(sql);
+    return this.#orWhyLost(this.#session.wait(ask, limits));
   }
 
   async #orWhyLost<T>(answer: Promise<T>): Promise<T> {

@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { OPENING, withinLimits } from "../../sql/connection/wait-limits.ts";
+import { STEP, type WaitLimits, withinLimits } from "../../sql/connection/wait-limits.ts";
 import type { SourceSession } from "../../sql/source/open-reader.ts";
 import type { SourceOptions } from "../../sql/source/source-request.ts";
 import { Client, connectionOptions, endInTime, Session } from "../connection/connection.ts";
@@ -35,7 +35,7 @@ export class PostgresSourceSession implements SourceSession {
   static async open(options: SourceOptions, stop: AbortSignal): Promise<PostgresSourceSession> {
     const session = new PostgresSourceSession(options, stop);
     try {
-      await withinLimits(stop, session.#client.connect(), OPENING);
+      await withinLimits(stop, session.#client.connect(), STEP);
       session.#client.insistOnVersion();
       return session;
     } catch (error) {
@@ -49,11 +49,11 @@ export class PostgresSourceSession implements SourceSession {
   }
 
   async begin(): Promise<void> {
-    await this.#session.wait(() => this.#client.query(this.#begin), OPENING);
+    await this.#session.wait(() => this.#client.query(this.#begin), STEP);
   }
 
   async commit(): Promise<void> {
-    await this.#query("COMMIT");
+    await this.#query("COMMIT", [], STEP);
   }
 
   async query<Row extends object>(sql: string, values: readonly unknown[] = []): Promise<Row[]> {
@@ -66,7 +66,7 @@ export class PostgresSourceSession implements SourceSession {
   }
 
   async describe(sql: string): Promise<string> {
-    return JSON.stringify(await this.fields(sql));
+    return JSON.stringify((await this.#query(sql, [], STEP)).fields);
   }
 
   async prepare(sql: string): Promise<void> {
@@ -75,15 +75,14 @@ export class PostgresSourceSession implements SourceSession {
 
   async look<Row extends readonly unknown[]>(sql: string): Promise<Row[]> {
     const query = { text: sql, ...AS_TEXTS };
-    const { rows } = await this.#session.wait(() =>
-      inOneRoundTrip<[...Row]>(this.#client, this.#look, query),
-    );
+    const ask = () => inOneRoundTrip<[...Row]>(this.#client, this.#look, query);
+    const { rows } = await this.#session.wait(ask, STEP);
     return rows;
   }
 
-  async rows<Row extends readonly unknown[]>(sql: string): Promise<Row[]> {
+  async rows<Row extends readonly unknown[]>(sql: string, limits: WaitLimits): Promise<Row[]> {
     const query = { text: sql, ...AS_TEXTS, queryMode: "extended" } as const;
-    const { rows } = await this.#session.wait(() => this.#client.query<[...Row]>(query));
+    const { rows } = await this.#session.wait(() => this.#client.query<[...Row]>(query), limits);
     return rows;
   }
 
@@ -99,12 +98,16 @@ export class PostgresSourceSession implements SourceSession {
   /**
    * By the extended protocol, which takes one statement: the config's SQL can't add another and end the transaction.
    */
-  #query<Row extends object>(text: string, values: readonly unknown[] = []): Promise<pg.QueryResult<Row>> {
+  #query<Row extends object>(
+    text: string,
+    values: readonly unknown[] = [],
+    limits?: WaitLimits,
+  ): Promise<pg.QueryResult<Row>> {
     const query: pg.QueryConfig & { queryMode: "extended" } = {
       text,
       values: [...values],
       queryMode: "extended",
     };
-    return this.#session.wait(() => this.#client.query<Row & pg.QueryResultRow>(query));
+    return this.#session.wait(() => this.#client.query<Row & pg.QueryResultRow>(query), limits);
   }
 }

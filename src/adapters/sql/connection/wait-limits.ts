@@ -24,8 +24,12 @@ export interface WaitLimits {
 
 /** A long read has no time limit, and ends at once on a stop. */
 export const LONG_READ: WaitLimits = { answerMs: Number.POSITIVE_INFINITY, afterStopMs: 0, isRead: true };
-/** To open a long read's transaction. It takes moments, unless a pooler has no connection to spare. */
-export const OPENING: WaitLimits = { ...LONG_READ, answerMs: 60_000 };
+/**
+ * A step of a read that takes moments, unless a pooler has no connection to spare: to open or end its transaction, or to
+ * look at a few rows that an index finds. It may be the first statement after a pause. If the host has gone meanwhile, TCP
+ * repeats that statement for a quarter of an hour, and doesn't ask whether the host is there.
+ */
+export const STEP: WaitLimits = { ...LONG_READ, answerMs: 60_000 };
 /** A short read may go on for a moment after a stop: recording what has happened may need the answer. */
 export const SHORT_READ: WaitLimits = { answerMs: 60_000, afterStopMs: 2_000, isRead: true };
 /** A write gets more time after a stop, and for a lock. */

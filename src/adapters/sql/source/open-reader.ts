@@ -3,6 +3,7 @@ import type { SourceRole } from "../../../ports/tenant-source.ts";
 import { databaseError, type Failures } from "../connection/failures.ts";
 import type { Identifiers, TableName } from "../connection/identifiers.ts";
 import type { TablePlace } from "../connection/table-place.ts";
+import type { WaitLimits } from "../connection/wait-limits.ts";
 import {
   type SourceOptions,
   type SourceRequest,
@@ -25,7 +26,7 @@ export interface SourceSession {
   /** Has the server check a statement without running it. */
   prepare(sql: string): Promise<void>;
   /** Reads a query's rows, as arrays, at once: for a query with few rows. */
-  rows<Row extends readonly unknown[]>(sql: string): Promise<Row[]>;
+  rows<Row extends readonly unknown[]>(sql: string, limits: WaitLimits): Promise<Row[]>;
   /** Like `rows`, in a transaction of its own: as often as every second. */
   look<Row extends readonly unknown[]>(sql: string): Promise<Row[]>;
   /** Streams a query's rows, as arrays, in batches of at most `size`. */

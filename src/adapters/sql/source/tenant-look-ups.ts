@@ -1,6 +1,7 @@
 import { interrupted, type SyncError } from "../../../core/failure/sync-error.ts";
 import { compareIds, type TenantRow } from "../../../core/group/tenant.ts";
 import type { TenantLookUps } from "../../../ports/tenant-source.ts";
+import { LONG_READ, STEP } from "../connection/wait-limits.ts";
 import type { SourceSession } from "./open-reader.ts";
 import { type RawRow, selectRowsOf, type TenantQuery, tenantRow } from "./tenant-query.ts";
 
@@ -67,8 +68,9 @@ export class SqlTenantLookUps implements TenantLookUps {
   async #look(ids: readonly string[]): Promise<readonly TenantRow[]> {
     if (this.#isClosed) throw interrupted();
     try {
-      const { session, query } = await this.#begin();
-      const rows = await rowsOf(session, query, ids);
+      const { session, query, isIndexed } = await this.#begin();
+      // Without an index, the look may take as long as a read of all rows.
+      const rows = await rowsOf(session, query, ids, isIndexed ? STEP : LONG_READ);
       await session.commit();
       return rows;
     } catch (error) {
@@ -106,12 +108,13 @@ export async function rowsOf(
   session: Pick<SourceSession, "rows">,
   query: TenantQuery,
   ids: readonly string[],
+  limits = STEP,
 ): Promise<readonly TenantRow[]> {
   const held = await query.idsHeld([...new Set(ids)].sort(compareIds));
   const found: TenantRow[] = [];
   for (let from = 0; from < held.length; from += PAGE) {
     const page = new Set(held.slice(from, from + PAGE));
-    const rows = await session.rows<RawRow>(selectRowsOf(query, [...page]));
+    const rows = await session.rows<RawRow>(selectRowsOf(query, [...page]), limits);
     // The column may take other ids for the same: by a collation that ignores case, or blanks at the end.
     for (const row of rows) if (page.has(row[2] as string)) found.push(tenantRow(query, row));
   }

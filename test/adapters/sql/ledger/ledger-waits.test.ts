@@ -1,4 +1,4 @@
-import { expect, inject, test } from "vitest";
+import { expect, inject, onTestFinished, test, vi } from "vitest";
 import { MIGRATION, type SessionTimeouts } from "../../../../src/adapters/sql/connection/wait-limits.ts";
 import { type SqlLedger, sqlLedger, sqlLedgerView } from "../../../../src/adapters/sql/ledger/ledger.ts";
 import { collect } from "../../../contracts/collect.ts";
@@ -95,4 +95,20 @@ test("the read of the groups ends if the database falls silent", async () => {
     code: "LEDGER_UNAVAILABLE",
     message: expect.stringContaining("has not answered for 4 s"),
   });
+});
+
+test("a read of the groups doesn't begin on a connection whose host has gone, and ends after a minute", async () => {
+  const fresh = await preparedDatabase();
+  const line = await tcpProxy(fresh.url);
+  const view = sqlLedgerView(aDatabase(line.url), LOCATION, "default");
+  await collect(view.groups());
+  line.swallow(true);
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
+  let ended: unknown;
+  void collect(view.groups()).catch((error: unknown) => {
+    ended = error;
+  });
+  await vi.advanceTimersByTimeAsync(90_000);
+  expect(ended).toMatchObject({ message: expect.stringContaining("has not answered for 60 s") });
 });

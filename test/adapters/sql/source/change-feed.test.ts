@@ -1,4 +1,4 @@
-import { inject } from "vitest";
+import { expect, inject, onTestFinished, test, vi } from "vitest";
 import { mysqlChangeFeed } from "../../../../src/adapters/mysql/source/change-feed.ts";
 import { postgresChangeFeed } from "../../../../src/adapters/postgres/source/change-feed.ts";
 import type { SessionTimeouts } from "../../../../src/adapters/sql/connection/wait-limits.ts";
@@ -11,12 +11,14 @@ import {
   type FeedSettings,
   type FeedWords,
 } from "../../../contracts/change-feed.ts";
+import { NEVER } from "../../../contracts/rows-of.ts";
 import {
   type DatabaseKind,
   type FreshDatabase,
   freshDatabase,
 } from "../../../support/databases/fresh-database.ts";
 import { PROCESS_LIST } from "../../../support/mysql/mysql-server.ts";
+import { tcpProxy } from "../../../support/servers/tcp-proxy.ts";
 
 const kind = inject("databaseKind");
 const APPLICATION = "groupsync:feed-under-test";
@@ -108,3 +110,25 @@ async function feedDatabase(): Promise<FeedDatabase> {
 }
 
 changeFeedContract(name, words, feedDatabase);
+
+test.each(["newest", "rows"] as const)(
+  "a question for %s ends after a minute if the host has gone",
+  async (what) => {
+    const fresh = await freshDatabase();
+    await fresh.query("CREATE TABLE customers (id varchar(40), changed bigint)");
+    const line = await tcpProxy(fresh.url);
+    const options = { table: "customers", changeColumn: "changed", columns: ["id"] };
+    const source = { url: new Secret(line.url), applicationName: APPLICATION, timeouts: TIMEOUTS };
+    const reader = await feed({ ...source, ...options }).open(NEVER);
+    onTestFinished(() => reader.close());
+    line.swallow(true);
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    let ended: unknown;
+    void (what === "newest" ? reader.newest() : reader.rows(null, 1)).catch((error: unknown) => {
+      ended = error;
+    });
+    await vi.advanceTimersByTimeAsync(90_000);
+    expect(ended).toMatchObject({ message: expect.stringContaining("has not answered for 60 s") });
+  },
+);

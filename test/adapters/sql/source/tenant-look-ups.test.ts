@@ -1,4 +1,4 @@
-import { expect, inject, test } from "vitest";
+import { expect, inject, onTestFinished, test, vi } from "vitest";
 import { compareIds } from "../../../../src/core/group/tenant.ts";
 import { lookUpsOf } from "../../../contracts/look-ups.ts";
 import { readAll } from "../../../contracts/rows-of.ts";
@@ -183,4 +183,23 @@ test("a look gives up on a locked table after a while, and the next look finds i
   });
   await lock.release();
   await expect.poll(async () => (await lookUps.rowsOf(["a"]).catch(() => [])).length).toBe(1);
+});
+
+test("a look ends after a minute if the host has gone since the last one", async () => {
+  const database = await customers();
+  const line = await tcpProxy(database.url);
+  const lookUps = await lookUpsOf(SOURCES[kind](line.url, { table: "customers" }));
+  expect(await lookUps.rowsOf(["a"])).toHaveLength(1);
+  line.swallow(true);
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
+  let ended: unknown;
+  void lookUps.rowsOf(["a"]).catch((error: unknown) => {
+    ended = error;
+  });
+  await vi.advanceTimersByTimeAsync(90_000);
+  expect(ended).toMatchObject({
+    code: "SOURCE_UNAVAILABLE",
+    message: expect.stringContaining("has not answered for 60 s"),
+  });
 });
