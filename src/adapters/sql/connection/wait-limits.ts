@@ -18,8 +18,9 @@ export interface WaitLimits {
   readonly afterStopMs: number;
   /** A read can be abandoned: after a stop it rejects with INTERRUPTED. */
   readonly isRead: boolean;
-  /** Overrides the session's own limit. */
+  /** Override the session's own limits. */
   readonly lockMs?: number;
+  readonly silenceMs?: number;
 }
 
 /** A long read has no time limit, and ends at once on a stop. */
@@ -41,11 +42,12 @@ export const WRITE: WaitLimits & { readonly lockMs: number } = {
 };
 /** The lease's row is locked for moments only, unless its holder stands still. The caller tries again soon. */
 export const LEASE_CALL: WaitLimits = { ...SHORT_READ, lockMs: 4_000 };
-/** A migration of a large table may take long. Its waits for locks keep the session's limit. */
+/** A migration of a large table may take long, and send nothing. Its waits for locks keep the session's limit. */
 export const MIGRATION: WaitLimits = {
   answerMs: Number.POSITIVE_INFINITY,
   afterStopMs: 10_000,
   isRead: false,
+  silenceMs: Number.POSITIVE_INFINITY,
 };
 
 /** The database hasn't answered within the limit. */
@@ -87,11 +89,11 @@ export class SessionWaits {
   async wait<T>(ask: () => Promise<T>, limits: WaitLimits = LONG_READ): Promise<T> {
     if (endsAtOnce(this.#stop, limits)) throw interrupted();
     let waitsFor = Promise.resolve("");
-    const { lockMs = this.#timeouts.lockMs } = limits;
+    const { lockMs, silenceMs } = { ...this.#timeouts, ...limits };
     const asking = setTimeout(() => {
       waitsFor = this.#session.waitsFor();
     }, lockMs / 2);
-    const silence = silenceOf(this.#session.socket(), this.#timeouts.silenceMs);
+    const silence = silenceOf(this.#session.socket(), silenceMs);
     let isAnswered = false;
     try {
       const answered = ask().finally(() => {
@@ -140,7 +142,7 @@ function silenceOf(socket: Socket | undefined, ms: number): Deadline {
   let onSilence = (): void => {};
   const reached = new Promise<never>((_, reject) => {
     onSilence = () => reject(new NoAnswer(ms));
-    socket?.setTimeout(ms, onSilence);
+    if (ms !== Number.POSITIVE_INFINITY) socket?.setTimeout(ms, onSilence);
   });
   return { reached, clear: () => socket?.setTimeout(0, onSilence) };
 }

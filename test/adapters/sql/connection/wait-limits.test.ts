@@ -158,6 +158,16 @@ test("a session of which nothing comes is given up, and one that sends bytes is 
   expect(session.cuts).toBe(1);
 });
 
+test("a migration may keep its session silent", async () => {
+  const server = createServer((socket) => void socket.on("error", () => {})).listen(0, "127.0.0.1");
+  onTestFinished(() => void server.close());
+  await once(server, "listening");
+  const socket = connect((server.address() as AddressInfo).port, "127.0.0.1");
+  onTestFinished(() => void socket.destroy());
+  const silent = waits(aSession({ socket: () => socket }), undefined, { lockMs: 60_000, silenceMs: 100 });
+  expect(await silent.wait(() => sleep(500, "done"), MIGRATION)).toBe("done");
+});
+
 test("each batch has its own wait, and the source of the batches is closed if the reader stops early", async () => {
   let closed = false;
   async function* batches() {
