@@ -106,7 +106,7 @@ export class Session {
     this.#client = client;
     const waiting = {
       socket: () => socketOf(client),
-      waitsFor: () => waitsFor(options),
+      waitsFor: () => waitsFor(client, options),
       cut: () => this.cut(),
       isLockTimeout: failures.isLockTimeout,
     };
@@ -203,14 +203,17 @@ interface Holder {
 }
 
 /**
- * What the sessions of this user and program in this database wait for. A pooler has ids of its own, so no session is asked for by its id.
+ * What a session waits for, by the id that the driver knows. If that id is a pooler's own, what all sessions of this user and
+ * program in this database wait for. The server keeps the first 63 bytes of a program's name, as a value of type name has.
  * Never reads a statement's text, which may hold secrets. A holder with pid 0 is a prepared transaction.
  */
 const WAITS = `
-  WITH ours AS (
-    SELECT a.pid, a.wait_event AS event FROM pg_catalog.pg_stat_activity AS a
-    WHERE a.application_name = $1 AND a.usename = current_user AND a.datname = current_database()
-      AND (a.wait_event_type = 'Lock' OR a.wait_event = 'SyncRep'))
+  WITH named AS (
+    SELECT a.pid, a.wait_event_type AS kind, a.wait_event AS event FROM pg_catalog.pg_stat_activity AS a
+    WHERE a.application_name = $1::name::text AND a.usename = session_user AND a.datname = current_database()),
+  ours AS (
+    SELECT pid, event FROM named
+    WHERE (kind = 'Lock' OR event = 'SyncRep') AND (pid = $2 OR NOT EXISTS (SELECT 1 FROM named WHERE pid = $2)))
   SELECT EXISTS (SELECT 1 FROM ours WHERE event = 'SyncRep') AS "forStandby",
     (SELECT jsonb_agg(DISTINCT jsonb_build_object('pid', b.pid, 'user', h.usename, 'program', h.application_name,
          'since', to_char(h.xact_start AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), 'locks', (
@@ -223,16 +226,20 @@ const WAITS = `
      FROM ours CROSS JOIN LATERAL unnest(pg_blocking_pids(ours.pid)) AS b (pid)
        LEFT JOIN pg_catalog.pg_stat_activity AS h ON h.pid = b.pid) AS holders`;
 
-async function waitsFor({ url, applicationName }: SessionOptions): Promise<string> {
+/** A session may have the rights of another role, which sees nothing of what the sessions of its own user wait for. */
+const AS_OWN_USER = { ...PINNED_PATH, role: "none" } as const;
+
+async function waitsFor(of: pg.ClientBase, options: SessionOptions): Promise<string> {
+  const { url, applicationName } = options;
   const client = new Client({
     ...connectionOptions(url, applicationName),
     connectionTimeoutMillis: FAREWELL,
   });
   try {
-    const query = { text: WAITS, values: [applicationName] };
+    const query = { text: WAITS, values: [applicationName, (of as pg.ClientBase & Cancellable).processID] };
     const ask = async () => {
       await client.connect();
-      return inOneRoundTrip<Waits>(client, reading(setLocally(PINNED_PATH)), query);
+      return inOneRoundTrip<Waits>(client, reading(setLocally(AS_OWN_USER)), query);
     };
     const { rows } = await withTimeout(FAREWELL, ask());
     const [{ holders = null, forStandby = false } = {}] = rows;

@@ -6,15 +6,16 @@ import { WRITE } from "../../../../src/adapters/sql/connection/wait-limits.ts";
 import { Secret } from "../../../../src/core/secret/secret.ts";
 import { NEVER } from "../../../contracts/rows-of.ts";
 import { freshDatabase } from "../../../support/databases/fresh-database.ts";
+import { aGroup, aRole } from "../../../support/databases/role.ts";
 import { LONG } from "../../../support/long.ts";
 import { behindPgbouncer } from "../../../support/postgres/behind-pgbouncer.ts";
 import { startPostgres } from "../../../support/postgres/embedded-postgres.ts";
 import { startStandby } from "../../../support/postgres/standby.ts";
 
-function open(url: string, lockMs = 30_000): PostgresDatabase {
+function open(url: string, lockMs = 30_000, applicationName = "groupsync:hints"): PostgresDatabase {
   const database = new PostgresDatabase({
     url: new Secret(url),
-    applicationName: "groupsync:hints",
+    applicationName,
     maxConnections: 2,
     idleMs: 30_000,
     timeouts: { lockMs, silenceMs: 600_000 },
@@ -38,6 +39,15 @@ async function failureOf(work: Promise<unknown>): Promise<{ message: string; hin
     (reason: unknown) => reason,
   );
   return { message: error instanceof Error ? error.message : "", hint: failures.hintFor(error) };
+}
+
+/** Makes a table that anybody may read, and locks it. Resolves to the id of the session that holds the lock. */
+async function lockedTable(url: string, name = "t"): Promise<number> {
+  const holder = await connected(url);
+  await holder.query(`CREATE TABLE ${name} (n int); GRANT SELECT ON ${name} TO PUBLIC`);
+  await holder.query(`BEGIN; LOCK TABLE ${name}`);
+  const { rows } = await holder.query("SELECT pg_backend_pid() AS pid");
+  return rows[0].pid;
 }
 
 const write = (database: PostgresDatabase) =>
@@ -75,6 +85,39 @@ test("the holder of a lock, through a pooler that has ids of its own for session
     message: expect.stringMatching(`lock timeout; held by session ${rows[0].pid} .*AccessExclusiveLock on`),
     hint: expect.stringContaining("end its work"),
   });
+});
+
+test("the holder of a lock, for a session whose program has the longest name", async () => {
+  const { url } = await freshDatabase("postgres");
+  const pid = await lockedTable(url);
+  const database = open(url, 3_000, `groupsync:${"n".repeat(64)}`);
+  expect((await failureOf(database.query("SELECT * FROM public.t"))).message).toContain(
+    `held by session ${pid} `,
+  );
+});
+
+test("the holder of a lock, for a user who works with the rights of another role", async () => {
+  const fresh = await freshDatabase("postgres");
+  const pid = await lockedTable(fresh.url);
+  const [login, reader] = [await aRole(fresh), await aGroup(fresh, "reader")];
+  await fresh.query(`GRANT ${reader} TO ${login.name}`);
+  await fresh.query(`ALTER ROLE ${login.name} SET role = '${reader}'`);
+  const database = open(login.url, 3_000);
+  expect((await failureOf(database.query("SELECT * FROM public.t"))).message).toContain(
+    `held by session ${pid} `,
+  );
+});
+
+test("the holder of a lock that another session of the same program waits for isn't named", async () => {
+  const { url } = await freshDatabase("postgres");
+  const [first, second] = [await lockedTable(url), await lockedTable(url, "u")];
+  const database = open(url, 3_000);
+  const [failed] = await Promise.all([
+    failureOf(database.query("SELECT * FROM public.t")),
+    failureOf(database.query("SELECT * FROM public.u")),
+  ]);
+  expect(failed.message).toContain(`held by session ${first} `);
+  expect(failed.message).not.toContain(`session ${second} `);
 });
 
 test("a pooler that gives each statement another connection", async () => {
