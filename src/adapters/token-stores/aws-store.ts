@@ -55,6 +55,7 @@ export class AwsStore implements SecretStore {
   readonly #options: AwsStoreOptions;
   readonly #marks: ManagedTags;
   readonly #recent = new StaleReads();
+  readonly #removed = new StaleReads();
   readonly #client: VendorClient<SecretsManager>;
 
   constructor(options: AwsStoreOptions) {
@@ -87,7 +88,9 @@ export class AwsStore implements SecretStore {
 
   async put(name: string, content: Secret, isGood: (found: Secret) => boolean): Promise<void> {
     const made = (await this.#create(name, content)) ?? (await this.#change(name, content, isGood));
-    if (made) this.#recent.add(name, made.VersionId);
+    if (!made) return;
+    this.#removed.forget(name);
+    this.#recent.add(name, made.VersionId);
   }
 
   async remove(name: string): Promise<void> {
@@ -98,6 +101,7 @@ export class AwsStore implements SecretStore {
     // Without this the name would stay taken for a week at least. The token is dead, so nobody needs to recover it.
     const request = { SecretId: name, ForceDeleteWithoutRecovery: true };
     await this.#unlessMissing("DeleteSecret", (client) => client.deleteSecret(request));
+    this.#removed.add(name, undefined);
   }
 
   async holdsAny(except?: string): Promise<boolean> {
@@ -139,7 +143,7 @@ export class AwsStore implements SecretStore {
     // The secret has just been made or removed, and AWS shows that later.
     if (!description) throw notSeenYet(name);
     if (!this.#manages(description)) throw notManaged(name);
-    if (description.DeletedDate) throw beingDeleted(name);
+    if (description.DeletedDate) throw beingDeleted(name, this.#removed.isStale(name, "scheduled"));
     if (isGood(await this.#valueOf(name))) return undefined;
     const request = { SecretId: name, SecretString: content.reveal() };
     return this.#client.call((client) => client.putSecretValue(request), "PutSecretValue");
@@ -213,10 +217,10 @@ const notSeenYet = (name: string): SecretStoreFailure =>
     "Secrets Manager takes a moment for it; the next sync tries again",
   );
 
-/** Passes in a moment if groupsync has deleted the secret, and not if somebody has scheduled its deletion. */
-const beingDeleted = (name: string): SecretStoreFailure =>
+/** Passes in a moment if this process has deleted the secret, and not if somebody has scheduled its deletion. */
+const beingDeleted = (name: string, isOurs: boolean): SecretStoreFailure =>
   new SecretStoreFailure(
-    "passing",
+    isOurs ? "passing" : "refused",
     `the secret ${name} is being deleted`,
     `if it stays so: aws secretsmanager restore-secret --secret-id '${name}'`,
   );

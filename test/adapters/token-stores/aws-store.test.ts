@@ -141,11 +141,11 @@ describe.skipIf(moto === null)("AWS Secrets Manager, as moto plays it", () => {
       return world;
     };
 
-    test("isn't there, and waits for who has done that", async () => {
+    test("isn't there, and is nobody's to wait for", async () => {
       const { put, get } = await scheduled("groupsync");
       expect(await get("a")).toBeUndefined();
       expect(await rejection(put("a", "new"))).toMatchObject({
-        problem: "passing",
+        problem: "refused",
         hint: expect.stringContaining("restore-secret --secret-id 'a'"),
       });
     });
@@ -180,8 +180,10 @@ describe.skipIf(moto === null)("AWS Secrets Manager, as moto plays it", () => {
     body: JSON.stringify({ Name: "t-a", DeletedDate: 1, Tags: tagsOf("groupsync", "default") }),
   };
 
-  test("a name is waited for that was deleted for good just now", async () => {
-    const { front, write, read } = await aStore();
+  test("a name is waited for that this process has deleted for good just now", async () => {
+    const { front, store, write, read } = await aStore();
+    await write("old");
+    await store.remove("t-a");
     inTurn(front, {
       CreateSecret: [DELETED, DELETED, DELETED],
       DescribeSecret: [asDeleted, MISSING, MISSING],
