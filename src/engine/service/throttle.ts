@@ -108,8 +108,12 @@ export class Throttle {
     }
   }
 
-  /** When the next call may start. After a halt of this process, calls that are overdue don't all start at once. */
+  /**
+   * When the next call may start. After a halt of this process, calls that are overdue don't all start at once. In a pause only
+   * one is tried, and the rate doesn't hold it back: a pause that turns out to be one tenant's has told no rate.
+   */
   #startAt(): number {
+    if (this.#limits.pausedUntil !== undefined) return this.#limits.dueAt();
     return Math.max(this.#limits.dueAt(), this.#startedAt + LEAST_SPACING * this.#limits.spacing);
   }
 

@@ -155,6 +155,14 @@ describe("a service that defers calls", () => {
     expect(waits).toMatchObject([{ ms: 3_600_000 }, { ms: 3_600_000 }]);
   });
 
+  it("may ask for an hour after some calls, and still one is tried after 5 s", async () => {
+    const { time, call } = aThrottle();
+    for (let n = 0; n < 10; n++) await call(100);
+    await call(0, busy(3_600_000));
+    await call();
+    expect(time.elapsed).toBe(6_000);
+  });
+
   it.each([undefined, 0])(
     "and doesn't say how much (Retry-After: %s), gets more each time, up to a minute",
     async (retryAfterMs) => {
