@@ -221,8 +221,9 @@ class Overlaps {
   }
 
   /**
-   * Returns how many calls the service takes at once, if calls are refused only beside so many others, and few pass beside
-   * more; and that once. (A few pass in any case: an answer that is under way makes one call more seem to be in flight.)
+   * Returns how many calls the service takes at once, if calls are refused only beside so many others, most of those are
+   * refused, and few pass beside more; and that once. (A few pass in any case: an answer that is under way makes one call
+   * more seem to be in flight.)
    */
   refused({ startedAt, others }: Call, now: number): number | undefined {
     // Calls that are in flight together are refused together: they count once.
@@ -234,12 +235,14 @@ class Overlaps {
     const fewest = this.#refused.findIndex((count) => count !== undefined);
     const weight = Math.min(this.#refusals, TELLING_REFUSALS.most);
     const isLimit =
-      fewest > 0 && sumAbove(fewest, this.#passed) < Math.max(weight, 3 * sumAbove(fewest, this.#refused));
+      fewest > 0 &&
+      sumFrom(fewest, this.#refused) > sumFrom(fewest, this.#passed) &&
+      sumFrom(fewest + 1, this.#passed) < Math.max(weight, 3 * sumFrom(fewest + 1, this.#refused));
     if (this.#isTold || this.#refusals < TELLING_REFUSALS.least || !isLimit) return undefined;
     this.#isTold = true;
     return fewest;
   }
 }
 
-const sumAbove = (index: number, counts: readonly number[]): number =>
-  counts.slice(index + 1).reduce((sum, count) => sum + count, 0);
+const sumFrom = (index: number, counts: readonly number[]): number =>
+  counts.slice(index).reduce((sum, count) => sum + count, 0);

@@ -336,6 +336,21 @@ describe("a service that refuses calls because too many overlap", () => {
     ]);
   });
 
+  it("is not mistaken for refusals by chance while as many calls as may be are under way", async () => {
+    const { time, throttle, warnings } = aThrottle(undefined, 8);
+    let calls = 0;
+    const work = async (): Promise<void> => {
+      while (calls < 400) {
+        const isRefused = calls++ % 40 === 39;
+        const call = await throttle.ready(FOREVER);
+        await time.sleep(isRefused ? 2 : 200);
+        throttle.ended(call, isRefused ? busy() : undefined);
+      }
+    };
+    await Promise.all(Array.from({ length: 16 }, work));
+    expect(warnings).toEqual([]);
+  });
+
   it.each<[string, () => ServiceLimit, number, number?]>([
     ["a token bucket", () => aBucket({ rate: { count: 20, perMs: 1_000 }, burst: 20 }), 50],
     ["a slow token bucket", () => aBucket({ rate: { count: 20, perMs: 1_000 }, burst: 20 }), 200],
