@@ -218,15 +218,15 @@ describe("a canary that nobody can delete", () => {
     const { events, report } = world.start({
       at: ({ call, when }) => {
         if (call === "remove" && when === "before")
-          throw new ServiceFailure("THROTTLED", "wait", { retryAfterMs: 3_600_000 });
+          throw new ServiceFailure("THROTTLED", "come back in an hour", { retryAfterMs: 3_600_000 });
       },
     });
     expect(await report).toMatchObject({ outcome: "ok" });
-    expect(world.time.elapsed - started).toBeLessThan(100_000);
+    expect(world.time.elapsed - started).toBeLessThan(10_000);
     expect(events).toContainEqual(
       expect.objectContaining({
         code: "CANARY_REMAINS",
-        message: expect.stringContaining("there was no time left"),
+        message: expect.stringContaining("come back in an hour"),
       }),
     );
   });

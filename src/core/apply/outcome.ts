@@ -44,6 +44,8 @@ export interface Failed {
   readonly failure: Failure;
   /** The service may have carried out a call: the intent stays until a later call shows whether it did. */
   readonly mayHaveHappened: boolean;
+  /** The pause that the service asked for, in milliseconds. */
+  readonly retryAfterMs?: number;
   /** What the answer told, although its token is not stored. */
   readonly drift?: readonly Drift[];
 }

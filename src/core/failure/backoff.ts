@@ -1,5 +1,6 @@
 const MINUTE = 60_000;
-const LONGEST_WAIT = 6 * 60 * MINUTE;
+/** The longest wait before a group is tried again, in milliseconds. */
+export const LONGEST_WAIT = 6 * 60 * MINUTE;
 
 /**
  * How long to wait before a group that has failed `failures` times in a row is tried again, in milliseconds. After the
@@ -27,8 +28,8 @@ export const MAX_ATTEMPTS = 8;
 export const LONGEST_TRY = 60_000;
 
 /** How long to wait before attempt number `attempt` (2, 3, …) of one request, in milliseconds, with jitter. */
-export const waitBeforeAttempt = (attempt: number, random: () => number): number =>
-  Math.min(8_000, 125 * 2 ** attempt) * (0.5 + random() / 2);
+export const waitBeforeAttempt = (attempt: number, random: () => number, longest = 8_000): number =>
+  Math.min(longest, 125 * 2 ** attempt) * (0.5 + random() / 2);
 
 /**
  * How long to wait before a broken connection for noticing changes is opened again after `failures` failures in a row, in

@@ -1,5 +1,5 @@
 import type { Outcome } from "../../core/apply/outcome.ts";
-import { waitAfterFailures } from "../../core/failure/backoff.ts";
+import { LONGEST_WAIT, waitAfterFailures } from "../../core/failure/backoff.ts";
 import { asSyncError, type SyncError } from "../../core/failure/sync-error.ts";
 import { tokenFingerprint } from "../../core/group/group.ts";
 import { isForToken, isRefresh, isRestored } from "../../core/plan/change.ts";
@@ -260,7 +260,8 @@ function withRetry(
   const isOfStoring =
     notEverywhere !== undefined || (outcome.kind === "failed" && isForToken(outcome.change));
   const count = before?.failures[isOfStoring ? "storing" : "change"] ?? 0;
-  const wait = waitAfterFailures(count + 1);
+  const asked = (outcome.kind === "failed" && outcome.retryAfterMs) || 0;
+  const wait = Math.max(waitAfterFailures(count + 1), Math.min(asked, LONGEST_WAIT));
   // While the service has never answered well, `service.base_url` may be wrong. So wait at most ten minutes: once the url
   // is corrected, no group should wait long. But do wait, because groups that always fail must not keep others from
   // their turn.

@@ -88,11 +88,35 @@ export async function callWithRetries<T>(
       else throttle.ended(call, error);
       const failed = { kind: "failed", failure: error, mayHaveHappened: attempts.mayHaveHappened } as const;
       if (waitMs === undefined) return failed;
-      const goesOn = await context.waitBeforeRetry(waitMs, signal);
-      // Whoever repeated a deferred call would only wait for the limit too.
-      if (!goesOn && error.reaction !== "slow") return { ...failed, isHandedOn: true };
+      const goesOn =
+        error.reaction === "slow"
+          ? await waitAsAsked(waitMs, isOfThisCall, context)
+          : await context.waitBeforeRetry(waitMs, signal);
+      if (!goesOn) return { ...failed, isHandedOn: true };
     }
   }
+}
+
+/**
+ * Waits after the service has deferred a call. Resolves to false if the call is better left to a later run: if nothing else is
+ * left to do, or if the service takes other calls meanwhile and so means this group alone. A limit that may concern everybody is
+ * waited for if the wait is short: who repeated the call would only wait for the limit too.
+ */
+async function waitAsAsked(
+  waitMs: number,
+  isOfThisCall: boolean,
+  { clock, throttle, signal, waitBeforeRetry, repeatedAfter }: CallContext,
+): Promise<boolean> {
+  if (repeatedAfter) return waitBeforeRetry(waitMs, signal);
+  const isLong = waitMs > LONGEST_TRY;
+  if (isLong && isOfThisCall) return false;
+  const endsAt = clock.monotonic() + waitMs;
+  const goesOn = await waitBeforeRetry(Math.min(waitMs, LONGEST_TRY), signal);
+  const leftMs = endsAt - clock.monotonic();
+  if (signal.aborted) return true;
+  if (isLong) return goesOn && throttle.isPaused && waitBeforeRetry(leftMs, signal);
+  if (!goesOn && !isOfThisCall) await clock.sleep(leftMs, signal);
+  return goesOn || !isOfThisCall;
 }
 
 interface NextAttempt {
@@ -110,8 +134,11 @@ class CallAttempts {
   #count = 1;
   #triedMs = 0;
   #mayHaveHappened = false;
+  #deferrals = 0;
   /** How many calls the service had served when it last deferred this call. */
   #servedBefore: number | undefined;
+  /** The service has served others between two refusals of this call. No later refusal tells of a limit for all. */
+  #isDeferredAlone = false;
 
   constructor(id: string, context: CallContext) {
     this.#id = id;
@@ -153,9 +180,12 @@ class CallAttempts {
    */
   #defer({ code, retryAfterMs = 0 }: ServiceFailure): NextAttempt {
     const { breaker, clock, throttle } = this.#context;
-    const isOfThisCall = this.#servedBefore !== undefined && breaker.served > this.#servedBefore;
+    const othersPassed = this.#servedBefore !== undefined && breaker.served > this.#servedBefore;
     this.#servedBefore = breaker.served;
-    const isAttempt = code === "OVERLOADED" || isOfThisCall;
+    this.#isDeferredAlone ||= othersPassed;
+    this.#deferrals++;
+    const isOfThisCall = this.#isDeferredAlone;
+    const isAttempt = code === "OVERLOADED" || othersPassed;
     const isSpent = isAttempt && this.#count >= MAX_ATTEMPTS;
     if (isAttempt) this.#count++;
     const isHopeless = breaker.deferred({
@@ -166,9 +196,14 @@ class CallAttempts {
       hasAnswered: throttle.hasAnswered,
     });
     if (isSpent || isHopeless || this.#mustBeLast) return { waitMs: undefined, isOfThisCall };
+    const random = (): number => clock.random();
+    // The throttle knows nothing of the refusal, so only this wait spaces the attempts.
+    if (isOfThisCall) {
+      const leastMs = waitBeforeAttempt(this.#deferrals, random, LONGEST_TRY);
+      return { waitMs: Math.max(retryAfterMs, leastMs), isOfThisCall };
+    }
     // Meanwhile other calls show whether the service defers them too.
-    const waitMs = retryAfterMs || waitBeforeAttempt(Math.max(2, this.#count), () => clock.random());
-    return { waitMs, isOfThisCall };
+    return { waitMs: retryAfterMs || waitBeforeAttempt(Math.max(2, this.#count), random), isOfThisCall };
   }
 
   #retry(failure: ServiceFailure): number {

@@ -187,8 +187,12 @@ export class ServiceCalls {
   /** The outcome of a change whose call failed. Undefined if the run is ending: the next run then makes the change. */
   failed(change: Change, called: Unanswered): Failed | undefined {
     if (called.kind === "interrupted") return undefined;
-    const { code, message } = called.failure;
-    return { kind: "failed", change, failure: { code, message }, mayHaveHappened: this.#mayHaveHappened };
+    const { code, message, retryAfterMs } = called.failure;
+    const { mayHaveHappened } = this;
+    return {
+      ...{ kind: "failed", change, failure: { code, message }, mayHaveHappened },
+      ...(retryAfterMs !== undefined && { retryAfterMs }),
+    };
   }
 
   async #call<T>(

@@ -69,6 +69,11 @@ export class Throttle {
     return this.#hasAnswered;
   }
 
+  /** Whether the service has asked all calls to wait. A pause ends early if a call passes: then it was meant for one group. */
+  get isPaused(): boolean {
+    return this.#limits.pausedUntil !== undefined;
+  }
+
   /** Takes the end of a call, with its failure if it failed. */
   ended(call: Call, failure?: ServiceFailure): void {
     const now = this.#clock.monotonic();

@@ -26,8 +26,8 @@ interface CallOptions extends Pick<CallContext, "isFollowUp" | "isUnrepeatable">
   readonly loseLeaseAt?: number;
   /** Another call has failed for good, and none was answered. */
   readonly hasFailedBefore?: boolean;
-  /** Another call is answered before each of its attempts. */
-  readonly othersPass?: boolean;
+  /** Another call is answered before each of its attempts, or before so many of them. */
+  readonly othersPass?: boolean | number;
   /** How long one takes. */
   readonly callMs?: number;
 }
@@ -58,7 +58,7 @@ export async function call(
   const result = await callWithRetries(
     "acme",
     async () => {
-      if (othersPass) breaker.succeeded();
+      if (othersPass === true || received < Number(othersPass)) breaker.succeeded();
       const reply = replies[Math.min(received++, replies.length - 1)];
       if (received === stopAt) stopping.abort();
       if (received === loseLeaseAt) lost.abort();

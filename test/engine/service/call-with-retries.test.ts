@@ -96,6 +96,17 @@ describe("a deferred call", () => {
     },
   );
 
+  it.each([10_000, undefined])(
+    "makes no other call wait once others have passed between, even if none passes later (Retry-After: %s)",
+    async (retryAfterMs) => {
+      const busy = new ServiceFailure("THROTTLED", "HTTP 429", retryAfterMs ? { retryAfterMs } : {});
+      const { events, requests } = await call([busy], { othersPass: 2 });
+      // The first refusal may concern everybody.
+      expect(events.filter(({ kind }) => kind === "waiting")).toHaveLength(retryAfterMs ? 1 : 0);
+      expect(requests).toBeLessThan(40);
+    },
+  );
+
   it.each<[ServiceFailureCode, boolean, number]>([
     ["THROTTLED", true, 9],
     ["OVERLOADED", true, 8],

@@ -61,6 +61,27 @@ describe("one tenant that is always deferred costs one tenant", () => {
   });
 });
 
+describe("one tenant that is told to come back in an hour", () => {
+  const busy = (): ServiceFailure =>
+    new ServiceFailure("THROTTLED", "HTTP 429", { retryAfterMs: 60 * MINUTE });
+
+  it.each([
+    [1, "t000"],
+    [8, "t000"],
+    [8, "t100"],
+  ])("is not waited for once others have passed, %i at once, if it is %s", async (concurrency, id) => {
+    const world = new World(tenants(...IDS));
+    const at = deferring(world, busy, (point) => point.id === id);
+    const report = await world.sync({ settings: { concurrency }, at });
+    expect(report).toMatchObject({ outcome: "partial", counts: { created: 199, failed: 1 } });
+    expect(report.durationMs).toBeLessThan(2 * MINUTE);
+    const before = world.service.requests.length;
+    // The next sync leaves it alone too.
+    expect(await world.sync({ at })).toMatchObject({ counts: { failed: 1 }, requests: 0 });
+    expect(world.service.requests).toHaveLength(before);
+  });
+});
+
 describe("a service that defers everything ends the run", () => {
   const cases = [THROTTLED, OVERLOADED].flatMap(([name, failure]) =>
     [1, 8, 100].flatMap((concurrency) => [0, 100].map((served) => ({ name, failure, concurrency, served }))),

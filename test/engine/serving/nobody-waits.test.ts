@@ -78,6 +78,39 @@ describe("a sign-up doesn't wait", () => {
   });
 });
 
+describe("a tenant that alone is told to come back in an hour", () => {
+  const busy = ({ when, call, id }: Point): void => {
+    if (when === "before" && call === "getOrCreate" && id === "waits")
+      throw new ServiceFailure("THROTTLED", "HTTP 429", { retryAfterMs: 3_600_000 });
+  };
+
+  it.each([1, 8])("holds up no sign-up once the full sync is over, %i at once", async (concurrency) => {
+    const world = slow(new World(tenants(...ids(20), "waits")), 100);
+    const session = aSession(world, { at: busy, settings: { concurrency } });
+    expect(await session.run).toMatchObject({ counts: { created: 20, failed: 1 } });
+    for (const id of ["new 1", "new 2", "new 3"]) {
+      world.tenants.push(...tenants(id));
+      expect(await msUntilServed(world, session, id)).toBeLessThan(6_000);
+      await world.time.sleep(60_000);
+    }
+    await session.end();
+  });
+
+  it("is not tried again within that hour", async () => {
+    const world = slow(new World(tenants(...ids(20), "waits")), 100);
+    let tries = 0;
+    const counting = (point: Point): void => {
+      if (point.when === "before" && point.call === "getOrCreate" && point.id === "waits") tries++;
+      busy(point);
+    };
+    const session = aSession(world, { at: counting, settings: { concurrency: 8 } });
+    await session.run;
+    await world.time.sleep(3_500_000);
+    expect(tries).toBe(1);
+    await session.end();
+  });
+});
+
 it("what the end of a full sync leaves to others is tried again within seconds", async () => {
   let failures = 1;
   const world = new World(tenants("a", "bad"));
