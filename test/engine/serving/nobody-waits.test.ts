@@ -111,6 +111,32 @@ describe("a tenant that alone is told to come back in an hour", () => {
   });
 });
 
+it("a short pause for everybody at the end of a full sync fails no group", async () => {
+  const world = slow(new World(tenants(...ids(14))), 100);
+  let calls = 0;
+  const busy = ({ when, call }: Point): void => {
+    if (when === "before" && call === "getOrCreate" && ++calls > 10 && world.time.elapsed < 30_000)
+      throw new ServiceFailure("THROTTLED", "HTTP 429", { retryAfterMs: 30_000 });
+  };
+  const session = aSession(world, { at: busy, settings: { concurrency: 8 } });
+  expect(await session.run).toMatchObject({ counts: { created: 14, failed: 0 } });
+  await session.end();
+});
+
+it("a tenant that alone is told to come back in half a minute holds up no sign-up meanwhile", async () => {
+  const world = slow(new World(tenants(...ids(20), "waits")), 100);
+  const busy = ({ when, call, id }: Point): void => {
+    if (when === "before" && call === "getOrCreate" && id === "waits")
+      throw new ServiceFailure("THROTTLED", "HTTP 429", { retryAfterMs: 30_000 });
+  };
+  const session = aSession(world, { at: busy, settings: { concurrency: 8 } });
+  await world.time.sleep(10_000);
+  world.tenants.push(...tenants("new"));
+  expect(await msUntilServed(world, session, "new")).toBeLessThan(6_000);
+  expect(await session.run).toMatchObject({ counts: { failed: 1 } });
+  await session.end();
+});
+
 it("what the end of a full sync leaves to others is tried again within seconds", async () => {
   let failures = 1;
   const world = new World(tenants("a", "bad"));
