@@ -162,7 +162,7 @@ describe("with --yes", () => {
     expect(stdout).toContain(
       'The scope "default" is not forgotten: 1 group could not be deleted\n  1 group deleted;',
     );
-    expect(stdout).toContain("  b  TOKEN_NOT_REMOVED: it is stuck\n  what is left stays in the ledger;");
+    expect(stdout).toContain("  b: TOKEN_NOT_REMOVED: it is stuck\n  what is left stays in the ledger;");
     const json = await forget(world, ["default", "--delete-groups", "--yes", "--json"]);
     expect(JSON.parse(json.stdout)).toMatchObject({
       forgotten: false,
