@@ -24,7 +24,10 @@ export const isDue = (retryAt: Date, now: Date): boolean =>
 
 /** The most attempts of one request, the first included. A request that fails at random nearly always succeeds by then. */
 export const MAX_ATTEMPTS = 8;
-/** The longest time for all attempts of one request and the waits between them, in milliseconds. Throttling is extra. */
+/**
+ * The longest time for all attempts of one request and the waits between them, in milliseconds. Throttling is extra. A
+ * group that has to wait longer than this is left to a later run, so that it keeps nobody waiting.
+ */
 export const LONGEST_TRY = 60_000;
 
 /** How long to wait before attempt number `attempt` (2, 3, …) of one request, in milliseconds, with jitter. */
