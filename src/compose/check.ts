@@ -11,7 +11,7 @@ import { digestSeed } from "../core/group/desired-group.ts";
 import { columnsOf } from "../core/group/group-rules.ts";
 import { asFinding, type Finding, ok, warning } from "../core/report/finding.ts";
 import { connectionPrivacy } from "../core/tls/database-tls.ts";
-import { nextTicks, tickAfter } from "../daemon/schedule.ts";
+import { ticksOf } from "../daemon/schedule.ts";
 import type { Check, CheckLimits } from "../engine/check/check.ts";
 import {
   addressFindings,
@@ -179,7 +179,7 @@ export function composeCheck(path: string, host: Host, { canary, notify }: Check
   const scheduleCheck: Check = {
     title: "schedule",
     remedy: "see docs/configuration.md",
-    run: () => scheduleFindings(schedule, nextTicks(tickAfter(schedule), new Date(), TICKS_SHOWN)),
+    run: () => scheduleFindings(schedule, ticksOf(schedule).nextRuns(TICKS_SHOWN, new Date())),
   };
 
   const httpCheck: Check = {
