@@ -19,7 +19,7 @@ export const serviceFailures = (): string =>
     }),
   );
 
-/** As `adapters/service/answer-failure.ts` decides. */
+/** As `adapters/service/answer.ts` decides. */
 const ANSWERS: Readonly<Record<AnswerCode, string>> = {
   REFUSED: "2xx with `success: 0`, or a 4xx in JSON that has no row below",
   KEY_REFUSED: "401, or 403 without HTML",

@@ -6,9 +6,6 @@ declare module "undici/lib/api/api-request.js" {
   const request: (this: Dispatcher, options: Dispatcher.RequestOptions) => Promise<Dispatcher.ResponseData>;
   export default request;
 }
-declare module "undici/lib/core/connect.js" {
-  export { buildConnector as default } from "undici";
-}
 declare module "undici/lib/core/errors.js" {
   export { errors as default } from "undici";
 }

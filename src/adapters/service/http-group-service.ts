@@ -1,13 +1,8 @@
 import type { Group } from "../../core/group/group.ts";
 import type { Secret } from "../../core/secret/secret.ts";
 import type { GroupService, RemovableGroup, ServiceGroup } from "../../ports/group-service.ts";
-import { readGetAnswer, readPostAnswer, successfulBody } from "./read-answer.ts";
-import {
-  getWithWrongKey,
-  type HttpServiceOptions,
-  rotateNobody,
-  ServiceConnection,
-} from "./service-connection.ts";
+import { readGetAnswer, readPostAnswer, successfulBody } from "./answer.ts";
+import { type HttpServiceOptions, ServiceConnection } from "./service-connection.ts";
 
 /** The service over HTTP. */
 export class HttpGroupService implements GroupService {
@@ -51,12 +46,12 @@ export class HttpGroupService implements GroupService {
   }
 
   async getWithWrongKey(beforeSend?: () => void): Promise<void> {
-    const { answer, request } = await getWithWrongKey(this.#connection, { beforeSend });
+    const { answer, request } = await this.#connection.getWithWrongKey(beforeSend);
     successfulBody(answer, request);
   }
 
   async rotateNobody(beforeSend?: () => void): Promise<void> {
-    const { answer, request } = await rotateNobody(this.#connection, { beforeSend });
+    const { answer, request } = await this.#connection.rotateNobody(beforeSend);
     successfulBody(answer, request);
   }
 

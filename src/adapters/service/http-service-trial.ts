@@ -5,16 +5,8 @@ import { connect as connectTls, type TLSSocket } from "node:tls";
 import { ServiceFailure } from "../../core/failure/service-failure.ts";
 import { describe } from "../../core/failure/sync-error.ts";
 import type { Reached, ServiceTrial, TrialAnswer } from "../../ports/check.ts";
-import { answerText } from "./answer-failure.ts";
-import { successfulBody } from "./read-answer.ts";
-import {
-  type Exchange,
-  getWithWrongKey,
-  type HttpServiceOptions,
-  rotateNobody,
-  ServiceConnection,
-} from "./service-connection.ts";
-import { isHtml, jsonObject } from "./wire-answer.ts";
+import { answerText, isHtml, jsonObject, successfulBody } from "./answer.ts";
+import { type Exchange, type HttpServiceOptions, ServiceConnection } from "./service-connection.ts";
 
 export class HttpServiceTrial implements ServiceTrial {
   readonly #options: HttpServiceOptions;
@@ -48,11 +40,11 @@ export class HttpServiceTrial implements ServiceTrial {
   }
 
   async getWithWrongKey(): Promise<TrialAnswer> {
-    return answerOf(await getWithWrongKey(this.#connection));
+    return answerOf(await this.#connection.getWithWrongKey());
   }
 
   async rotateNobody(): Promise<TrialAnswer> {
-    return answerOf(await rotateNobody(this.#connection));
+    return answerOf(await this.#connection.rotateNobody());
   }
 
   close(): Promise<void> {

@@ -7,8 +7,8 @@ import type { AnswerFacts } from "../../core/probe/findings.ts";
 import { Secret } from "../../core/secret/secret.ts";
 import type { JsonObject } from "../../core/text/json.ts";
 import type { ServiceMethod } from "../../ports/group-service.ts";
-import { ConnectionFailure, connectorHidingInterimResponses, sendRequest } from "./http-request.ts";
-import { limitHeaders, type WireAnswer, type WireRequest } from "./wire-answer.ts";
+import { limitHeaders, type WireAnswer, type WireRequest } from "./answer.ts";
+import { ConnectionFailure, sendRequest } from "./http-request.ts";
 
 export interface HttpServiceOptions {
   /** Requests go to `{baseUrl}/api/user`. */
@@ -23,7 +23,7 @@ export interface HttpServiceOptions {
 }
 
 /** What a request carries beside its fields. */
-export interface SendOptions {
+interface SendOptions {
   readonly beforeSend?: (() => void) | undefined;
   /** Secrets in the fields: no message may repeat them. */
   readonly secrets?: readonly Secret[];
@@ -52,7 +52,7 @@ export class ServiceConnection {
       connections: concurrency,
       headersTimeout: 0,
       bodyTimeout: 0,
-      connect: connectorHidingInterimResponses({ timeout: timeoutMs }),
+      connect: { timeout: timeoutMs },
     });
     this.#path = `${url.pathname.replace(/\/$/, "")}/api/user`;
     this.#apiKey = apiKey;
@@ -113,11 +113,27 @@ export class ServiceConnection {
       if (!(error instanceof ConnectionFailure)) throw error;
       const cause = error.cause instanceof AggregateError ? error.cause.errors[0] : error.cause;
       const code = connectionFailure(error);
-      const reason = isAgainstHttp(cause) ? "the answer breaks the rules of HTTP" : describe(cause);
+      const reason = isUnaskedFor(cause)
+        ? "a response of HTTP 100 or 101 came, which was not asked for"
+        : isImpossible(cause)
+          ? "the answer breaks the rules of HTTP"
+          : describe(cause);
       const message = `${method} to ${this.#where}: ${reason}`;
       // No cause here: the parser's error holds the bytes that it could not read, and a token may be among them.
       throw new ServiceFailure(code, message, code === "BAD_RESPONSE" ? {} : { cause });
     }
+  }
+
+  /** A GET with a body that names no group, and a key that is wrong on purpose: with a good key it could create a group. */
+  getWithWrongKey(beforeSend?: () => void): Promise<Exchange> {
+    // Without an id, because something in between might put a good key in place of the wrong one.
+    return this.send("GET", "", { check: "groupsync" }, { beforeSend, apiKey: random() });
+  }
+
+  /** A POST with the real key and a random token, which no group has. */
+  rotateNobody(beforeSend?: () => void): Promise<Exchange> {
+    const token = random();
+    return this.send("POST", "", { current_token: token.reveal() }, { beforeSend, secrets: [token] });
   }
 }
 
@@ -125,33 +141,19 @@ function connectionFailure({ cause, wasConnected }: ConnectionFailure): ServiceF
   const isAnswer =
     cause instanceof errors.HTTPParserError ||
     cause instanceof errors.HeadersOverflowError ||
-    isAgainstHttp(cause);
+    isUnaskedFor(cause) ||
+    isImpossible(cause);
   if (isAnswer) return "BAD_RESPONSE";
   return wasConnected ? "CONNECTION_LOST" : "UNREACHABLE";
 }
 
-/**
- * Whether the answer breaks HTTP. For an impossible answer, such as status 0, undici fails an assertion. For a status
- * of 101 that nobody asked for it throws "bad response" or "bad upgrade".
- */
-const isAgainstHttp = (error: unknown): boolean =>
-  error instanceof errors.SocketError
-    ? /^bad (response|upgrade)$/.test(error.message)
-    : error instanceof Error && "code" in error && error.code === "ERR_ASSERTION";
+/** undici closes the connection after a 100 or a 101 that it didn't ask for, with these words. */
+const isUnaskedFor = (error: unknown): boolean =>
+  error instanceof errors.SocketError && /^bad (response|upgrade)$/.test(error.message);
 
-type Sending = Pick<SendOptions, "beforeSend">;
+/** For an impossible answer, such as status 0, undici fails an assertion. */
+const isImpossible = (error: unknown): boolean =>
+  error instanceof Error && "code" in error && error.code === "ERR_ASSERTION";
 
 /** As long as a real token, and no group's. */
 const random = (): Secret => new Secret(`groupsync-check-${randomBytes(32).toString("base64url")}`);
-
-/** A GET with a body that names no group, and a key that is wrong on purpose: with a good key it could create a group. */
-export const getWithWrongKey = (connection: ServiceConnection, options: Sending = {}): Promise<Exchange> =>
-  // Without an id, because something in between might put a good key in place of the wrong one.
-  connection.send("GET", "", { check: "groupsync" }, { ...options, apiKey: random() });
-
-/** A POST with the real key and a random token, which no group has. */
-export function rotateNobody(connection: ServiceConnection, options: Sending = {}): Promise<Exchange> {
-  const token = random();
-  const fields = { current_token: token.reveal() };
-  return connection.send("POST", "", fields, { ...options, secrets: [token] });
-}

@@ -16,7 +16,7 @@ interface Classification {
   readonly remedy: string;
 }
 
-/** Every way in which a call to the service can fail. `adapters/service/answer-failure.ts` says which HTTP status means which failure. */
+/** Every way in which a call to the service can fail. `adapters/service/answer.ts` says which HTTP status means which failure. */
 export const SERVICE_FAILURES = {
   KEY_REFUSED: {
     reaction: "ask",

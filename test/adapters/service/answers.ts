@@ -269,7 +269,7 @@ export const isOrdinary = ({ framing, headers, before, after, status }: WireByte
   status !== 204 &&
   status !== 205;
 
-/** What an answer to this method promises, where it does. The other side of the readers in read-answer.ts. */
+/** What an answer to this method promises, where it does. The other side of the readers in answer.ts. */
 export function promisedIn(
   wire: WireBytes,
   method: ServiceMethod,

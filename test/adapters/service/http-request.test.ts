@@ -3,7 +3,7 @@ import { connect, createServer, type Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
 import { Pool } from "undici";
 import { expect, onTestFinished, test } from "vitest";
-import { connectorHidingInterimResponses, sendRequest } from "../../../src/adapters/service/http-request.ts";
+import { sendRequest } from "../../../src/adapters/service/http-request.ts";
 import { SyncError } from "../../../src/core/failure/sync-error.ts";
 import { aCertificateAuthority } from "../../support/servers/certificates.ts";
 import { listening } from "../../support/servers/listening.ts";
@@ -17,9 +17,7 @@ test("beforeSend is called after the TLS handshake: if it throws, nothing is sen
   // Stands before the service, and lets nothing through at first.
   const gate = createServer();
   const { port } = await listening(gate);
-  const pool = new Pool(`https://127.0.0.1:${port}`, {
-    connect: connectorHidingInterimResponses({ ca: authority.cert }),
-  });
+  const pool = new Pool(`https://127.0.0.1:${port}`, { connect: { ca: authority.cert } });
   onTestFinished(() => pool.destroy());
 
   const forbidden = new SyncError("LEASE_LOST", "too late");
