@@ -33,8 +33,8 @@ export interface ChangeReader {
 export interface ChangeChannel {
   /**
    * Opens a connection of its own, listens, and resolves once a notification from another connection has arrived. `hear`
-   * gets the payload of each notification but groupsync's own. Rejects as `OpenChannel.probe` does, and with CONFIG_TLS.
-   * Leaves no LISTEN behind in a session that a pooler keeps.
+   * gets the payload of each notification but groupsync's own. Rejects as `OpenChannel.probe` does, with CONFIG_TLS, and
+   * behind any pooler with CHANGES_NOT_HEARD.
    */
   open(hear: (payload: string) => void, stop: AbortSignal): Promise<OpenChannel>;
 }
@@ -43,9 +43,9 @@ export interface OpenChannel {
   /** Resolves once the connection is lost, with the reason. */
   readonly lost: Promise<SyncError>;
   /**
-   * Resolves if a notification from another connection arrives. Rejects with CHANGES_NOT_HEARD if none does, as behind a
-   * pooler in transaction mode; with SOURCE_UNAVAILABLE if the connection is lost, or if the database doesn't answer in
-   * time; with INTERRUPTED once `stop` aborts.
+   * Resolves if a notification from another connection arrives. Rejects with CHANGES_NOT_HEARD if none does; with
+   * SOURCE_UNAVAILABLE if the connection is lost, or if the database doesn't answer in time; with INTERRUPTED once `stop`
+   * aborts.
    */
   probe(): Promise<void>;
   /** Idempotent. Never rejects. */

@@ -32,6 +32,6 @@ export const CHANGES_NOT_INDEXED: Problem = {
 
 export const CHANGES_NOT_HEARD: Problem & { readonly hint: string } = {
   code: "CHANGES_NOT_HEARD",
-  message: "no notification arrives on source.changes.channel, not even groupsync's own",
-  hint: "a pooler in transaction mode passes no notifications on: write the url of the database itself in source.changes.url",
+  message: "no notification arrives on source.changes.channel",
+  hint: "groupsync listens through no pooler: write the url of the database itself in source.changes.url",
 };

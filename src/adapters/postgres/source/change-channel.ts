@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import pg from "pg";
 import { CHANGES_NOT_HEARD } from "../../../core/changes/notice.ts";
 import { SyncError } from "../../../core/failure/sync-error.ts";
@@ -6,15 +5,11 @@ import { MAX_ID_BYTES } from "../../../core/group/tenant.ts";
 import type { Secret } from "../../../core/secret/secret.ts";
 import type { ChangeChannel, OpenChannel } from "../../../ports/change-feed.ts";
 import { databaseError } from "../../sql/connection/failures.ts";
-import { withinLimits } from "../../sql/connection/wait-limits.ts";
-import { allInTime, connectionOptions, endInTime } from "../connection/connection.ts";
+import { NoAnswer, withinLimits } from "../../sql/connection/wait-limits.ts";
+import { connectionOptions, endInTime } from "../connection/connection.ts";
 import { failures } from "../connection/failures.ts";
 import { quoteName } from "../connection/identifiers.ts";
 import { textOrBytes } from "../connection/settings.ts";
-
-/** Identifies the server's session: a pooler in between has ids of its own, and a load balancer leads to several servers. */
-const WHO_AM_I = `SELECT pg_catalog.pg_backend_pid() AS pid,
-  extract(epoch FROM pg_catalog.pg_postmaster_start_time())::pg_catalog.text AS server`;
 
 interface ChannelOptions {
   readonly url: Secret;
@@ -33,17 +28,16 @@ export class PostgresChangeChannel implements ChangeChannel {
   }
 
   async open(hear: (payload: string) => void, stop: AbortSignal): Promise<OpenChannel> {
-    const { channel } = this.#options;
-    const explain = (error: unknown): SyncError => cannotListen(channel, error);
+    const explain = (error: unknown): SyncError => cannotListen(this.#options.channel, error);
     let line: Line | undefined;
     try {
       line = new Line({ ...this.#options, hear, stop, explain });
       await line.listen();
-      return line;
     } catch (error) {
       await line?.close();
       throw explain(error);
     }
+    return line;
   }
 }
 
@@ -57,10 +51,7 @@ class Line implements OpenChannel {
   readonly lost: Promise<SyncError>;
   readonly #client: pg.Client;
   readonly #parts: LineParts;
-  #backend = "";
-  #mayListen = false;
-  /** Resolves when the own notification with this payload arrives. */
-  #awaited: { readonly payload: string; readonly arrived: () => void } | undefined;
+  #onProbe = ignore;
 
   constructor(parts: LineParts) {
     this.#parts = parts;
@@ -71,135 +62,82 @@ class Line implements OpenChannel {
       client.on("end", () => resolve(parts.explain(new Error("the connection was closed"))));
     });
     client.on("notification", ({ channel, payload = "" }) => {
-      if (channel === parts.channel) this.#hear(payload);
+      if (channel !== parts.channel) return;
+      if (payload.startsWith(PROBE)) this.#onProbe();
+      else parts.hear(payload);
     });
   }
 
   async listen(): Promise<void> {
-    await this.#inTime(this.#client.connect());
-    this.#backend = await this.#backendOf(this.#client);
-    await this.#insistOnBackend();
-    await this.#onSecondConnection(async (second) => {
-      await this.#listenBeside(second);
-      await this.#insistOnArrival(second);
-    });
-  }
-
-  /**
-   * A pooler in transaction mode gives each transaction another session of the server. There a LISTEN would stay behind
-   * in a session that serves other clients. So LISTEN is not sent if another connection gets this one's session, and is
-   * rolled back if this connection gets another session.
-   */
-  async #listenBeside(second: pg.Client): Promise<void> {
-    const begin = `BEGIN; SELECT ${textOrBytes("end of session")}; LISTEN ${quoteName(this.#parts.channel)}`;
-    try {
-      if ((await this.#backendOf(second, "BEGIN")) === this.#backend) throw notHeard();
-      this.#mayListen = (await this.#backendOf(this.#client, begin)) === this.#backend;
-      await this.#inTime(this.#client.query(this.#mayListen ? "COMMIT" : "ROLLBACK"));
-      if (!this.#mayListen) throw notHeard();
-    } finally {
-      await this.#inTime(second.query("COMMIT"));
-    }
+    const client = this.#client;
+    await this.#inTime(client.connect());
+    const { rows } = await this.#inTime(
+      client.query<{ pid: number }>("SELECT pg_catalog.pg_backend_pid() AS pid"),
+    );
+    // A pooler has session ids of its own. LISTEN would stay behind in a session that it gives to other clients.
+    if (rows[0]?.pid !== Reflect.get(client, "processID")) throw notHeard();
+    const listen = `LISTEN ${quoteName(this.#parts.channel)}`;
+    await this.#inTime(client.query(`SELECT ${textOrBytes("end of session")}; ${listen}`));
+    await this.#insistOnArrival();
   }
 
   async probe(): Promise<void> {
     try {
-      await this.#insistOnBackend();
-      await this.#onSecondConnection((second) => this.#insistOnArrival(second));
+      await this.#inTime(this.#client.query("SELECT 1"));
+      await this.#insistOnArrival();
     } catch (error) {
       throw this.#parts.explain(error);
     }
   }
 
-  async #insistOnBackend(): Promise<void> {
-    if ((await this.#backendOf(this.#client)) !== this.#backend) throw notHeard();
-  }
-
-  /** A notification over the connection that listens would come back on it even through a pooler, and prove nothing. */
-  async #insistOnArrival(second: pg.Client): Promise<void> {
-    const { channel, stop, limitMs } = this.#parts;
-    const payload = ownNotification();
-    const arrives = new Promise<boolean>((resolve) => {
-      this.#awaited = { payload, arrived: () => resolve(true) };
+  /** A notification over the connection that listens would come back on it in any case, and prove nothing. */
+  async #insistOnArrival(): Promise<void> {
+    const arrives = new Promise<void>((resolve) => {
+      this.#onProbe = resolve;
     });
-    const notify = "SELECT pg_catalog.pg_notify($1::pg_catalog.text, $2::pg_catalog.text)";
-    const timer = new AbortController();
+    const second = this.#newClient();
+    second.on("error", ignore);
     try {
-      await this.#inTime(second.query(notify, [channel, payload]));
-      const isLost = this.lost.then((error) => {
-        throw error;
-      });
-      if (!(await Promise.race([arrives, isLost, isOver(limitMs, timer.signal, stop)]))) throw notHeard();
+      await this.#inTime(second.connect());
+      const notify = "SELECT pg_catalog.pg_notify($1::pg_catalog.text, $2::pg_catalog.text)";
+      await this.#inTime(second.query(notify, [this.#parts.channel, PROBE.padEnd(MAX_ID_BYTES + 1, ".")]));
     } finally {
-      timer.abort();
-      this.#awaited = undefined;
+      await endInTime(second);
     }
+    const isLost = this.lost.then((error) => {
+      throw error;
+    });
+    await this.#inTime(Promise.race([arrives, isLost])).catch((error: unknown) => {
+      throw error instanceof NoAnswer ? notHeard() : error;
+    });
   }
 
-  async close(): Promise<void> {
-    const client = this.#client;
-    // A pooler may keep the session and give it to another client.
-    const quiet = this.#mayListen ? client.query(`UNLISTEN ${quoteName(this.#parts.channel)}`) : undefined;
-    await allInTime(
-      Promise.resolve(quiet)
-        .catch(ignore)
-        .then(() => client.end()),
-      [client],
-    );
+  close(): Promise<void> {
+    return endInTime(this.#client);
   }
 
   #newClient(): pg.Client {
     return new pg.Client(connectionOptions(this.#parts.url, this.#parts.applicationName));
   }
 
-  async #onSecondConnection(body: (client: pg.Client) => Promise<void>): Promise<void> {
-    const client = this.#newClient();
-    client.on("error", ignore);
-    try {
-      await this.#inTime(client.connect());
-      await body(client);
-    } finally {
-      await endInTime(client);
-    }
-  }
-
-  /** Names the server's session that answers. `before` are statements that it runs first. */
-  async #backendOf(client: pg.Client, ...before: string[]): Promise<string> {
-    const answers: unknown = await this.#inTime(client.query([...before, WHO_AM_I].join("; ")));
-    const [row] = ([answers].flat() as pg.QueryResult[]).at(-1)?.rows ?? [];
-    return JSON.stringify(row);
-  }
-
   #inTime<T>(work: Promise<T>): Promise<T> {
     const { stop, limitMs } = this.#parts;
     return withinLimits(stop, work, { answerMs: limitMs, afterStopMs: 0, isRead: true });
-  }
-
-  #hear(payload: string): void {
-    if (payload === this.#awaited?.payload) this.#awaited.arrived();
-    else if (!isOwnNotification(payload)) this.#parts.hear(payload);
   }
 }
 
 function ignore(): void {}
 
+/**
+ * How the payload begins by which an instance of groupsync tries whether notifications arrive. Other instances that listen
+ * ignore it, and it is padded to be longer than any id.
+ */
+const PROBE = "groupsync tries whether notifications arrive; this is no id: ";
+
 const notHeard = (): SyncError => {
   const { code, message, hint } = CHANGES_NOT_HEARD;
   return new SyncError(code, message, { hint });
 };
-
-/** Resolves to false after `ms`, or when `stop` aborts. */
-function isOver(ms: number, cleared: AbortSignal, stop: AbortSignal): Promise<false> {
-  return new Promise((resolve) => {
-    const over = (): void => resolve(false);
-    const timer = setTimeout(over, ms);
-    stop.addEventListener("abort", over);
-    cleared.addEventListener("abort", () => {
-      clearTimeout(timer);
-      stop.removeEventListener("abort", over);
-    });
-  });
-}
 
 /** A standby server has no LISTEN: it answers with "cannot execute LISTEN during recovery". */
 const READ_ONLY = "25006";
@@ -211,12 +149,3 @@ function cannotListen(channel: string, error: unknown): SyncError {
       : failures.hintFor(cause);
   return databaseError({ hintFor }, "SOURCE_UNAVAILABLE", `cannot listen on ${channel}`, error);
 }
-
-/** Also recognised by other instances of groupsync that listen on the same channel. */
-const BEGINNING = "groupsync tries whether notifications arrive; this is no id: ";
-
-/** A payload that is no id, because it is longer than any. */
-const ownNotification = (): string => `${BEGINNING}${randomUUID()} `.padEnd(MAX_ID_BYTES + 1, ".");
-
-const isOwnNotification = (payload: string): boolean =>
-  payload.startsWith(BEGINNING) && payload.length > MAX_ID_BYTES;
