@@ -117,7 +117,6 @@ export async function leasedRun(
     ports.recent.beginRun(ports.durability);
     await ledger.prepare();
     await withLease(ports, settings.lease, signal, async (lease) => {
-      await ledger.migrate(lease);
       await insistOnScope(ports);
       // The outer check covers the commit that closes the run's record, and the companion's commits.
       await withCommitsKept({ ...ports, signal }, lease, async () => {

@@ -84,38 +84,6 @@ it.each([false, true])(
   },
 );
 
-describe("an older groupsync's ledger", () => {
-  it("is migrated under the lease before anything else is read or written there", async () => {
-    const world = new World(tenants("a"));
-    const { instance, report } = world.start();
-    expect(await report).toMatchObject({ outcome: "ok" });
-    const [prepared, ...ledgerCalls] = instance.passed
-      .map(({ when, call }) => `${when} ${call}`)
-      .filter((point) => !point.endsWith("Tokens"));
-    expect(prepared).toBe("before prepareLedger");
-    expect(ledgerCalls.slice(0, 4)).toEqual([
-      "before acquireLease",
-      "after acquireLease",
-      "before migrateLedger",
-      "before history",
-    ]);
-  });
-
-  it("is not migrated while the older groupsync holds the lease", async () => {
-    const world = new World(tenants("a"));
-    const older = world.start({
-      settings: { lease: { ...syncSettings().lease, holder: "older" } },
-      at: ({ when, call }) =>
-        when === "after" && call === "getOrCreate" ? world.time.sleep(60_000) : undefined,
-    });
-    await world.time.sleep(1);
-    const { instance, report } = world.start();
-    expect(await report).toMatchObject({ error: { code: "LEASE_HELD" } });
-    expect(instance.history("before migrateLedger")).toEqual([]);
-    await older.report;
-  });
-});
-
 describe("a run whose lease somebody asks for", () => {
   const handsOver = { lease: { ...syncSettings().lease, handsOver: true }, concurrency: 1 };
   /** A sync of three tenants, of which the second is under way when somebody asks for the lease. */

@@ -10,8 +10,7 @@ import { ansiIdentifiers, identifiers } from "./connection/identifiers.ts";
 import { currentAccount } from "./connection/rights.ts";
 import { jsonRows } from "./connection/statement.ts";
 import { tableExists, tablePlace } from "./connection/table-place.ts";
-import { inspectLedger, migrateLedger } from "./ledger/ledger-migration.ts";
-import { TABLE_OPTIONS } from "./ledger/ledger-migrations.ts";
+import { inspectLedger, migrateLedger, TABLE_OPTIONS } from "./ledger-tables.ts";
 import { MysqlTokenStatements } from "./tokens/token-statements.ts";
 
 /** A server that takes no writes refuses it, and not only the first write. */

@@ -14,7 +14,7 @@ import {
   UNPIN,
 } from "./connection/settings.ts";
 import { foreignTables, tableExists, tablePlace } from "./connection/table-place.ts";
-import { inspectLedger, migrateLedger } from "./ledger/ledger-migration.ts";
+import { inspectLedger, migrateLedger } from "./ledger-tables.ts";
 import { PostgresTokenStatements } from "./tokens/token-statements.ts";
 
 const TYPES: Readonly<Record<ColumnType, string>> = {

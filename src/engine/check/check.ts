@@ -70,8 +70,6 @@ async function collect(check: Check, stop: AbortSignal, findings: Finding[]): Pr
     for await (const finding of check.run(stop)) findings.push(finding);
   } catch (error) {
     const { code, message, hint = check.remedy } = asSyncError(error);
-    // A sync migrates an outdated ledger.
-    const level = code === "LEDGER_OUTDATED" ? "warning" : "failure";
-    findings.push(asFinding(level, { code, message, hint }));
+    findings.push(asFinding("failure", { code, message, hint }));
   }
 }

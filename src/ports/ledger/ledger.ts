@@ -75,15 +75,10 @@ export interface SchemaReads {
 
 export interface LedgerSchema extends SchemaReads {
   /**
-   * Creates missing tables. It leaves the tables of an older groupsync as they are: until `migrate`, only the lease in
-   * them can be used. Rejects with LEDGER_TOO_NEW if a newer groupsync made the tables.
+   * Creates missing tables, and brings older ones up to date. Rejects with LEDGER_TOO_NEW if a newer groupsync made the
+   * tables, with LEDGER_OUTDATED if they are too old.
    */
   prepare(): Promise<void>;
-  /**
-   * Brings the tables of an older groupsync up to date. Only the lease's holder may do that, because the older groupsync
-   * may still be running. Rejects with LEASE_LOST.
-   */
-  migrate(lease: Lease): Promise<void>;
 }
 
 export interface SchemaWrites {

@@ -73,7 +73,6 @@ export async function opened<Place extends LedgerPlace>(
   const database = await make();
   const ledger = await prepared(database, scope);
   const lease = await leaseOf(ledger);
-  await ledger.migrate(lease);
   return { database, ledger, lease };
 }
 

@@ -44,18 +44,6 @@ test("a check that throws is a failure after what it has found, and hides no oth
   ]);
 });
 
-test("an outdated ledger is a warning, because a sync migrates it", async () => {
-  const outdated: Check = {
-    ...well,
-    // biome-ignore lint/correctness/useYield: it fails at once
-    async *run() {
-      throw new SyncError("LEDGER_OUTDATED", "the ledger has version 6", { hint: "a sync migrates it" });
-    },
-  };
-  const [result] = await run([outdated]);
-  expect(result?.findings).toMatchObject([{ level: "warning", code: "LEDGER_OUTDATED" }]);
-});
-
 test("the check's remedy stands below an error that has none of its own", async () => {
   const broken: Check = {
     title: "broken",

@@ -28,10 +28,6 @@ export function inMemoryLedger(state: LedgerState, step: Step, now: () => Date, 
       await step({ when: "before", call: "prepareLedger" });
       state.id ??= newLedgerId();
     },
-    migrate: async (lease) => {
-      await step({ when: "before", call: "migrateLedger" });
-      leases.insistOn(lease);
-    },
     ...serviceReads(committed),
     ...groupReads(committed),
     ...deletionReads(committed),

@@ -101,9 +101,6 @@ export const isMissingTable = (error: unknown): boolean =>
 /** A column is missing, or the server computes its values. */
 export const isColumnMistake = (error: unknown): boolean => [1054, 1906, 3105].includes(errorNumber(error));
 
-/** The column or key has already been added or dropped. */
-export const isDoneAlready = (error: unknown): boolean => [1060, 1061, 1091].includes(errorNumber(error));
-
 /** A row with this key is there already. */
 export const isDuplicate = (error: unknown): boolean => errorNumber(error) === 1062;
 

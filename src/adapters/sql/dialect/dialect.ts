@@ -47,15 +47,6 @@ interface UpdateFrom {
 /** Column to expression, in order. */
 export type Assignments = Readonly<Record<string, string>>;
 
-/** A migration from nothing leaves tables alone that somebody else has made in the meantime. */
-export type LedgerMigration =
-  | { readonly from: "nothing" }
-  | {
-      readonly from: "an older version";
-      /** A query that finds a row if the lease is held. The rest of its transaction then runs under the lease. */
-      readonly ifHeld: string;
-    };
-
 /**
  * What differs between the databases that can hold the ledger and the tokens. Arguments and results are SQL text, in
  * which names stand in double quotes and parameters are $1, $2 ….
@@ -114,10 +105,5 @@ export interface Dialect extends Identifiers, Failures, TablePlaces, TableOwners
    */
   ledgerSchema(database: Connections, location: LedgerLocation): Promise<string | undefined>;
   /** Creates or migrates the ledger's tables. Two programs that do so at once take turns. */
-  migrateLedger(
-    database: Connections,
-    tables: LedgerTables,
-    location: LedgerLocation,
-    migration: LedgerMigration,
-  ): Promise<void>;
+  migrateLedger(database: Connections, tables: LedgerTables, location: LedgerLocation): Promise<void>;
 }

@@ -1,4 +1,4 @@
-import { describe, type SyncError } from "../../../core/failure/sync-error.ts";
+import { describe, SyncError } from "../../../core/failure/sync-error.ts";
 import { tokenFingerprint } from "../../../core/group/group.ts";
 import type { Lease, LeaseAttempt, LeaseHolder, Leases, Seizure } from "../../../ports/ledger/lease.ts";
 import type { StoredToken } from "../../../ports/token-store.ts";
@@ -26,6 +26,11 @@ export async function ifHeld(reader: LedgerReader, lease: Lease): Promise<string
   const { leases } = await reader.tables();
   return reader.database.dialect.selectFenced(leases, isHeld(reader, lease));
 }
+
+export const leaseLost = (): SyncError =>
+  new SyncError("LEASE_LOST", "another instance has taken the lease", {
+    hint: "nothing more was changed; that instance settles what was under way",
+  });
 
 /** Like `ifHeld`, but the query also finds no row if another group of the scope has the token. */
 export async function ifOfNoOther(

@@ -4,7 +4,6 @@ import type { LedgerSchema, SchemaReads, SchemaWrites } from "../../../ports/led
 import { databaseError } from "../connection/failures.ts";
 import { type Database, insistOnWrites } from "../dialect/database.ts";
 import type { LedgerLocation, LedgerTables } from "../dialect/ledger-tables.ts";
-import { ifHeld } from "./lease.ts";
 import { LATEST_VERSION, type LedgerReader, type LedgerScope, ledgerVersion } from "./scope.ts";
 
 export const schemaReads = (reader: LedgerReader): SchemaReads => ({
@@ -19,18 +18,12 @@ export const schemaWrites = (ledger: LedgerScope): SchemaWrites => ({
   forgetScope: () => forgetScope(ledger),
 });
 
-export const ledgerSchema = (reader: LedgerReader): Pick<LedgerSchema, "prepare" | "migrate"> => ({
+export const ledgerSchema = (reader: LedgerReader): Pick<LedgerSchema, "prepare"> => ({
   prepare: () =>
     opening(reader, async () => {
-      await createLedger(reader.database, await reader.tables(), reader.location);
+      await prepareLedger(reader.database, await reader.tables(), reader.location);
       // Check again: somebody else may have created a table just before `prepare` did.
       await reader.insistOnOwner();
-    }),
-  migrate: (lease) =>
-    opening(reader, async () => {
-      // Another program may have migrated the tables before this one took the lease.
-      const version = await reader.versionNow();
-      if (version !== LATEST_VERSION) await migrateLedger(reader, version, await ifHeld(reader, lease));
     }),
 });
 
@@ -94,65 +87,21 @@ async function inspectLedger(
   await dialect.inspectLedger(database, tables, location, isThere);
 }
 
-/** Creates the tables of a new ledger. Leaves the tables of an older groupsync as they are. */
-async function createLedger(
+/** Brings the tables to the latest version. */
+async function prepareLedger(
   database: Database,
   tables: LedgerTables,
   location: LedgerLocation,
 ): Promise<void> {
   try {
-    if ((await ledgerVersion(database, tables)) > 0) return;
-    await database.dialect.migrateLedger(database, tables, location, { from: "nothing" });
+    if ((await ledgerVersion(database, tables)) === LATEST_VERSION) return;
+    await database.dialect.migrateLedger(database, tables, location);
   } catch (error) {
     if (!(error instanceof SyncError))
       await database.dialect.inspectLedger(database, tables, location, false);
     throw databaseError(database.dialect, "LEDGER_UNAVAILABLE", "cannot create the ledger's tables", error);
   }
 }
-
-/**
- * Brings the tables to the latest version. Rejects with LEASE_LOST if `ifHeld` finds no row. Rejects with LEASE_HELD
- * while somebody holds another scope's lease in the same tables: that may be an older program, which can't read newer
- * tables.
- */
-async function migrateLedger(
-  { database, tables: findTables, location, scope }: LedgerReader,
-  version: number,
-  ifHeld: string,
-): Promise<void> {
-  const tables = await findTables();
-  try {
-    const [other] = await database.query<ScopeHolder>(
-      `SELECT scope, holder, expires_at AS "expiresAt" FROM ${tables.leases}
-       WHERE scope <> $1 AND expires_at > ${database.dialect.now} ORDER BY scope`,
-      [scope],
-    );
-    if (other) throw heldElsewhere(version, other);
-    await database.dialect.migrateLedger(database, tables, location, { from: "an older version", ifHeld });
-  } catch (error) {
-    throw databaseError(database.dialect, "LEDGER_UNAVAILABLE", "cannot migrate the ledger's tables", error);
-  }
-}
-
-interface ScopeHolder {
-  readonly scope: string;
-  readonly holder: string;
-  readonly expiresAt: Date;
-}
-
-const heldElsewhere = (version: number, { scope, holder, expiresAt }: ScopeHolder): SyncError =>
-  new SyncError(
-    "LEASE_HELD",
-    `the ledger has version ${version} and can't be migrated yet: the config named ${JSON.stringify(scope)} shares its tables, and ${holder} has that lease until ${expiresAt.toISOString()}`,
-    {
-      hint: `nothing was changed. Try again once that run has ended; the next sync migrates the ledger. If that process is gone, wait until its lease expires, or run a sync of ${JSON.stringify(scope)}`,
-    },
-  );
-
-export const leaseLost = (): SyncError =>
-  new SyncError("LEASE_LOST", "another instance has taken the lease", {
-    hint: "nothing more was changed; that instance settles what was under way",
-  });
 
 /** For messages, such as `public.groupsync_*`; null if nobody can name the schema. Rejects with LEDGER_UNAVAILABLE. */
 async function shownTables(

@@ -58,7 +58,12 @@ export async function updateGroups(
 }
 
 /** The version of the tables that the ledger's statements are written for. */
-export const LATEST_VERSION = 14;
+export const LATEST_VERSION = 100;
+/**
+ * The first version that this groupsync can bring up to date. Builds from before the first release had smaller ones. Once there is
+ * another version, a reader may meet a ledger that no sync has brought up to date yet, and `read` has to refuse it.
+ */
+const FIRST_VERSION = 100;
 
 /** Finds the ledger's tables and reads one scope of them. It serves one command or one run, and no longer. */
 export class LedgerReader {
@@ -73,7 +78,7 @@ export class LedgerReader {
   /** Undefined if the tables' names need no schema, or if no schema was found. */
   readonly #schema: () => Promise<string | undefined>;
   /** The tables' version. Read until it is the latest, and no more after that. */
-  #version: () => Promise<number>;
+  readonly #version: () => Promise<number>;
 
   constructor(database: Database, location: LedgerLocation, scope: string) {
     this.database = database;
@@ -84,18 +89,8 @@ export class LedgerReader {
     this.#schema = once(() => dialect.ledgerSchema(database, location), isFound);
     const ownSchema = once(() => this.insistOnOwner().then(this.#schema), isFound);
     this.tables = async () => ledgerTables(dialect, { ...location, schema: await ownSchema() });
-    this.#version = this.#versionOnce();
-  }
-
-  /** Reads the tables' version anew. Later reads rely on it if it is the latest. */
-  versionNow(): Promise<number> {
-    this.#version = this.#versionOnce();
-    return this.#version();
-  }
-
-  #versionOnce(): () => Promise<number> {
-    return once(
-      async () => ledgerVersion(this.database, await this.tables()),
+    this.#version = once(
+      async () => ledgerVersion(database, await this.tables()),
       (version) => version === LATEST_VERSION,
     );
   }
@@ -124,7 +119,6 @@ export class LedgerReader {
     try {
       const version = await this.#version();
       if (version === 0) return empty;
-      if (version < LATEST_VERSION) throw outdated(version);
       const { database, scope } = this;
       return await body({
         dialect: database.dialect,
@@ -138,16 +132,10 @@ export class LedgerReader {
   }
 }
 
-const outdated = (version: number): SyncError =>
-  new SyncError(
-    "LEDGER_OUTDATED",
-    `the ledger has version ${version}, and this groupsync works with version ${LATEST_VERSION}`,
-    {
-      hint: "`groupsync sync`, or the daemon's next run, migrates it first; nothing in it is lost, and an older groupsync refuses it from then on. Until then `plan` and `status` of the older groupsync show what is in it, and what a sync would do",
-    },
-  );
-
-/** The version of the tables; 0 if there are none yet. Rejects with LEDGER_TOO_NEW if this program doesn't know it. */
+/**
+ * The version of the tables; 0 if there are none yet. Rejects with LEDGER_TOO_NEW or LEDGER_OUTDATED if this program doesn't
+ * know it.
+ */
 export async function ledgerVersion(database: Database, { migrations }: LedgerTables): Promise<number> {
   if (!(await database.dialect.tableExists(database, migrations))) return 0;
   const [row] = await database.query<{ version: number }>(
@@ -159,6 +147,15 @@ export async function ledgerVersion(database: Database, { migrations }: LedgerTa
       "LEDGER_TOO_NEW",
       `the ledger has version ${version}, and this groupsync knows versions up to ${LATEST_VERSION}`,
       { hint: "a newer groupsync has been at work on it: run that one" },
+    );
+  }
+  if (version > 0 && version < FIRST_VERSION) {
+    throw new SyncError(
+      "LEDGER_OUTDATED",
+      `the ledger has version ${version}: a groupsync from before the first release made it, and this groupsync can't read it`,
+      {
+        hint: "nothing was changed. First let the groupsync that made it delete the groups of tenants that are gone: a new ledger doesn't know them. Then set ledger.table_prefix to a new name and run `groupsync sync`, which takes over all other groups with their tokens: see docs/operations.md",
+      },
     );
   }
   return version;

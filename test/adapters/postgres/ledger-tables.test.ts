@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { sqlLedger, sqlLedgerView } from "../../../../src/adapters/sql/ledger/ledger.ts";
-import { collect } from "../../../contracts/collect.ts";
-import { aRole } from "../../../support/databases/role.ts";
-import { aDatabase, HISTORY_MS, LOCATION, ledgerDatabase } from "../../sql/ledger/ledger-database.ts";
-import { encodedDatabase } from "../encoded-database.ts";
+import { sqlLedger, sqlLedgerView } from "../../../src/adapters/sql/ledger/ledger.ts";
+import { collect } from "../../contracts/collect.ts";
+import { aRole } from "../../support/databases/role.ts";
+import { aDatabase, HISTORY_MS, LOCATION, ledgerDatabase } from "../sql/ledger/ledger-database.ts";
+import { encodedDatabase } from "./encoded-database.ts";
 
 const OPS = { schema: "Ops Team", tablePrefix: "Sync_" };
 

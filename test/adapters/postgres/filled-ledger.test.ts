@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import type { RecordedOutcome } from "../../../../src/ports/ledger/groups.ts";
-import type { LedgerTransaction } from "../../../../src/ports/ledger/ledger.ts";
-import { aDelete, aDeleted, anApplied, anApply, aRotation } from "../../../builders/groups.ts";
-import { begin, NOW, type Opened, opened, write } from "../../../contracts/ledger/rig.ts";
-import { ledgerDatabase } from "../../sql/ledger/ledger-database.ts";
+import type { RecordedOutcome } from "../../../src/ports/ledger/groups.ts";
+import type { LedgerTransaction } from "../../../src/ports/ledger/ledger.ts";
+import { aDelete, aDeleted, anApplied, anApply, aRotation } from "../../builders/groups.ts";
+import { begin, NOW, type Opened, opened, write } from "../../contracts/ledger/rig.ts";
+import { ledgerDatabase } from "../sql/ledger/ledger-database.ts";
 
 /** What is done to groups of a ledger with `groups` groups in all. */
 interface Work {

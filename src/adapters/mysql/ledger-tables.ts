@@ -1,0 +1,290 @@
+import { randomUUID } from "node:crypto";
+import { SyncError } from "../../core/failure/sync-error.ts";
+import type { Connections } from "../sql/connection/connections.ts";
+import { MIGRATION } from "../sql/connection/wait-limits.ts";
+import type { LedgerLocation, LedgerTables } from "../sql/dialect/ledger-tables.ts";
+import { isDenied, isDuplicate } from "./connection/failures.ts";
+import { identifiers } from "./connection/identifiers.ts";
+import { currentAccount, rehearse } from "./connection/rights.ts";
+
+/** Compared by its bytes: case, accents and trailing blanks make a difference. */
+const ID = "VARBINARY(512)";
+const SCOPE = "VARBINARY(255)";
+const WORD = "VARCHAR(100)";
+/** An engine with transactions, and texts compared by their bytes, whatever the server's defaults are. */
+export const TABLE_OPTIONS =
+  "ENGINE=InnoDB ROW_FORMAT=DYNAMIC DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin";
+
+interface Migration {
+  /** The version that the statements lead to. */
+  readonly version: number;
+  /**
+   * Statements that define tables. Each commits by itself, so a migration may run again, or run on two nodes of a cluster
+   * at once: what is done already must be no error.
+   */
+  readonly definitions: (tables: LedgerTables) => readonly string[];
+  /** Statements that change rows. They follow in one transaction that also records the version, so they run once. */
+  readonly rows: (tables: LedgerTables) => readonly string[];
+}
+
+/** PostgreSQL's migrations say what each column is for, and what a new migration has to keep. */
+const MIGRATIONS: readonly Migration[] = [
+  {
+    version: 100,
+    definitions: (tables) => [
+      `CREATE TABLE IF NOT EXISTS ${tables.identity} (
+        id ${WORD} NOT NULL PRIMARY KEY
+      ) ${TABLE_OPTIONS}`,
+      `CREATE TABLE IF NOT EXISTS ${tables.groups} (
+        scope ${SCOPE} NOT NULL,
+        user_group_id ${ID} NOT NULL,
+        bucket SMALLINT NOT NULL,
+        row_digest BIGINT,
+        fingerprint ${WORD},
+        confirmed LONGTEXT,
+        service_name LONGTEXT,
+        data_source_id LONGTEXT,
+        unverified ${WORD},
+        verified_at DATETIME(6),
+        token_fingerprint ${WORD},
+        token_since DATETIME(6),
+        shared_token ${WORD},
+        intent ${WORD},
+        intent_at DATETIME(6),
+        intent_fingerprint ${WORD},
+        missing_kind ${WORD},
+        missing_since DATETIME(6),
+        missing_ms BIGINT,
+        missing_reads BIGINT,
+        held ${WORD},
+        failure_fingerprint ${WORD},
+        failure_code ${WORD},
+        failure_message LONGTEXT,
+        failure_count INT NOT NULL DEFAULT 0,
+        retry_at DATETIME(6),
+        failing_since DATETIME(6),
+        rotation_code ${WORD},
+        rotation_message LONGTEXT,
+        rotation_count INT NOT NULL DEFAULT 0,
+        rotation_retry_at DATETIME(6),
+        rotation_since DATETIME(6),
+        storing_code ${WORD},
+        storing_message LONGTEXT,
+        storing_count INT NOT NULL DEFAULT 0,
+        storing_retry_at DATETIME(6),
+        storing_since DATETIME(6),
+        created_at DATETIME(6) NOT NULL,
+        updated_at DATETIME(6) NOT NULL,
+        PRIMARY KEY (scope, user_group_id),
+        KEY held (scope, held, user_group_id),
+        KEY token_since (scope, token_since, user_group_id),
+        KEY token_fingerprint (scope, token_fingerprint),
+        KEY shared_token (scope, shared_token),
+        KEY verified_at (scope, verified_at, user_group_id),
+        KEY bucket (scope, bucket)
+      ) ${TABLE_OPTIONS}`,
+      `CREATE TABLE IF NOT EXISTS ${tables.formerTokens} (
+        id BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY,
+        scope ${SCOPE} NOT NULL,
+        user_group_id ${ID} NOT NULL,
+        token_fingerprint ${WORD} NOT NULL,
+        live_since DATETIME(6),
+        live_until DATETIME(6) NOT NULL,
+        KEY user_group_id (scope, user_group_id),
+        KEY live_until (scope, live_until)
+      ) ${TABLE_OPTIONS}`,
+      `CREATE TABLE IF NOT EXISTS ${tables.removals} (
+        id BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY,
+        scope ${SCOPE} NOT NULL,
+        removed_at DATETIME(6) NOT NULL,
+        user_group_id ${ID} NOT NULL,
+        kind ${WORD} NOT NULL,
+        KEY removed_at (scope, removed_at)
+      ) ${TABLE_OPTIONS}`,
+      `CREATE TABLE IF NOT EXISTS ${tables.rejections} (
+        scope ${SCOPE} NOT NULL,
+        user_group_id ${ID} NOT NULL,
+        code ${WORD} NOT NULL,
+        bucket SMALLINT NOT NULL,
+        message LONGTEXT NOT NULL,
+        row_count BIGINT NOT NULL,
+        since DATETIME(6) NOT NULL,
+        PRIMARY KEY (scope, user_group_id, code)
+      ) ${TABLE_OPTIONS}`,
+      `CREATE TABLE IF NOT EXISTS ${tables.evidence} (
+        scope ${SCOPE} NOT NULL PRIMARY KEY,
+        source LONGTEXT,
+        source_table LONGTEXT,
+        healthy_ms BIGINT NOT NULL,
+        healthy_reads BIGINT NOT NULL,
+        healthy_at DATETIME(6),
+        held_code ${WORD},
+        approvals INT NOT NULL,
+        refresh_approved_at DATETIME(6)
+      ) ${TABLE_OPTIONS}`,
+      `CREATE TABLE IF NOT EXISTS ${tables.services} (
+        scope ${SCOPE} NOT NULL PRIMARY KEY,
+        base_url TEXT NOT NULL,
+        team_id BIGINT,
+        updates BOOLEAN,
+        updates_probed BOOLEAN NOT NULL DEFAULT FALSE,
+        answered_at DATETIME(6)
+      ) ${TABLE_OPTIONS}`,
+      `CREATE TABLE IF NOT EXISTS ${tables.canaries} (
+        scope ${SCOPE} NOT NULL PRIMARY KEY,
+        user_group_id ${ID} NOT NULL,
+        base_url TEXT NOT NULL,
+        begun_at DATETIME(6) NOT NULL
+      ) ${TABLE_OPTIONS}`,
+      `CREATE TABLE IF NOT EXISTS ${tables.tokenDestinations} (
+        scope ${SCOPE} NOT NULL PRIMARY KEY,
+        places LONGTEXT,
+        token_tables LONGTEXT,
+        verified_at DATETIME(6)
+      ) ${TABLE_OPTIONS}`,
+      // A writer locks its entry in the second index. A renewal of the lease doesn't touch the entry; a new holder
+      // does.
+      `CREATE TABLE IF NOT EXISTS ${tables.leases} (
+        scope ${SCOPE} NOT NULL PRIMARY KEY,
+        epoch BIGINT NOT NULL,
+        holder TEXT NOT NULL,
+        acquired_at DATETIME(6) NOT NULL,
+        expires_at DATETIME(6) NOT NULL,
+        hand_over_epoch BIGINT,
+        call_ms BIGINT,
+        UNIQUE KEY fence (scope, epoch)
+      ) ${TABLE_OPTIONS}`,
+      `CREATE TABLE IF NOT EXISTS ${tables.requests} (
+        scope ${SCOPE} NOT NULL,
+        id ${WORD} NOT NULL,
+        kind ${WORD} NOT NULL,
+        user_group_id ${ID},
+        requested_by TEXT NOT NULL,
+        requested_at DATETIME(6) NOT NULL,
+        expires_at DATETIME(6) NOT NULL,
+        PRIMARY KEY (scope, id),
+        KEY requested_at (scope, kind, requested_at)
+      ) ${TABLE_OPTIONS}`,
+      `CREATE TABLE IF NOT EXISTS ${tables.runs} (
+        id BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY,
+        scope ${SCOPE} NOT NULL,
+        command TEXT NOT NULL,
+        started_at DATETIME(6) NOT NULL,
+        finished_at DATETIME(6),
+        outcome ${WORD},
+        counts TEXT,
+        requests BIGINT,
+        error_code ${WORD},
+        error_message LONGTEXT,
+        KEY history (scope, id),
+        KEY started_at (scope, started_at)
+      ) ${TABLE_OPTIONS}`,
+    ],
+    rows: ({ identity }) => [`INSERT INTO ${identity} (id) VALUES ('${randomUUID()}')`],
+  },
+];
+
+/** In seconds: how long a program waits for another program that migrates the tables. */
+const LONGEST_WAIT = 30;
+
+/**
+ * Brings the ledger's tables to the latest version. A statement that defines a table commits by itself. A program that
+ * dies halfway leaves the old version's number, and the next program repeats the migration from there. Programs take
+ * turns, except on two nodes of a cluster: a named lock holds on one node alone.
+ */
+export async function migrateLedger(
+  connections: Connections,
+  tables: LedgerTables,
+  { tablePrefix }: LedgerLocation,
+): Promise<void> {
+  const { migrations } = tables;
+  // The named lock lasts until RELEASE_LOCK or the end of the session; a COMMIT does not release it.
+  await connections.transaction(
+    ["DO 0"],
+    async (connection) => {
+      const lock = `groupsync ${tablePrefix}`;
+      const [row] = await connection.query<{ locked: unknown }>("SELECT GET_LOCK($1, $2) AS locked", [
+        lock,
+        LONGEST_WAIT,
+      ]);
+      if (Number(row?.locked) !== 1) throw busy();
+      try {
+        await connection.query(
+          `CREATE TABLE IF NOT EXISTS ${migrations} (
+           version INT NOT NULL PRIMARY KEY,
+           applied_at DATETIME(6) NOT NULL
+         ) ${TABLE_OPTIONS}`,
+        );
+        const [latest] = await connection.query<{ version: number }>(
+          `SELECT coalesce(max(version), 0) AS version FROM ${migrations}`,
+        );
+        const before = Number(latest?.version ?? 0);
+        for (const { version, definitions, rows } of MIGRATIONS) {
+          if (version <= before) continue;
+          for (const statement of definitions(tables)) await connection.query(statement);
+          await connection.query("START TRANSACTION");
+          const insert = `INSERT INTO ${migrations} (version, applied_at) VALUES ($1, UTC_TIMESTAMP(6))`;
+          const isOurs = await connection.query(insert, [version]).then(
+            () => true,
+            (error: unknown) => {
+              if (!isDuplicate(error)) throw error;
+              return false;
+            },
+          );
+          // If another node was quicker, it has changed the rows too.
+          for (const statement of isOurs ? rows(tables) : []) await connection.query(statement);
+          await connection.query("COMMIT");
+        }
+      } finally {
+        await connection.query("DO RELEASE_LOCK($1)", [lock]);
+      }
+    },
+    MIGRATION,
+  );
+}
+
+const busy = (): SyncError =>
+  new SyncError(
+    "LEDGER_UNAVAILABLE",
+    `another program has been migrating the ledger's tables for ${LONGEST_WAIT} seconds`,
+    {
+      hint: "look for it with SHOW PROCESSLIST; try again when it has ended",
+    },
+  );
+
+/** Rejects if this user could not create the ledger's tables, or could not write to existing ones. Changes nothing. */
+export async function inspectLedger(
+  database: Connections,
+  { migrations, groups, leases, runs }: LedgerTables,
+  _location: LedgerLocation,
+  isThere: boolean,
+): Promise<void> {
+  const statements = isThere
+    ? [groups, leases, runs].flatMap((table) => [
+        `INSERT INTO ${table} SELECT * FROM ${table} WHERE FALSE`,
+        `UPDATE ${table} SET scope = scope WHERE FALSE`,
+        `DELETE FROM ${table} WHERE FALSE`,
+      ])
+    : [`CREATE TABLE ${migrations} (version INT NOT NULL PRIMARY KEY)`];
+  for (const statement of statements) {
+    try {
+      await rehearse(database, statement);
+    } catch (error) {
+      if (!isDenied(error)) throw error;
+      const { name, quoted } = await currentAccount(database);
+      const [row] = await database.query<{ name: string }>("SELECT database() AS name");
+      const [doing, rights] = isThere ? ["write to", TO_WRITE] : ["create", [...TO_WRITE, ...TO_CREATE]];
+      throw new SyncError(
+        "LEDGER_UNAVAILABLE",
+        `user ${name} may not ${doing} the ledger's tables in database ${row?.name}`,
+        {
+          hint: `GRANT ${rights.join(", ")} ON ${identifiers.quoteName(row?.name ?? "")}.* TO ${quoted}`,
+          cause: error,
+        },
+      );
+    }
+  }
+}
+
+const TO_WRITE = ["SELECT", "INSERT", "UPDATE", "DELETE"];
+const TO_CREATE = ["CREATE", "ALTER", "INDEX"];

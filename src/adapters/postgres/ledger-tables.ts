@@ -1,0 +1,297 @@
+import { randomUUID } from "node:crypto";
+import { SyncError } from "../../core/failure/sync-error.ts";
+import type { Connections } from "../sql/connection/connections.ts";
+import { MIGRATION } from "../sql/connection/wait-limits.ts";
+import type { LedgerLocation, LedgerTables } from "../sql/dialect/ledger-tables.ts";
+import { quoteName } from "./connection/identifiers.ts";
+import { insistOnSchema } from "./connection/rights.ts";
+import { DURABLY } from "./connection/settings.ts";
+
+interface Migration {
+  /** The version that the statements lead to. */
+  readonly version: number;
+  readonly statements: (tables: LedgerTables) => string;
+}
+
+/**
+ * Never change a released migration: add a new one, for MySQL too, and raise `LATEST_VERSION`. A run of the older groupsync may
+ * be under way meanwhile, so its statements have to work with the new tables.
+ */
+const MIGRATIONS: readonly Migration[] = [
+  {
+    version: 100,
+    statements: (tables) => `
+      -- By which an owner's mark tells this set of tables from another: one row, whatever the number of scopes.
+      CREATE TABLE ${tables.identity} (
+        id text PRIMARY KEY
+      );
+      INSERT INTO ${tables.identity} (id) VALUES ('${randomUUID()}');
+
+      CREATE TABLE ${tables.groups} (
+        scope text NOT NULL,
+        user_group_id text COLLATE "C" NOT NULL,
+        -- Of the tenant's row: a bucket of 4096 by its id, and a digest of what it held.
+        bucket smallint NOT NULL,
+        row_digest bigint,
+        -- The group as the service last confirmed it; null while its creation is under way.
+        fingerprint text,
+        confirmed text,
+        service_name text,
+        -- What a DELETE has to name as data_source_provided_id.
+        data_source_id text,
+        -- 'adopted' or 'updated': the call whose answer could not show that mapping and properties are these.
+        unverified text,
+        -- When a GET last told this group's name and token.
+        verified_at timestamptz,
+        token_fingerprint text,
+        -- Since when its token is the live one, as far as the ledger has seen.
+        token_since timestamptz,
+        -- Fingerprint of a token that the service has told for this group, and that belongs to another one.
+        shared_token text,
+        -- Set before a call, cleared with its outcome.
+        intent text,
+        intent_at timestamptz,
+        -- Fingerprint of the group that the intent means to make; null if it follows one that meant another.
+        intent_fingerprint text,
+        -- How its tenant is gone, since when, and what the grace clock said when it was first seen to be.
+        missing_kind text,
+        missing_since timestamptz,
+        missing_ms bigint,
+        missing_reads bigint,
+        -- 'delete' or 'replace': due, and waiting for approval.
+        held text,
+        -- Why the last change failed, and since when changes fail in a row.
+        failure_fingerprint text,
+        failure_code text,
+        failure_message text,
+        failure_count integer NOT NULL DEFAULT 0,
+        retry_at timestamptz,
+        failing_since timestamptz,
+        rotation_code text,
+        rotation_message text,
+        rotation_count integer NOT NULL DEFAULT 0,
+        rotation_retry_at timestamptz,
+        rotation_since timestamptz,
+        -- Why the token is not in every store.
+        storing_code text,
+        storing_message text,
+        storing_count integer NOT NULL DEFAULT 0,
+        storing_retry_at timestamptz,
+        storing_since timestamptz,
+        created_at timestamptz NOT NULL,
+        updated_at timestamptz NOT NULL,
+        PRIMARY KEY (scope, user_group_id)
+      );
+      CREATE INDEX ON ${tables.groups} (scope, user_group_id) WHERE held IS NOT NULL;
+      -- Finds the updates that are verified once the service is seen to update.
+      CREATE INDEX ON ${tables.groups} (scope, user_group_id) WHERE unverified = 'updated';
+      -- Every sync asks for the oldest tokens. No column of an intent may be in this index: to begin a change and
+      -- to end it would then cost an entry each.
+      CREATE INDEX ON ${tables.groups} (scope, token_since, user_group_id) WHERE token_since IS NOT NULL;
+      CREATE INDEX ON ${tables.groups} (scope, token_fingerprint) WHERE token_fingerprint IS NOT NULL;
+      CREATE INDEX ON ${tables.groups} (scope, shared_token) WHERE shared_token IS NOT NULL;
+      -- A refresh asks first for the group that was asked for longest ago.
+      CREATE INDEX ON ${tables.groups} (scope, verified_at, user_group_id) WHERE verified_at IS NOT NULL;
+      -- A sync reads the groups of the buckets in which rows have changed. The scope is the last column: as long as a new
+      -- table has no statistics, PostgreSQL may prefer an index that begins with the scope to the primary key, and read
+      -- the whole scope to find one group.
+      CREATE INDEX ON ${tables.groups} (bucket, scope);
+
+      -- The token that a group had before, and when it was live.
+      CREATE TABLE ${tables.formerTokens} (
+        id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        scope text NOT NULL,
+        user_group_id text COLLATE "C" NOT NULL,
+        token_fingerprint text NOT NULL,
+        live_since timestamptz,
+        live_until timestamptz NOT NULL
+      );
+      CREATE INDEX ON ${tables.formerTokens} (scope, user_group_id);
+      CREATE INDEX ON ${tables.formerTokens} (scope, live_until);
+
+      CREATE TABLE ${tables.removals} (
+        id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        scope text NOT NULL,
+        removed_at timestamptz NOT NULL,
+        user_group_id text COLLATE "C" NOT NULL,
+        -- 'delete', 'replace', or 'gone': a refresh found that somebody else had deleted it.
+        kind text NOT NULL
+      );
+      CREATE INDEX ON ${tables.removals} (scope, removed_at);
+
+      -- The rows that no group can be computed from. A sync that sees all rows fills it.
+      CREATE TABLE ${tables.rejections} (
+        scope text NOT NULL,
+        -- Empty: these rows have no usable id, or are beyond the number that is remembered singly.
+        user_group_id text COLLATE "C" NOT NULL,
+        code text NOT NULL,
+        bucket smallint NOT NULL,
+        message text NOT NULL,
+        row_count bigint NOT NULL,
+        since timestamptz NOT NULL,
+        PRIMARY KEY (scope, user_group_id, code)
+      );
+
+      -- What earlier reads of the source have shown: the grace clock, and what is held and approved.
+      CREATE TABLE ${tables.evidence} (
+        scope text PRIMARY KEY,
+        source text,
+        -- The table that the source led to, with its schema.
+        source_table text,
+        healthy_ms bigint NOT NULL,
+        healthy_reads bigint NOT NULL,
+        healthy_at timestamptz,
+        -- By which what is held is approved.
+        held_code text,
+        approvals integer NOT NULL,
+        -- Until then, the operator has approved that refreshes make groups again.
+        refresh_approved_at timestamptz
+      );
+
+      CREATE TABLE ${tables.services} (
+        scope text PRIMARY KEY,
+        base_url text NOT NULL,
+        team_id bigint,
+        -- Whether a GET changes an existing group, and whether a probe has found that out: single groups don't overrule it.
+        updates boolean,
+        updates_probed boolean NOT NULL DEFAULT false,
+        -- When the service last answered well, to the minute.
+        answered_at timestamptz
+      );
+
+      -- The group that a probe makes at the service and deletes again: the row is there from before its first call until
+      -- it is deleted for certain.
+      CREATE TABLE ${tables.canaries} (
+        scope text PRIMARY KEY,
+        user_group_id text COLLATE "C" NOT NULL,
+        base_url text NOT NULL,
+        begun_at timestamptz NOT NULL
+      );
+
+      CREATE TABLE ${tables.tokenDestinations} (
+        scope text PRIMARY KEY,
+        -- The destinations that have all tokens: a list of texts, as JSON. Null if none has all of them for certain.
+        places text,
+        -- The tables that tokens were last written to, as JSON. There may be such if no place has all of them.
+        token_tables text,
+        -- When a run began that read every token in every store.
+        verified_at timestamptz
+      );
+
+      CREATE TABLE ${tables.leases} (
+        scope text PRIMARY KEY,
+        epoch bigint NOT NULL,
+        holder text NOT NULL,
+        acquired_at timestamptz NOT NULL,
+        expires_at timestamptz NOT NULL,
+        -- The epoch of a holder that hands the lease over on request, and how long one of its calls can take.
+        hand_over_epoch bigint,
+        call_ms bigint
+      );
+
+      -- What other processes ask of the holder.
+      CREATE TABLE ${tables.requests} (
+        scope text NOT NULL,
+        id text NOT NULL,
+        -- 'lease' or 'tenant'
+        kind text NOT NULL,
+        -- Null if the lease is asked for.
+        user_group_id text COLLATE "C",
+        requested_by text NOT NULL,
+        requested_at timestamptz NOT NULL,
+        expires_at timestamptz NOT NULL,
+        PRIMARY KEY (scope, id)
+      );
+      CREATE INDEX ON ${tables.requests} (scope, kind, requested_at);
+
+      CREATE TABLE ${tables.runs} (
+        id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        scope text NOT NULL,
+        command text NOT NULL,
+        started_at timestamptz NOT NULL,
+        finished_at timestamptz,
+        outcome text,
+        counts text,
+        requests bigint,
+        error_code text,
+        error_message text
+      );
+      CREATE INDEX ON ${tables.runs} (scope, id);
+      CREATE INDEX ON ${tables.runs} (scope, started_at);`,
+  },
+];
+
+/** Brings the ledger's tables to the latest version, in one transaction. */
+export async function migrateLedger(
+  database: Connections,
+  tables: LedgerTables,
+  { schema, tablePrefix }: LedgerLocation,
+): Promise<void> {
+  const { migrations } = tables;
+  await insistOnUtf8(database);
+  await database.transaction(
+    DURABLY,
+    async (connection) => {
+      await connection.query("SELECT pg_advisory_xact_lock(hashtext($1))", [`groupsync ${tablePrefix}`]);
+      if (schema !== undefined) {
+        // Even if the schema exists, IF NOT EXISTS would ask for the right to create schemas.
+        const schemas = await connection.query(
+          "SELECT 1 FROM pg_catalog.pg_namespace AS n WHERE n.nspname = $1",
+          [schema],
+        );
+        if (schemas.length === 0) await connection.query(`CREATE SCHEMA ${quoteName(schema)}`);
+      }
+      await connection.query(
+        `CREATE TABLE IF NOT EXISTS ${migrations}
+         (version integer PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now())`,
+      );
+      const [latest] = await connection.query<{ version: number }>(
+        `SELECT coalesce(max(version), 0) AS version FROM ${migrations}`,
+      );
+      const before = latest?.version ?? 0;
+      for (const { version, statements } of MIGRATIONS) {
+        if (version <= before) continue;
+        await connection.query(statements(tables));
+        await connection.query(`INSERT INTO ${migrations} (version) VALUES ($1)`, [version]);
+      }
+    },
+    MIGRATION,
+  );
+}
+
+/** Rejects unless the encoding is UTF8: only then does `COLLATE "C"` order by the UTF-8 bytes, and every id fits. */
+async function insistOnUtf8(database: Connections): Promise<void> {
+  const [row] = await database.query<{ server_encoding: string }>("SHOW server_encoding");
+  if (row?.server_encoding === "UTF8") return;
+  throw new SyncError("LEDGER_ENCODING", `the ledger's database is encoded in ${row?.server_encoding}`, {
+    hint: "name a database with the encoding UTF8 in ledger.url",
+  });
+}
+
+/** Rejects if this user could not create the ledger's tables, or could not write to existing ones. Changes nothing. */
+export async function inspectLedger(
+  database: Connections,
+  { migrations, ...tables }: LedgerTables,
+  { schema }: LedgerLocation,
+  isThere: boolean,
+): Promise<void> {
+  if (!isThere) {
+    await insistOnUtf8(database);
+    const purpose = { code: "LEDGER_UNAVAILABLE", what: "the ledger's tables" } as const;
+    await insistOnSchema(database, schema, purpose, { mayBeCreated: true });
+    return;
+  }
+  const [refused] = await database.query<{ user: string; name: string }>(
+    `SELECT current_user AS "user", t.name
+     FROM unnest($1::text[]) AS t (name), unnest($2::text[]) AS r (privilege)
+     WHERE to_regclass(t.name) IS NOT NULL AND NOT has_table_privilege(t.name, r.privilege) LIMIT 1`,
+    [Object.values(tables), RIGHTS],
+  );
+  if (!refused) return;
+  const { user, name } = refused;
+  throw new SyncError("LEDGER_UNAVAILABLE", `user ${user} may not write to the ledger's table ${name}`, {
+    hint: `GRANT ${RIGHTS.join(", ")} ON ${Object.values(tables).join(", ")} TO ${quoteName(user)}`,
+  });
+}
+
+const RIGHTS = ["SELECT", "INSERT", "UPDATE", "DELETE"];
