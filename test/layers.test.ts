@@ -66,7 +66,7 @@ const RULES: Rules = {
     "adapters/sql": { layers: ["core", "ports"], packages: [], node: "all" },
     "adapters/service": { layers: ["core", "ports"], packages: ["undici", "zod"], node: "all" },
     "adapters/undici-parts.d.ts": { layers: [], packages: ["undici"], node: [] },
-    "adapters/terminal": { layers: ["core", "ports"], packages: ["@clack/prompts"], node: "all" },
+    "adapters/terminal": { layers: ["core", "ports"], packages: [], node: "all" },
 
     "adapters/token-stores": {
       layers: ["core", "ports"],

@@ -1,12 +1,12 @@
 import { Command } from "commander";
-import { dialogOf } from "../compose/host.ts";
+import { type Ask, lineOf } from "../compose/host.ts";
 import { using } from "../compose/opened.ts";
 import { SyncError } from "../core/failure/sync-error.ts";
 import { exitCodeOfRun } from "../core/report/exit-code.ts";
+import { printable } from "../core/text/printable.ts";
 import { deleteAndForget, type Forgotten, forgetScope } from "../engine/forget.ts";
 import type { RunPorts, RunSettings } from "../engine/leased-run.ts";
 import { scopeOverview } from "../engine/scope/scope.ts";
-import type { Dialog } from "../ports/setup.ts";
 import type { CommandContext, CommandIo } from "./context.ts";
 import { type Forgetting, forgetJson, forgottenText, howToForget, overviewText } from "./output/forget.ts";
 
@@ -36,19 +36,19 @@ export const forgetCommand = ({ io, readConfig, observe }: CommandContext): Comm
       const { composeSync } = await import("../compose/sync.ts");
       const config = await readConfig(command);
       await using(await composeSync({ ...config, name }, io, observe), (setup) =>
-        forget(name, { ...setup, configName: config.name }, flags, () => dialogOf(io), io),
+        forget(name, { ...setup, configName: config.name }, flags, lineOf(io), io),
       );
     });
 
 /**
- * Shows what the ledger keeps of the scope, and forgets it if that is confirmed. `openDialog` resolves to undefined if nobody
- * is there to ask.
+ * Shows what the ledger keeps of the scope, and forgets it if that is confirmed. `ask` is undefined if nobody is there to
+ * ask.
  */
 export async function forget(
   name: string,
   { ports, settings, configName }: ForgetSetup,
   flags: ForgetFlags,
-  openDialog: () => Promise<Pick<Dialog, "ask"> | undefined>,
+  ask: Ask | undefined,
   io: CommandIo,
 ): Promise<void> {
   const isOwn = configName === name;
@@ -59,7 +59,7 @@ export async function forget(
   if (deletesGroups && !isOwn) throw otherConfig(name, configName);
   const plan: Forgetting = { overview, isOwn, deletesGroups };
   if (!flags.json) io.stdout(overviewText(plan));
-  if (!flags.yes && (flags.json || !(await isTyped(name, await openDialog())))) {
+  if (!flags.yes && (flags.json || !(await isTyped(name, ask)))) {
     io.stdout(flags.json ? forgetJson(plan, undefined) : howToForget(plan));
     return;
   }
@@ -72,11 +72,8 @@ export async function forget(
 }
 
 /** Whether a person has typed the name. False if there is nobody. */
-async function isTyped(name: string, dialog: Pick<Dialog, "ask"> | undefined): Promise<boolean> {
-  const isOther = (typed: string) => (typed === name ? undefined : `type ${name}, or press Ctrl-C`);
-  await dialog?.ask(`To forget it, type its name: ${name}`, "", isOther);
-  return dialog !== undefined;
-}
+const isTyped = async (name: string, ask: Ask | undefined): Promise<boolean> =>
+  (await ask?.(`To forget it, type its name, ${printable(name)}: `)) === name;
 
 const otherConfig = (name: string, configName: string): SyncError =>
   new SyncError(

@@ -1,6 +1,5 @@
-import type { DialogStreams } from "../adapters/terminal/dialog.ts";
+import type { DialogStreams } from "../adapters/terminal/ask.ts";
 import type { Terminal } from "../adapters/terminal/progress-bar.ts";
-import type { Dialog } from "../ports/setup.ts";
 
 /** What the adapters need from the process. */
 export interface Host {
@@ -27,10 +26,4 @@ export function lineOf({ person, stop }: Host): Ask | undefined {
     streams &&
     (async (question) => (await import("../adapters/terminal/ask.ts")).askLine(question, streams, stop))
   );
-}
-
-/** Undefined if nobody is there to ask. */
-export async function dialogOf({ person, stop }: Host): Promise<Dialog | undefined> {
-  const streams = person();
-  return streams && (await import("../adapters/terminal/dialog.ts")).terminalDialog(streams, stop);
 }

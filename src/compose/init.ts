@@ -1,21 +1,20 @@
-import { newFiles } from "../adapters/host/new-files.ts";
+import { type NewFiles, newFiles } from "../adapters/host/new-files.ts";
 import { readCatalog } from "../adapters/sql/source/catalog.ts";
 import { describeDatabase } from "../config/destinations.ts";
 import { type DatabaseUrl, parseBaseUrl, parseDatabaseUrl, tlsProblems } from "../config/urls.ts";
 import type { Catalog } from "../core/setup/catalog.ts";
 import { isPlainHttpToAnotherHost } from "../core/tls/database-tls.ts";
-import type { AnswerProblem, Dialog, NewFiles } from "../ports/setup.ts";
 import { Databases, VIEW_CONNECTIONS, VIEW_TIMEOUTS } from "./databases.ts";
-import { dialogOf, type Host } from "./host.ts";
+import type { Host } from "./host.ts";
 
 export interface InitSetup {
   /** The url in the environment, if there is one. */
   readonly url: string | undefined;
-  /** Resolves to undefined if there is nobody to ask. */
-  openDialog(): Promise<Dialog | undefined>;
   readonly files: NewFiles;
-  readonly urlProblem: AnswerProblem;
-  readonly baseUrlProblem: AnswerProblem;
+  /** What is wrong with the url of a database; undefined if nothing is. */
+  urlProblem(text: string): string | undefined;
+  /** What is wrong with the address of a service; undefined if nothing is. */
+  baseUrlProblem(text: string): string | undefined;
   /** `title` is host, port and database. Rejects as `readCatalog` does. */
   readCatalog(url: string): Promise<{ readonly title: string; readonly catalog: Catalog }>;
 }
@@ -26,7 +25,6 @@ const NAME = "default";
 /** What `init` needs. Reads no config file, and contacts nothing before the catalog is read. */
 export const composeInit = (host: Host): InitSetup => ({
   url: host.env.DATABASE_URL,
-  openDialog: () => dialogOf(host),
   files: newFiles,
   urlProblem: (text) => {
     const url = parseDatabaseUrl(text);

@@ -3,7 +3,6 @@ import type { CatalogColumn, CatalogTable } from "../../src/core/setup/catalog.t
 /** A column of text that is never null. */
 export const aColumn = (name: string, given: Partial<CatalogColumn> = {}): CatalogColumn => ({
   name,
-  type: given.kind ?? "text",
   kind: "text",
   isNullable: false,
   key: null,

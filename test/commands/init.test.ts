@@ -4,7 +4,6 @@ import { initCommand, init as runInit } from "../../src/commands/init.ts";
 import type { InitSetup } from "../../src/compose/init.ts";
 import { SyncError } from "../../src/core/failure/sync-error.ts";
 import type { CatalogTable } from "../../src/core/setup/catalog.ts";
-import type { Dialog, NewFile } from "../../src/ports/setup.ts";
 import { aColumn, aKey, aTable } from "../builders/catalog.ts";
 import { anIo, type Printed } from "./an-io.ts";
 
@@ -13,9 +12,7 @@ const CUSTOMERS = aTable("customers", [aColumn("data_source_id"), aColumn("plan"
 
 interface Options {
   readonly tables?: readonly CatalogTable[];
-  readonly database?: string;
   readonly url?: string | undefined;
-  readonly dialog?: Dialog;
   /** Paths at which something is already. */
   readonly there?: readonly string[];
   readonly catalogError?: SyncError;
@@ -33,11 +30,10 @@ interface Ended extends Printed {
 /** Runs the command on a catalog. */
 async function init(flags: readonly string[], options: Options = {}): Promise<Ended> {
   const { io, context, printed } = anIo();
-  const made: NewFile[] = [];
+  const made: Parameters<InitSetup["files"]["create"]>[0][number][] = [];
   const opened: string[] = [];
   const setup: InitSetup = {
     url: "url" in options ? options.url : URL_OF_SHOP,
-    openDialog: async () => options.dialog,
     files: {
       existing: (paths) => paths.filter((path) => options.there?.includes(path)),
       create: (files) => made.push(...files),
@@ -47,14 +43,17 @@ async function init(flags: readonly string[], options: Options = {}): Promise<En
     readCatalog: async (url) => {
       opened.push(url);
       if (options.catalogError) throw options.catalogError;
-      const { database = "shop", tables = [CUSTOMERS] } = options;
-      return { title: "db.example.com:5432/shop", catalog: { dialect: "postgres", database, tables } };
+      const { tables = [CUSTOMERS] } = options;
+      return {
+        title: "db.example.com:5432/shop",
+        catalog: { dialect: "postgres", database: "shop", tables },
+      };
     },
   };
   const command = initCommand(context)
     .option("--config <FILE>", "", "config.yaml")
     .action((argument: string | undefined, _: unknown, own: Command) =>
-      runInit(io, setup, { ...own.opts(), ...(argument !== undefined && { argument }) }, own),
+      runInit(io, setup, argument, own.opts(), own),
     )
     .exitOverride()
     .configureOutput({ writeErr: io.stderr, writeOut: io.stdout });
@@ -71,24 +70,8 @@ async function init(flags: readonly string[], options: Options = {}): Promise<En
   };
 }
 
-/** Takes the answer at which each question begins, and notes the questions. */
-function aDialog(answers: Partial<Dialog> = {}): Dialog & { readonly asked: string[] } {
-  const asked: string[] = [];
-  const noted = <T>(question: string, answer: T): T => {
-    asked.push(question);
-    return answer;
-  };
-  return {
-    asked,
-    choose: async (question, _, preset) => noted(question, preset),
-    ask: async (question) => noted(question, ""),
-    askSecret: async (question) => noted(question, URL_OF_SHOP),
-    ...answers,
-  };
-}
-
 test("writes the config, with the statements beside it, and says what to do next", async () => {
-  const { files, stdout, error } = await init(["--output", "etc/shop.yaml"]);
+  const { files, stdout, error } = await init(["--output", "etc/shop.yaml", "--property", "plan"]);
   expect(error).toBeUndefined();
   expect(Object.keys(files)).toEqual(["etc/shop.yaml", "etc/groupsync.sql"]);
   expect(files["etc/shop.yaml"]).toContain("table: public.customers");
@@ -98,7 +81,7 @@ test("writes the config, with the statements beside it, and says what to do next
   expect(stdout).toContain("Wrote etc/shop.yaml and etc/groupsync.sql.");
   const steps = [
     "1. In etc/shop.yaml, write the id of the service's schema in place of SCHEMA_ID",
-    "--file etc/groupsync.sql 'postgres://ADMINISTRATOR@db.example.com:5432/shop?sslmode=require'",
+    "2. Read etc/groupsync.sql. Run it as an administrator",
     "export DATABASE_URL='postgres://groupsync_reader:PASSWORD@db.example.com:5432/shop?sslmode=require'",
     "export GROUPSYNC_DATABASE_URL='postgres://groupsync:PASSWORD@db.example.com:5432/shop?sslmode=require'",
     "export GROUPSYNC_API_KEY='KEY'",
@@ -121,39 +104,26 @@ describe("a table of another owner", () => {
   const theirs = aTable("customers", [], { isOurs: false, owner: "mallory" });
   const tables = [theirs];
 
-  test("is taken only if it is named with its schema, also in a terminal", async () => {
+  test("is taken only if it is named with its schema", async () => {
     for (const flags of [[], ["--table", "customers"]]) {
-      for (const dialog of [undefined, aDialog()]) {
-        const { error, files } = await init(flags, { tables, ...(dialog && { dialog }) });
-        expect(error).toMatchObject({
-          code: "CONFIG_PROPOSAL",
-          message: expect.stringContaining("it is another owner's"),
-          hint: expect.stringContaining("public.customers (owner mallory)"),
-        });
-        expect(files).toEqual({});
-        expect(dialog?.asked ?? []).toEqual([]);
-      }
+      const { error, files } = await init(flags, { tables });
+      expect(error).toMatchObject({
+        code: "CONFIG_PROPOSAL",
+        message: expect.stringContaining("it is another owner's"),
+        hint: expect.stringContaining("public.customers (owner mallory)"),
+      });
+      expect(files).toEqual({});
     }
     const { stdout, files } = await init(["--table", "public.customers"], { tables });
     expect(stdout).toContain("and belongs to mallory\n");
     expect(Object.keys(files)).toHaveLength(2);
   });
 
-  test("is no answer to a question, and no other table that would fit", async () => {
-    const offered: string[] = [];
-    const dialog = aDialog({
-      choose: async (_, options, preset) => {
-        offered.push(...options.map(({ value }) => value));
-        return preset;
-      },
-    });
+  test("is not among the other tables that would fit", async () => {
     const all = [theirs, aTable("things"), aTable("vendors")];
-    const asked = await init([], { tables: all, dialog });
-    expect(asked.files["config.yaml"]).toContain("table: public.things\n");
-    expect(offered).toEqual(["public.things", "public.vendors"]);
-    const proposed = await init(["--yes"], { tables: all });
-    expect(proposed.files["config.yaml"]).toContain("table: public.things\n");
-    expect(proposed.stdout).toContain("with --table: public.vendors\n");
+    const { files, stdout } = await init([], { tables: all });
+    expect(files["config.yaml"]).toContain("table: public.things\n");
+    expect(stdout).toContain("with --table: public.vendors\n");
   });
 });
 
@@ -179,10 +149,8 @@ test("no file has a character that nobody sees, whatever the names in the databa
   const refused = await init(["--table", "cust\u202eomers"], { tables: [aTable("cust\u202eomers")] });
   expect(refused.error).toMatchObject({
     code: "CONFIG_PROPOSAL",
-    message: "public.cust\\u{202e}omers can't have the tenants: its name has characters that nobody sees",
+    message: "this user sees no table cust\\u{202e}omers in this database",
   });
-  const database = await init([], { database: "sh\u202eop" });
-  expect(database.error).toMatchObject({ message: expect.stringContaining("sh\\u{202e}op") });
 });
 
 test("names the other tables that would fit, and takes the one that is named", async () => {
@@ -197,7 +165,6 @@ test("names the other tables that would fit, and takes the one that is named", a
 test("takes the url from the command before that of the environment", async () => {
   const other = "postgres://app@localhost/other";
   expect((await init([other])).opened).toEqual([other]);
-  expect((await init(["--url", other])).opened).toEqual([other]);
   expect((await init([])).opened).toEqual([URL_OF_SHOP]);
 });
 
@@ -207,7 +174,6 @@ describe("wrong usage contacts no database and writes nothing:", () => {
     ["an empty url in the environment", [], { url: "" }, "which database?"],
     ["a wrong url", ["db.example.com"], {}, "the url can't be used: it is no url"],
     ["a wrong url in the environment", [], { url: "x" }, "DATABASE_URL can't be used: it is no url"],
-    ["two urls", [URL_OF_SHOP, "--url", URL_OF_SHOP], {}, "the url is there twice"],
     ["a wrong address of the service", ["--base-url", "x"], {}, "--base-url: it is no address"],
     ["a mapping without a column", ["--mapping", "40="], {}, "such as 40=data_source_id"],
     ["a config that is there", [], { there: ["config.yaml"] }, "config.yaml is there already"],
@@ -262,77 +228,4 @@ test("a database that can't be read ends the command", async () => {
   const { error, files } = await init([], { catalogError });
   expect(error).toBe(catalogError);
   expect(files).toEqual({});
-});
-
-describe("in a terminal", () => {
-  const tables = [
-    aTable("customers", [
-      aColumn("uuid", { key: "unique" }),
-      aColumn("title"),
-      aColumn("warehouse"),
-      aColumn("plan"),
-    ]),
-    aTable("vendors"),
-  ];
-
-  test("asks for what has more than one answer, and presets the best", async () => {
-    const dialog = aDialog();
-    const { files } = await init([], { tables, dialog, url: undefined });
-    expect(dialog.asked).toEqual([
-      expect.stringContaining("The url of the database"),
-      "The table with one row for each tenant",
-      "The column that becomes the group's name",
-      "The column with the tenant's data source",
-    ]);
-    expect(files["config.yaml"]).toContain('"SCHEMA_ID": warehouse');
-  });
-
-  test("asks for nothing that was given, and for nothing at all with --yes", async () => {
-    const dialog = aDialog();
-    const flags = [
-      "--id",
-      "id",
-      "--group-name",
-      "name",
-      "--mapping",
-      "40=warehouse",
-      "--property",
-      "plan",
-      "--base-url",
-      "https://x",
-    ];
-    await init(["--table", "customers", ...flags], { tables, dialog });
-    expect(dialog.asked).toEqual([]);
-    const silent = aDialog();
-    await init(["--yes"], { tables, dialog: silent });
-    expect(silent.asked).toEqual([]);
-  });
-
-  test("offers tables, names and data sources that no rule finds", async () => {
-    const columns = ["land", "quelle", "firma"].map((name) => aColumn(name));
-    const kunden = aTable("kunden", [], { columns: [aKey("nr"), ...columns] });
-    const dialog = aDialog({
-      choose: async (question, options, preset) => {
-        if (question.includes("one row for each tenant")) return "public.kunden";
-        if (!question.includes("data source")) return options.at(-1)?.value ?? "";
-        expect(preset).toBe("(none)");
-        return "quelle";
-      },
-    });
-    const config = (await init([], { tables: [aTable("things"), kunden], dialog })).files["config.yaml"];
-    expect(config).toContain("table: public.kunden\n");
-    expect(config).toContain("\n  name: firma\n");
-    expect(config).toContain('"SCHEMA_ID": quelle\n');
-  });
-
-  test("takes the answers", async () => {
-    const answers: Record<string, string> = {
-      "The column that becomes the group's name": "title",
-      "The column with the tenant's data source": "(none)",
-    };
-    const dialog = aDialog({ choose: async (question, _, preset) => answers[question] ?? preset });
-    const config = (await init([], { tables, dialog })).files["config.yaml"] ?? "";
-    expect(config).toContain("\n  name: title\n");
-    expect(config).toContain("\n  mapping: {}\n");
-  });
 });

@@ -1,4 +1,10 @@
-import type { DialogStreams } from "./dialog.ts";
+import type { Readable, Writable } from "node:stream";
+
+/** A terminal at which a person reads and types. */
+export interface DialogStreams {
+  readonly input: Readable;
+  readonly output: Writable;
+}
 
 /**
  * Asks for one line, and resolves to what was typed; to an empty text at the end of the input, or once `stop` aborts. Works on

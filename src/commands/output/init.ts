@@ -1,6 +1,6 @@
 import { dirname, join } from "node:path";
 import { SyncError } from "../../core/failure/sync-error.ts";
-import { type Catalog, titleOf, titleWithOwner } from "../../core/setup/catalog.ts";
+import { titleOf, titleWithOwner } from "../../core/setup/catalog.ts";
 import { removalCondition } from "../../core/setup/config-text.ts";
 import type { Proposal, Unfit, Wishes } from "../../core/setup/proposal.ts";
 import { LEDGER_SCHEMA, READER, type Setup, UNKNOWN_SCHEMA, WRITER } from "../../core/setup/setup.ts";
@@ -70,13 +70,6 @@ export function noProposal(unfit: readonly Unfit[], { table }: Wishes): SyncErro
   );
 }
 
-/** The error if the database's name can't stand in the statements so that a reader sees it. */
-export const unseenDatabase = ({ database }: Pick<Catalog, "database">): SyncError =>
-  proposalError(
-    `the name of the database has characters that nobody sees: ${printable(database ?? "")}`,
-    "rename the database, or write config.yaml and the GRANTs by hand: see docs/security.md",
-  );
-
 const proposalError = (message: string, hint: string): SyncError =>
   new SyncError("CONFIG_PROPOSAL", message, { hint });
 
@@ -96,7 +89,7 @@ export interface Places {
 export function nextSteps(setup: Setup, places: Places, url: string): string {
   const steps = [
     readConfig(setup, places),
-    runStatements(setup, places, url),
+    runStatements(places),
     setVariables(setup, url),
     commandLines(places),
   ];
@@ -119,25 +112,9 @@ function readConfig({ proposal: { mapping } }: Setup, { config }: Places): reado
   ];
 }
 
-function runStatements({ dialect, database }: Setup, { statements }: Places, url: string): readonly string[] {
-  const file = shellWord(statements);
-  if (dialect === "postgres") {
-    const administrator = userUrl(dialect, url, "ADMINISTRATOR", database);
-    return [
-      `Read ${statements}, and run it as an administrator of the database. Then give both roles a password:`,
-      `psql --set ON_ERROR_STOP=1 --file ${file} ${shellQuoted(administrator)}`,
-      `psql --command '\\password ${READER}' ${shellQuoted(administrator)}`,
-      `psql --command '\\password ${WRITER}' ${shellQuoted(administrator)}`,
-    ];
-  }
-  const { hostname, port } = new URL(url);
-  return [
-    `Read ${statements}, and run it as an administrator of the server. Then give both accounts a password:`,
-    `mysql --host ${shellWord(hostname)} --port ${port || "3306"} --user ADMINISTRATOR --password < ${file}`,
-    `mysql> ALTER USER ${READER} IDENTIFIED BY 'PASSWORD' ACCOUNT UNLOCK;`,
-    `mysql> ALTER USER ${WRITER} IDENTIFIED BY 'PASSWORD' ACCOUNT UNLOCK;`,
-  ];
-}
+const runStatements = ({ statements }: Places): readonly string[] => [
+  `Read ${statements}. Run it as an administrator of the database, and give both roles a password: its first lines say how.`,
+];
 
 function setVariables({ dialect, database, baseUrl }: Setup, url: string): readonly string[] {
   const own = dialect === "postgres" ? database : LEDGER_SCHEMA;

@@ -1,19 +1,8 @@
-/** What a type of a database is good for in a group. `other` is good for nothing, such as bytes, JSON or a range. */
-export type ColumnKind =
-  | "text"
-  | "integer"
-  | "uuid"
-  | "number"
-  | "boolean"
-  | "choice"
-  | "timestamp"
-  | "date"
-  | "other";
+/** What a type of a database is good for in a group. `other` is good for nothing that init looks for, such as bytes. */
+export type ColumnKind = "text" | "integer" | "uuid" | "boolean" | "timestamp" | "date" | "other";
 
 export interface CatalogColumn {
   readonly name: string;
-  /** The type in the database's own words. */
-  readonly type: string;
   readonly kind: ColumnKind;
   readonly isNullable: boolean;
   /** The column alone is the primary key, or has a unique index over all rows. */

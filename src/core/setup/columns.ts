@@ -38,7 +38,7 @@ const ID_KINDS: ReadonlySet<ColumnKind> = new Set(["text", "integer", "uuid"]);
 export function idChoices(table: CatalogTable): readonly Choice[] {
   const choices = table.columns.flatMap((column) => {
     const { name, kind, key, isNullable } = column;
-    if (!canBeRule(name) || !ID_KINDS.has(kind) || isSecret(name)) return [];
+    if (!ID_KINDS.has(kind) || isSecret(name)) return [];
     const rank = isOwn("id", name, table) ? 0 : /(^| )(id|uuid)$/.test(wordsOf(name)) ? 1 : 2;
     if (table.kind === "view") {
       const reason = "sounds like an id; of a view nobody knows whether its ids are unique";
@@ -56,13 +56,13 @@ const NAMES = ["company name", "display name", "legal name", "name", "title", "l
 const OTHER_NAMES =
   /(^| )(user|file|first|last|sur|nick|host) ?name$|^(contact|owner|admin|bank|city|country|region|plan|domain|database|schema|db) /;
 
-/** The columns that can be `group.name`. With `anyText`, also those that don't sound like one, behind the others. */
-export function nameChoices(table: CatalogTable, id: string | undefined, anyText = false): readonly Choice[] {
+/** The columns that can be `group.name`. */
+export function nameChoices(table: CatalogTable, id: string | undefined): readonly Choice[] {
   const choices = table.columns.flatMap((column) => {
     const { name, kind, isNullable } = column;
-    if (kind !== "text" || name === id || !canBeRule(name) || isSecret(name)) return [];
-    const place = OTHER_NAMES.test(wordsOf(name)) ? -1 : placeIn(name, NAMES);
-    if (place === -1) return anyText ? [{ column, reason: "is text", rank: NAMES.length }] : [];
+    if (kind !== "text" || name === id || isSecret(name) || OTHER_NAMES.test(wordsOf(name))) return [];
+    const place = placeIn(name, NAMES);
+    if (place === -1) return [];
     const reason = isNullable
       ? "sounds like the tenant's name; rows in which it is null or blank are rejected"
       : "sounds like the tenant's name, and is never null";
@@ -75,21 +75,14 @@ const DATA_SOURCES = ["data source", "warehouse", "dwh", "data set", "database",
 /** Names of what belongs to a database, and is no id of it. */
 const NO_DATA_SOURCE = /(^| )(host|port|user|username)$/;
 
-/**
- * The columns whose values can be ids of data sources, for `group.mapping`. With `any`, also those that don't sound like
- * it, behind the others.
- */
-export function mappingChoices(
-  table: CatalogTable,
-  taken: readonly string[],
-  any = false,
-): readonly Choice[] {
+/** The columns whose values can be ids of data sources, for `group.mapping`. */
+export function mappingChoices(table: CatalogTable, taken: readonly string[]): readonly Choice[] {
   const choices = table.columns.flatMap((column) => {
     const { name, kind, isNullable } = column;
-    if (!ID_KINDS.has(kind) || taken.includes(name) || !canBeRule(name)) return [];
+    if (!ID_KINDS.has(kind) || taken.includes(name)) return [];
     if (isSecret(name) || NO_DATA_SOURCE.test(wordsOf(name))) return [];
     const place = placeIn(name, DATA_SOURCES);
-    if (place === -1) return any ? [{ column, reason: "could be one", rank: DATA_SOURCES.length }] : [];
+    if (place === -1) return [];
     const reason = isNullable
       ? "sounds like the tenant's data source; rows in which it is null or empty are rejected"
       : "sounds like the tenant's data source";
@@ -97,26 +90,6 @@ export function mappingChoices(
   });
   return ranked(choices);
 }
-
-/**
- * What dashboards mostly use. It has to be the end of a name: `billing_plan` is a plan, and `plan_note` may hold anything.
- */
-const PROPERTY =
-  /(^| )(plan|tier|edition|region|country|currency|locale|language|time ?zone|industry|segment|seat)s?( (id|code|name|count))?$/;
-const NO_PROPERTY: ReadonlySet<ColumnKind> = new Set(["timestamp", "other"]);
-
-/** The columns that the dashboards get as properties. */
-export const propertyChoices = (table: CatalogTable, taken: readonly string[]): readonly Choice[] =>
-  table.columns
-    .filter(
-      ({ name, kind }) =>
-        PROPERTY.test(wordsOf(name)) &&
-        !NO_PROPERTY.has(kind) &&
-        !taken.includes(name) &&
-        canBeRule(name) &&
-        !isSecret(name),
-    )
-    .map((column) => ({ column, reason: "is of use in dashboards" }));
 
 /** A column that says which tenants are gone. */
 export interface Removal {
@@ -133,7 +106,6 @@ const IS_GONE = new RegExp(`^(is )?${GONE}$`);
 /** All such columns: a tenant is gone if one of them says so. */
 export const removals = (table: CatalogTable): readonly Removal[] =>
   table.columns.flatMap((column): Removal[] => {
-    if (!isVisible(column.name)) return [];
     const words = wordsOf(column.name);
     const isTime = column.kind === "timestamp" || column.kind === "date";
     if (isTime && column.isNullable && GONE_SINCE.test(words)) return [{ column, form: "dated" }];
@@ -147,7 +119,7 @@ const CHANGED =
 export const changeChoices = (table: CatalogTable): readonly Choice[] =>
   ranked(
     table.columns
-      .filter(({ name, kind }) => kind === "timestamp" && canBeRule(name) && CHANGED.test(wordsOf(name)))
+      .filter(({ name, kind }) => kind === "timestamp" && CHANGED.test(wordsOf(name)))
       .map((column) => ({
         column,
         reason: "sounds like the time of a change: each insert and update has to move it",

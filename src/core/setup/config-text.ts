@@ -41,7 +41,7 @@ group:
   id: ${columnRule(id)}
   ${because(name)}
   name: ${columnRule(name)}
-${mappingText(proposal)}  # Variables for the dashboards. Take out what the service is not to get. What you add, groupsync.sql has to grant.
+${mappingText(proposal)}  # Variables for the dashboards. What you add, groupsync.sql has to grant.
   properties:${properties.length === 0 ? " {}" : ""}
 ${properties.map((choice) => `    ${yamlKey(choice.column.name)}: ${columnRule(choice)}\n`).join("")}
 tokens:

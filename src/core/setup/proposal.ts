@@ -8,7 +8,6 @@ import {
   isVisible,
   mappingChoices,
   nameChoices,
-  propertyChoices,
   type Removal,
   removals,
   wordsOf,
@@ -38,14 +37,12 @@ export interface MappingBeside {
   readonly column: string;
 }
 
-/** What the operator has chosen. What is left out is proposed. */
+/** What the operator has chosen. What is left out is proposed, but for properties. */
 export interface Wishes {
   /** `name` or `schema.name`. */
   readonly table?: string | undefined;
   readonly id?: string | undefined;
   readonly name?: string | undefined;
-  /** A person will choose the name: any text will do. */
-  readonly anyName?: boolean | undefined;
   readonly mapping?: readonly WishedMapping[] | undefined;
   /** The columns of the properties. */
   readonly properties?: readonly string[] | undefined;
@@ -71,7 +68,8 @@ export interface Proposals {
 }
 
 /** How tenants become groups, by each table of the catalog, or by those that the operator's name may mean. */
-export function proposals(tables: readonly CatalogTable[], wishes: Wishes = {}): Proposals {
+export function proposals(catalogTables: readonly CatalogTable[], wishes: Wishes = {}): Proposals {
+  const tables = usable(catalogTables);
   const candidates = tablesNamed(tables, wishes.table)
     .map((table) => ({ table, ...likeness(table, tables) }))
     .toSorted((a, b) => b.rank - a.rank || (titleOf(a.table) < titleOf(b.table) ? -1 : 1));
@@ -85,6 +83,14 @@ export function proposals(tables: readonly CatalogTable[], wishes: Wishes = {}):
   }
   return { fit, unfit };
 }
+
+/**
+ * What the config and the statements can name so that their reader sees the whole name. All else is as good as not there.
+ */
+const usable = (tables: readonly CatalogTable[]): readonly CatalogTable[] =>
+  tables
+    .filter((table) => isVisible(titleOf(table)))
+    .map((table) => ({ ...table, columns: table.columns.filter(({ name }) => canBeRule(name)) }));
 
 /** The table that the text names with its schema, or else the tables of this name in all schemas. */
 function tablesNamed(tables: readonly CatalogTable[], text: string | undefined): readonly CatalogTable[] {
@@ -166,7 +172,6 @@ function proposalOf(
   tables: readonly CatalogTable[],
 ): Proposal | string {
   if (!table.isReadable) return "this user may not read it";
-  if (!isVisible(titleOf(table))) return "its name has characters that nobody sees";
   const wished = [wishes.id, wishes.name, ...(wishes.properties ?? [])];
   const missing = [...wished, ...(wishes.mapping ?? []).map(({ column }) => column)].find(
     (name) => name !== undefined && !hasColumn(table, name),
@@ -175,7 +180,7 @@ function proposalOf(
 
   const ids = idChoices(table);
   const [id = ids[0]] = chosen(table, wishes.id, ids);
-  const names = nameChoices(table, id?.column.name, wishes.anyName);
+  const names = nameChoices(table, id?.column.name);
   const [name = names[0]] = chosen(table, wishes.name, names);
   if (!id || !name) {
     const lacks = [...(id ? [] : ["no unique id"]), ...(name ? [] : ["no column that could be a name"])];
@@ -187,10 +192,6 @@ function proposalOf(
     wishes.mapping?.flatMap(({ schemaId, column }) =>
       chosen(table, column, mappings).map((choice) => ({ ...choice, schemaId })),
     ) ?? mappings.slice(0, 1).map((choice) => ({ ...choice, schemaId: null }));
-  const removed = removals(table);
-  const change = changeChoices(table)[0] ?? null;
-  const taken = [...mapping, ...removed, ...(change ? [change] : [])].map(({ column }) => column.name);
-  const properties = propertyChoices(table, [...keys, ...taken]);
   return {
     table,
     reason,
@@ -198,17 +199,14 @@ function proposalOf(
     name,
     mapping,
     mappingBeside: mapping.length > 0 ? null : mappingBeside(table, id.column.name, tables),
-    properties:
-      wishes.properties === undefined
-        ? properties
-        : [...new Set(wishes.properties)].flatMap((wish) => chosen(table, wish, properties)),
-    removals: removed,
-    change,
+    properties: [...new Set(wishes.properties)].flatMap((wish) => chosen(table, wish, [])),
+    removals: removals(table),
+    change: changeChoices(table)[0] ?? null,
   };
 }
 
 const hasColumn = (table: CatalogTable, name: string): boolean =>
-  canBeRule(name) && table.columns.some((column) => column.name === name);
+  table.columns.some((column) => column.name === name);
 
 /** The column that was wished; none if there was no wish. Its reason is that of the proposal, if it is among the choices. */
 const chosen = (
@@ -227,12 +225,12 @@ function mappingBeside(
   tables: readonly CatalogTable[],
 ): MappingBeside | null {
   for (const table of tables) {
-    if (!table.isOurs || !table.isReadable || !isVisible(titleOf(table))) continue;
+    if (!table.isOurs || !table.isReadable) continue;
     const link = table.columns.find(
       ({ refersTo: to }) => to?.schema === schema && to.table === name && to.column === id,
     );
     const [best] = link ? mappingChoices(table, [link.name]) : [];
-    if (link && best && isVisible(link.name)) return { table, link: link.name, column: best.column.name };
+    if (link && best) return { table, link: link.name, column: best.column.name };
   }
   return null;
 }

@@ -38,7 +38,7 @@ const CUSTOMERS = aTable("customers", [
 describe.each(["postgres", "mysql"] as const)("on %s", (dialect) => {
   test("the config says what was proposed, and loads", () => {
     const schema = dialect === "mysql" ? "shop" : "public";
-    const config = loaded(aSetup({ ...CUSTOMERS, schema }, { dialect }));
+    const config = loaded(aSetup({ ...CUSTOMERS, schema }, { dialect }, { properties: ["plan"] }));
     expect(config.service.base_url).toBe("https://dashboards.example.com");
     expect(config.source).toMatchObject({
       table: dialect === "postgres" ? "public.customers" : "customers",
@@ -121,12 +121,12 @@ test.each([
     const customers = { schema: "public", name: "customers" };
     const beside = aTable("sources", [aLink("customer_id", customers), aColumn("$warehouse")]);
     const deleted = aColumn("deleted_at", { kind: "timestamp", isNullable: true });
-    const setup = aSetup(aTable("customers", [aColumn("plan"), deleted]), { dialect }, {}, [beside]);
+    const setup = aSetup(aTable("customers", [deleted]), { dialect }, {}, [beside]);
     expect(loaded(setup).source.query).toBeUndefined();
     const text = configText(setup);
     const taken = text.replace(/^ {2}table: .*\n/m, "").replace(/^ {2}# (query: \|| {2})/gm, "  $1");
     expect(load(taken, environment(setup)).source.query?.trim().replaceAll(quote, "")).toBe(
-      `SELECT tenant.id, tenant.name, tenant.plan, tenant.deleted_at, beside.$warehouse
+      `SELECT tenant.id, tenant.name, tenant.deleted_at, beside.$warehouse
 FROM public.customers AS tenant
 LEFT JOIN public.sources AS beside ON beside.customer_id = tenant.id`,
     );

@@ -30,7 +30,8 @@ test("from three tables to a daemon in sync, by what init writes and says alone"
   await database.query("UPDATE customers SET deleted_at = '2026-01-01' WHERE id = 't-00004'");
 
   const newcomer = await aNewcomer(world);
-  const written = await newcomer.init("--yes", "--base-url", sandbox.baseUrl, "--mapping", "40=warehouse");
+  const flags = ["--base-url", sandbox.baseUrl, "--mapping", "40=warehouse", "--property", "plan"];
+  const written = await newcomer.init(...flags);
   expect(written).toMatchObject({ code: 0, stderr: "" });
   const { password } = new URL(database.url);
   for (const file of [newcomer.configFile, newcomer.sqlFile])
@@ -69,9 +70,9 @@ test("what init writes can be run again", async () => {
   if (kind === "mysql" && !version.includes("MariaDB"))
     await query("CREATE INDEX by_change ON customers (updated_at)");
   const newcomer = await aNewcomer(world);
-  expect(
-    await newcomer.init("--yes", "--base-url", world.sandbox.baseUrl, "--mapping", "40=warehouse"),
-  ).toMatchObject({ code: 0 });
+  expect(await newcomer.init("--base-url", world.sandbox.baseUrl, "--mapping", "40=warehouse")).toMatchObject(
+    { code: 0 },
+  );
   await newcomer.followSteps();
   await newcomer.followSteps();
   expect(await world.run("check")).toMatchObject({ code: 0 });

@@ -71,14 +71,14 @@ test.skipIf(kind !== "postgres").each(Object.entries(TRAPS))(
     // The stranger's table looks more like tenants.
     await database.query("ALTER TABLE customers RENAME TO base");
     const newcomer = await aNewcomer(world);
-    for (const flags of [["--yes"], ["--table", "tenants"], ["--table", "tenants", "--id", "id"]]) {
+    for (const flags of [[], ["--table", "tenants"], ["--table", "tenants", "--id", "id"]]) {
       await newcomer.discard();
       await newcomer.init(...flags);
     }
     // Without a table of the user's own, the stranger's is the best.
     await database.query("DROP TABLE base");
     await newcomer.discard();
-    const { code, stderr } = await newcomer.init("--yes");
+    const { code, stderr } = await newcomer.init();
     expect(code).toBe(78);
     expect(stderr).toContain("theirs.tenants");
     expect(await calledOf(database, stranger)).toEqual([]);

@@ -9,7 +9,7 @@ export const catalogSql: CatalogSql = {
       COALESCE(TABLE_SCHEMA = DATABASE(), FALSE)
         AND (TABLE_TYPE <> 'VIEW' OR COALESCE(CAST(DEFINER AS BINARY) = CAST(CURRENT_USER() AS BINARY), FALSE)) AS "isOurs",
       FIND_IN_SET('select', c.PRIVILEGES) > 0 AS "isReadable",
-      COLUMN_NAME AS "column", COLUMN_TYPE AS "type", COLUMN_TYPE AS "typeName", IS_NULLABLE = 'YES' AS "isNullable",
+      COLUMN_NAME AS "column", COLUMN_TYPE AS "typeName", IS_NULLABLE = 'YES' AS "isNullable",
       CASE COLUMN_KEY WHEN 'PRI' THEN 'primary' WHEN 'UNI' THEN 'unique' END AS "key", COLUMN_KEY <> '' AS "isIndexed",
       REFERENCED_TABLE_SCHEMA AS "toSchema", REFERENCED_TABLE_NAME AS "toTable", REFERENCED_COLUMN_NAME AS "toColumn"
     FROM information_schema.TABLES

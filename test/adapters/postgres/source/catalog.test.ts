@@ -13,7 +13,7 @@ test("a domain counts as the type below, an enum as a choice, and an array as no
   const { columns } = await tableOf(database, "customers");
   expect(columns.map(({ kind }) => kind)).toEqual([
     "text",
-    "choice",
+    "other",
     "other",
     "uuid",
     "timestamp",
