@@ -2,14 +2,15 @@ import { Command, InvalidArgumentError, Option } from "commander";
 import { using } from "../compose/opened.ts";
 import { exitCodeOfRun } from "../core/report/exit-code.ts";
 import { parseDuration } from "../core/text/quantity.ts";
-import { type RotatePorts, type RotateSettings, rotate as rotateGroups } from "../engine/rotate.ts";
+import type { RunPorts } from "../engine/leased-run.ts";
+import { type RotateSettings, rotate as rotateGroups } from "../engine/rotate.ts";
 import type { RotationSelection } from "../engine/rotation/rotation-selection.ts";
 import type { CommandContext, CommandIo } from "./context.ts";
 import { onlyOption } from "./only-option.ts";
 import { reportJson, reportText } from "./output/report.ts";
 
 interface RotateSetup {
-  readonly ports: RotatePorts;
+  readonly ports: RunPorts;
   readonly settings: RotateSettings;
 }
 

@@ -6,29 +6,21 @@ import {
   type RotationCandidate,
   type RotationPolicy,
 } from "../core/rotation/rotation-policy.ts";
-import type { Ledger } from "../ports/ledger/ledger.ts";
 import { insistOnCommits } from "./durability/commit-check.ts";
 import { inTurn } from "./lease/tenant-turns.ts";
 import { leasedRun, type Run, type RunPorts, type RunSettings } from "./leased-run.ts";
-import type { PlanPorts, PlanSettings } from "./plan/make-plan.ts";
 import { type RunReport, reportFailure } from "./report/run-report.ts";
-import { LiveTokenWriter } from "./rotation/live-token-writer.ts";
 import {
   existingGroups,
   groupsOf,
   type RotationSelection,
   rotationCandidates,
 } from "./rotation/rotation-selection.ts";
-import { NOT_BEGUN, settleChanges } from "./rotation/settle-rotations.ts";
-import { type RotationOptions, TokenRotation } from "./rotation/token-rotation.ts";
+import { NOT_BEGUN, TokenRotation } from "./rotation/token-rotation.ts";
 import { insistOnLedger } from "./tokens/moved-destinations.ts";
 import { UNTRACKED, untrackedGroups } from "./verify/verify-tokens.ts";
 
-export interface RotatePorts extends RunPorts, PlanPorts {
-  readonly ledger: Ledger;
-}
-
-export interface RotateSettings extends RunSettings, PlanSettings {
+export interface RotateSettings extends RunSettings {
   readonly rotation: RotationPolicy;
 }
 
@@ -37,7 +29,7 @@ export interface RotateSettings extends RunSettings, PlanSettings {
  * only if each of these groups has a new token. The report names every group that has none.
  */
 export const rotate = (
-  ports: RotatePorts,
+  ports: RunPorts,
   settings: RotateSettings,
   selection: RotationSelection,
   signal: AbortSignal,
@@ -45,15 +37,12 @@ export const rotate = (
   leasedRun("rotate", ports, settings, signal, async (run, service) => {
     await insistOnLedger(run, service);
     const which = await groupsOf(selection, run);
-    const unsettled = await settleChanges(which, ports, settings, run, service);
     run.observe({ kind: "rotating", tokens: await run.ledger.existingCount(which) });
     run.observe({ kind: "phase", phase: "applying" });
     const left = whatIsLeft(selection, run.clock.now());
     await rotateTokens(existingGroups(run.ledger, which), run, {
       concurrency: settings.rotation.concurrency,
       mayStart: () => true,
-      unsettled,
-      acceptsEarlier: false,
       notBegun: (id) => {
         run.tally.keptTokens.add(id);
         reportFailure(id, NOT_BEGUN, run);
@@ -99,8 +88,6 @@ export async function rotateDueTokens(
   await rotateTokens(due, run, {
     concurrency: policy.concurrency,
     mayStart: () => mayStart(policy, run.clock.now()),
-    unsettled: new Map(),
-    acceptsEarlier: true,
   });
 }
 
@@ -124,7 +111,7 @@ async function* dueCandidates(
   }
 }
 
-interface Rotating extends RotationOptions {
+interface Rotating {
   /** The most tokens at a time that are new in the service and not stored yet. */
   readonly concurrency: number;
   /** Called before each rotation: false if no further rotation may start. */
@@ -133,15 +120,15 @@ interface Rotating extends RotationOptions {
   readonly notBegun?: (id: string) => void;
 }
 
-/** Rejects if the run has to end. Even then, tries a last time to store the new tokens that are not stored yet. */
+/** Rejects if the run has to end, once the rotations under way have ended. */
 async function rotateTokens(
   ids: AsyncIterable<string>,
   run: Run,
-  { concurrency, mayStart, notBegun, ...options }: Rotating,
+  { concurrency, mayStart, notBegun }: Rotating,
 ): Promise<void> {
   const ending = new AbortController();
   const signal = AbortSignal.any([run.signal, ending.signal]);
-  const rotation = new TokenRotation(run, new LiveTokenWriter(run), signal, options);
+  const rotation = new TokenRotation(run, signal);
   const queue = ids[Symbol.asyncIterator]();
   const rotateUntilEnd = async (): Promise<void> => {
     try {
@@ -159,7 +146,6 @@ async function rotateTokens(
     }
   };
   const results = await Promise.allSettled(Array.from({ length: concurrency }, rotateUntilEnd));
-  results.push(...(await Promise.allSettled([rotation.tryOnceMore()])));
   const failed = results.find((result) => result.status === "rejected");
   if (failed) throw failed.reason;
 }

@@ -39,8 +39,7 @@ export class Tally {
   /** The groups that were to get a new token, did not, and whose old token still works for certain. */
   readonly keptTokens = new Set<string>();
   readonly #reported: Reported[] = [];
-  /** How often each group has failed. */
-  readonly #failing = new Map<string, number>();
+  readonly #failing = new Set<string>();
 
   /** The errors in the order in which they came. All failures of a group are one error. */
   get errors(): readonly ReportedError[] {
@@ -66,9 +65,8 @@ export class Tally {
 
   /** Reports the failure of a group. The group counts once, however often it fails. */
   failed(user_group_id: string, failure: Failure): void {
-    const times = this.#failing.get(user_group_id) ?? 0;
-    this.#failing.set(user_group_id, times + 1);
-    if (times === 0) this.counts.failed++;
+    if (!this.#failing.has(user_group_id)) this.counts.failed++;
+    this.#failing.add(user_group_id);
     this.#report(user_group_id, failure, user_group_id);
   }
 
@@ -78,15 +76,6 @@ export class Tally {
     for (const name of Object.keys(numbers) as (keyof typeof numbers)[]) this.counts[name] += numbers[name];
     for (const kind of Object.keys(drift) as (keyof typeof drift)[]) this.counts.drift[kind] += drift[kind];
     this.requests += requests;
-  }
-
-  /** Takes back the last failure of a group: what failed was done after all. */
-  madeGood(user_group_id: string): void {
-    const times = this.#failing.get(user_group_id) ?? 0;
-    if (times > 1) this.#failing.set(user_group_id, times - 1);
-    else if (this.#failing.delete(user_group_id)) this.counts.failed--;
-    const last = this.#reported.findLastIndex(({ failing }) => failing === user_group_id);
-    if (last >= 0) this.#reported.splice(last, 1);
   }
 
   /** Reports a group that failed in an earlier run and whose next attempt is not due. */

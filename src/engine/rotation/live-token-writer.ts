@@ -37,33 +37,26 @@ export class LiveTokenWriter {
 
   /**
    * Proves that the store takes a token of this group: writes the live token again, and reads it back. `record` runs in
-   * the same transaction. Resolves to a failure if the group must not be rotated; rejects with TOKEN_STORE_UNAVAILABLE if
-   * the store doesn't work at all.
+   * the transaction of the write. Resolves to a failure if the group must not be rotated; rejects with
+   * TOKEN_STORE_UNAVAILABLE if the store doesn't work at all.
    */
   async prove(live: StoredToken, record: Recording = async () => {}): Promise<Failure | undefined> {
-    const { ledger, lease } = this.#run;
-    const write = async (transaction: LedgerTransaction): Promise<Failure | undefined> => {
-      const refusal = await this.rewrite(live, transaction);
+    const { ledger, lease, tokens, signal } = this.#run;
+    const { user_group_id } = live;
+    const write = async (transaction: LedgerTransaction): Promise<SyncError | undefined> => {
+      const options = { rewrite: true, assertHeld: () => lease.assertHeld(), signal };
+      const refusal = (await tokens.write([live], transaction, options)).get(user_group_id);
       if (refusal === undefined) await record(transaction);
       return refusal;
     };
-    const refusal = await retryWhileBusy(() => ledger.write(lease, write), this.#run).catch(asRefusal);
-    return refusal ?? this.readBack(live);
-  }
-
-  /** The first half of `prove`: writes the live token again, in the caller's transaction. */
-  async rewrite(live: StoredToken, transaction: LedgerTransaction): Promise<Failure | undefined> {
-    const { lease, tokens, signal } = this.#run;
-    const options = { rewrite: true, assertHeld: () => lease.assertHeld(), signal };
-    const refused = await tokens.write([live], transaction, options);
-    const refusal = refused.get(live.user_group_id);
-    return refusal && { code: refusal.code, message: refusal.message };
-  }
-
-  /** The second half of `prove`: reads the token back, after the transaction has committed. */
-  async readBack({ user_group_id, token }: StoredToken): Promise<Failure | undefined> {
-    const { tokens, signal } = this.#run;
-    const expected = new Map([[user_group_id, tokenFingerprint(token)]]);
+    const refusal = await retryWhileBusy(() => ledger.write(lease, write), this.#run).catch(
+      (error: unknown) => {
+        if (!isRefusal(error)) throw error;
+        return error;
+      },
+    );
+    if (refusal) return { code: refusal.code, message: refusal.message };
+    const expected = new Map([[user_group_id, tokenFingerprint(live.token)]]);
     const lagging = await retryWhileBusy(() => tokens.lagging(expected, signal), this.#run);
     return lagging.size === 0 ? undefined : NOT_READ_BACK;
   }
@@ -155,12 +148,6 @@ export class LiveTokenWriter {
       return error;
     }
   }
-}
-
-/** The failure of a group whose token made the transaction fail. Throws any other error. */
-export function asRefusal(error: unknown): Failure {
-  if (!isRefusal(error)) throw error;
-  return { code: error.code, message: error.message };
 }
 
 const NOT_READ_BACK: Failure = {

@@ -16,15 +16,7 @@ import {
 } from "../service/service-calls.ts";
 import { retryWhileBusy, type TokenWriting } from "../tokens/retry-batch.ts";
 import { hasSharedToken, sharedBy, sharedFailure } from "../tokens/shared-tokens.ts";
-import { asRefusal, type LiveTokenWriter } from "./live-token-writer.ts";
-import {
-  FORGOTTEN,
-  NOT_BEGUN,
-  newTokenNotStored,
-  UNASKABLE,
-  type Unsettled,
-  whyUnsettled,
-} from "./settle-rotations.ts";
+import { LiveTokenWriter } from "./live-token-writer.ts";
 
 /** One group's rotation. */
 interface Rotation {
@@ -35,44 +27,19 @@ interface Rotation {
   isAsConfirmed: boolean;
 }
 
-interface Begun {
-  readonly known: KnownToken | undefined;
-  /** The live token, if it was in the store and has been written there again. */
-  readonly live?: Secret | undefined;
-  readonly refusal?: Failure | undefined;
-}
-
-/** A new token that could not be stored, and what to do once it is stored. */
-type Unstored = Readonly<{ id: string; tryOnce: () => Promise<Failure | undefined>; stored: () => void }>;
-
-export interface RotationOptions {
-  /** Why changes of earlier runs are still under way. */
-  readonly unsettled: Unsettled;
-  /** Whether a token that an earlier run's rotation made is new enough. */
-  readonly acceptsEarlier: boolean;
-}
-
 /**
- * Rotates the token of one group: live token → intent, and proof that the store takes a token of this group → POST → token
+ * Rotates the token of one group: intent → live token → proof that the store takes a token of this group → POST → token
  * store and ledger. If a POST gets no answer, a GET tells which token is live.
  */
 export class TokenRotation {
   readonly #run: ServiceCalling & TokenWriting;
   readonly #tokenWriter: LiveTokenWriter;
   readonly #signal: AbortSignal;
-  readonly #options: RotationOptions;
-  readonly #unstored: Unstored[] = [];
 
-  constructor(
-    run: ServiceCalling & TokenWriting,
-    tokenWriter: LiveTokenWriter,
-    signal: AbortSignal,
-    options: RotationOptions,
-  ) {
+  constructor(run: ServiceCalling & TokenWriting, signal: AbortSignal) {
     this.#run = run;
-    this.#tokenWriter = tokenWriter;
+    this.#tokenWriter = new LiveTokenWriter(run);
     this.#signal = signal;
-    this.#options = options;
   }
 
   /** Resolves to false if the rotation did not begin, because another new token could not be stored. Rejects if the run has to end. */
@@ -80,21 +47,16 @@ export class TokenRotation {
     const { tokens, signal } = this.#run;
     const stored = (await retryWhileBusy(() => tokens.read([id], signal), this.#run)).get(id);
     if (!(await this.#tokenWriter.allStored())) return false;
-    const begun = await retryWhileBusy(
-      () => this.#write((transaction) => this.#begin(id, stored, transaction)),
-      this.#run,
-    ).catch((error: unknown) => this.#beginInVain(id, stored, asRefusal(error)));
-    const { known } = begun;
-    const why = whyUnsettled(known, this.#options.unsettled.get(id));
-    if (known === undefined || why) {
-      reportFailure(id, why ?? FORGOTTEN, this.#run);
+    const known = await this.#write((transaction) => transaction.beginRotation(id, this.#run.clock.now()));
+    if (known === undefined || isUnsettled(known)) {
+      reportFailure(id, known ? UNSETTLED : FORGOTTEN, this.#run);
       return true;
     }
     this.#run.recent.add(id, { change: null, token: null });
     const calls = new ServiceCalls(this.#run, this.#signal, known);
     const rotation: Rotation = { id, known, calls, isAsConfirmed: false };
     try {
-      await this.#end(rotation, await this.#obtain(rotation, begun));
+      await this.#end(rotation, await this.#obtain(rotation, stored));
     } catch (error) {
       // Throw the first error, not one of the withdrawal.
       await this.#withdraw(rotation).catch(() => {});
@@ -104,62 +66,31 @@ export class TokenRotation {
     return true;
   }
 
-  /** Tries a last time to store the new tokens that could not be stored. */
-  async tryOnceMore(): Promise<void> {
-    const tries = this.#unstored.splice(0).map(async ({ id, tryOnce, stored }) => {
-      if (await tryOnce()) return;
-      this.#run.tally.madeGood(id);
-      stored();
-    });
-    const failed = (await Promise.allSettled(tries)).find((result) => result.status === "rejected");
-    if (failed) throw failed.reason;
-  }
-
-  /** Records the intent. If the stored token is live, writes it again in the same transaction, as a proof of the store. */
-  async #begin(id: string, stored: Secret | undefined, transaction: LedgerTransaction): Promise<Begun> {
-    const known = await transaction.beginRotation(id, this.#run.clock.now());
+  async #obtain(rotation: Rotation, stored: Secret | undefined): Promise<RotationOutcome> {
+    const { id, known } = rotation;
     // A stored token that the ledger doesn't know may belong to another group. After an interrupted rotation, no stored token
     // can be relied on.
-    const isLive = known !== undefined && stored !== undefined && isOf(stored, known);
-    if (!isLive || known.intent === "rotate" || intendsRemoval(known.intent)) return { known };
-    const refusal = await this.#tokenWriter.rewrite({ user_group_id: id, token: stored }, transaction);
-    return { known, live: stored, refusal };
-  }
-
-  /** Records the intent alone, after the write of the stored token made the transaction of `#begin` fail. */
-  async #beginInVain(id: string, live: Secret | undefined, refusal: Failure): Promise<Begun> {
-    const known = await this.#write((transaction) => transaction.beginRotation(id, this.#run.clock.now()));
-    return { known, live, refusal };
-  }
-
-  async #obtain(rotation: Rotation, { live, refusal }: Begun): Promise<RotationOutcome> {
-    const { id, known } = rotation;
-    if (live) {
-      const failure = refusal ?? (await this.#tokenWriter.readBack({ user_group_id: id, token: live }));
-      return failure ? { kind: "not proved", failure, isOpen: false } : this.#exchange(rotation, live);
+    if (stored !== undefined && isOf(stored, known) && known.intent !== "rotate") {
+      const failure = await this.#tokenWriter.prove({ user_group_id: id, token: stored });
+      return failure ? { kind: "not proved", failure, isOpen: false } : this.#exchange(rotation, stored);
     }
     const found = await this.#ask(rotation);
     if (found === undefined) return { kind: "failed", failure: UNASKABLE, isOpen: known.intent !== null };
     if (found.kind !== "answered") return unanswered(found, known.intent !== null);
     const { isNew, group } = found.answer;
-    const wasRotated = known.intent === "rotate" && !isOf(group.token, known);
-    if (isNew || (wasRotated && this.#options.acceptsEarlier)) return { kind: "done", token: group.token };
-    return this.#proveAndExchange(rotation, group.token);
+    return isNew ? { kind: "done", token: group.token } : this.#proveAndExchange(rotation, group.token);
   }
 
   /** If the live token can't be stored, the rotation stays open: the next sync asks for the token. */
   async #proveAndExchange(rotation: Rotation, live: Secret): Promise<RotationOutcome> {
     const { id, known } = rotation;
     if (await hasSharedToken({ user_group_id: id, token: live }, this.#run)) return failedBySharedToken(live);
-    const isKnown = isOf(live, known);
     if (!(await this.#tokenWriter.allStored())) return { kind: "failed", failure: NOT_BEGUN, isOpen: true };
     const failure = await this.#tokenWriter.prove({ user_group_id: id, token: live }, async (transaction) => {
       // Record a live token that the ledger has never seen: after a leak, operators ask when which token was live.
-      const result = { failure: null, isOpen: true };
-      if (!isKnown) await this.#record(id, live, result, transaction);
+      if (!isOf(live, known)) await this.#record(id, live, { failure: null, isOpen: true }, transaction);
     });
-    if (failure) return { kind: "not proved", failure, isOpen: true };
-    return this.#exchange(rotation, live);
+    return failure ? { kind: "not proved", failure, isOpen: true } : this.#exchange(rotation, live);
   }
 
   /** Sends the POST. Sends a second POST if another program has changed the token meanwhile. */
@@ -256,13 +187,12 @@ export class TokenRotation {
     stored: () => void,
   ): Promise<void> {
     const { id } = rotation;
-    const entry = { user_group_id: id, token };
-    const record = (transaction: LedgerTransaction) => this.#record(id, token, result, transaction);
-    const refusal = await this.#tokenWriter.store(entry, record);
+    const refusal = await this.#tokenWriter.store({ user_group_id: id, token }, (transaction) =>
+      this.#record(id, token, result, transaction),
+    );
     if (refusal === undefined) return stored();
     if (refusal.code === "TOKEN_SHARED") return this.#recordFailure(rotation, failedBySharedToken(token));
-    await this.#recordNotStored(rotation, newTokenNotStored(refusal), true);
-    this.#unstored.push({ id, tryOnce: () => this.#tokenWriter.tryOnce(entry, record), stored });
+    return this.#recordNotStored(rotation, newTokenNotStored(refusal), true);
   }
 
   /** The fault lies with the store, not with the rotation: the failure ends once a store takes the token. */
@@ -346,3 +276,32 @@ function unanswered(called: Unanswered, isOpen: boolean): RotationOutcome {
   const { code, message } = called.failure;
   return { kind: "failed", failure: { code, message }, isOpen };
 }
+
+/** Whether a sync has to settle another change of the group first: the group may not exist. */
+const isUnsettled = ({ intent, tokenFingerprint: known }: KnownToken): boolean =>
+  intendsRemoval(intent) || (intent === "apply" && known === null);
+
+const UNSETTLED: Failure = {
+  code: "UNSETTLED",
+  message: "an earlier run left another change of this group under way, and a sync has to settle it first",
+};
+
+const UNASKABLE: Failure = {
+  code: "UNSETTLED",
+  message:
+    "the live token of this group isn't stored, and asking the service for it could change the group, because only the group's name at the service is known; a sync asks for it",
+};
+
+const FORGOTTEN: Failure = { code: "UNKNOWN_ID", message: "the ledger has no such group any more" };
+
+/** The failure of a rotation that doesn't begin, because another group's new token waits to be stored. */
+export const NOT_BEGUN: Failure = {
+  code: "NOT_ROTATED",
+  message:
+    "the rotation did not begin, because another group's new token could not be stored; the token of this group is unchanged",
+};
+
+const newTokenNotStored = ({ message }: Failure): Failure => ({
+  code: "NEW_TOKEN_NOT_STORED",
+  message: `the old token is dead, and the new one could not be stored: ${message}; the next sync asks for it and stores it`,
+});

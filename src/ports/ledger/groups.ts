@@ -88,8 +88,8 @@ export interface ExistingOptions {
    * intent to make its group.
    */
   readonly liveSince?: Date | undefined;
-  /** Return only groups that have anything under way, or anything but a rotation, or a deletion or replacement. */
-  readonly underWay?: "anything" | "another change" | "a removal" | undefined;
+  /** Return only groups that have anything under way, or a deletion or replacement. */
+  readonly underWay?: "anything" | "a removal" | undefined;
 }
 
 export interface Begun {

@@ -14,18 +14,6 @@ describe("a group that fails more than once", () => {
     expect(tally.counts.failed).toBe(1);
     expect(tally.errors).toEqual([{ user_group_id: "a", code: "REFUSED", message: "no; disk full" }]);
   });
-
-  it("counts until all its failures are made good", () => {
-    const tally = new Tally();
-    tally.failed("a", refused);
-    tally.failed("a", notStored);
-    tally.madeGood("a");
-    expect(tally.counts.failed).toBe(1);
-    expect(tally.errors).toEqual([{ user_group_id: "a", ...refused }]);
-    tally.madeGood("a");
-    expect(tally.counts.failed).toBe(0);
-    expect(tally.errors).toEqual([]);
-  });
 });
 
 it("a group that waits for its next attempt counts as failed, with the time of the attempt", () => {

@@ -245,26 +245,6 @@ describe("before each POST, the store has to take a token of this group:", () =>
     expect(world.store.tokens).toEqual(world.service.tokens);
     expect(world.ledger.rows.get("b")).toMatchObject({ intent: null, failures: NO_FAILURES });
   });
-
-  it("the token is written in the intent's transaction", async () => {
-    const world = await aSyncedWorld();
-    world.store.sharesLedger = true;
-    const { instance, report } = world.startRotation({ kind: "only", ids: new Set(["a"]) });
-    await report;
-    const history = instance.history(
-      "before beginRotation",
-      "before writeTokens",
-      "before commit",
-      "before rotate",
-    );
-    const from = history.indexOf("before beginRotation a");
-    expect(history.slice(from, from + 4)).toEqual([
-      "before beginRotation a",
-      "before writeTokens",
-      "before commit",
-      "before rotate a",
-    ]);
-  });
 });
 
 describe("a new token that can't be stored", () => {
@@ -353,39 +333,6 @@ describe("a new token that can't be stored", () => {
     world.service.requests.length = 0;
     await world.sync({ settings });
     expect(requests(world)).toEqual([]);
-  });
-
-  it("is tried once more at the end of the run", async () => {
-    const world = await aSyncedWorld();
-    const at = (point: Point): void => {
-      refusesNew(world, "b")(point);
-      // The token was tried for a minute, and its failure is being recorded.
-      if (point.call === "recordStored") world.store.refused.clear();
-    };
-    const report = await ended(world.startRotation({ kind: "only", ids: new Set(["a", "b"]) }, { at }));
-    expect(report).toMatchObject({ outcome: "ok", counts: { rotated: 2, failed: 0 } });
-    expect(world.store.tokens).toEqual(world.service.tokens);
-    expect(world.ledger.rows.get("b")).toMatchObject({ intent: null, failures: NO_FAILURES });
-  });
-
-  it("is tried once more even if an earlier one can't be recorded", async () => {
-    const world = await aSyncedWorld();
-    const refuses = refusesNew(world, "a", "b");
-    let givenUp = 0;
-    let first: string | undefined;
-    const at = (point: Point): void => {
-      refuses(point);
-      if (point.call === "recordStored" && ++givenUp === 2) world.store.refused.clear();
-      if (point.call !== "recordRotation" || givenUp < 2) return;
-      first ??= point.id;
-      if (point.id === first) throw new SyncError("LEDGER_UNAVAILABLE", "it is gone", { hint: "wait" });
-    };
-    const settings = { rotation: { maxAgeMs: null, window: null, maxPerRun: null, concurrency: 2 } };
-    const report = await ended(
-      world.startRotation({ kind: "only", ids: new Set(["a", "b"]) }, { at, settings }),
-    );
-    expect(report).toMatchObject({ outcome: "failed", error: { code: "LEDGER_UNAVAILABLE" } });
-    expect(world.store.tokens).toEqual(world.service.tokens);
   });
 
   it("ends the rotations of a sync, but not the sync; the other due rotations wait for the next sync", async () => {

@@ -4,7 +4,7 @@ import { UNKNOWN_STATE } from "../../../src/core/group/ledger-group.ts";
 import type { RunReport } from "../../../src/engine/report/run-report.ts";
 import { aChangeFailure } from "../../builders/groups.ts";
 import type { Point } from "../../fakes/instance.ts";
-import { type StartOptions, tenants, World } from "../../fakes/world.ts";
+import { type StartOptions, syncSettings, tenants, World } from "../../fakes/world.ts";
 
 const IDS = ["a", "b", "c", "d"];
 
@@ -50,6 +50,27 @@ test("a sync reports a group that it can't ask for its token because the group's
   }
   expect(requests(world)).toEqual([]);
   expect(world.ledger.rows.get("b")?.intent).toBe("rotate");
+});
+
+test("a sync settles an update that was left under way by a GET if the row is rejected or gone", async () => {
+  const world = await aSyncedWorld();
+  world.service.existing = "update";
+  const settings = { deletion: { ...syncSettings().deletion, gracePeriodMs: DAY } };
+  const renamed = (...ids: string[]) => tenants(...ids).map((row) => ({ ...row, name: `New ${row.name}` }));
+  world.tenants = [...renamed("a", "b"), ...tenants("c", "d")];
+  const at = ({ call, when, id }: Point): void => {
+    if (call === "getOrCreate" && when === "before" && (id === "a" || id === "b"))
+      throw new ServiceFailure("SERVICE_ERROR", "it was answered HTTP 501");
+  };
+  await world.sync({ at });
+  world.tenants = [{ id: "a", name: null, plan: "gold" }, ...tenants("c", "d")];
+  for (const sent of [["GET a", "GET b"], []]) {
+    world.service.requests.length = 0;
+    await world.sync({ settings });
+    expect(requests(world)).toEqual(sent);
+  }
+  expect(world.ledger.rows.get("a")?.intent).toBeNull();
+  expect(world.ledger.rows.get("b")).toMatchObject({ intent: null, absence: { kind: "absent" } });
 });
 
 describe("after a sync's GET for a token failed, the same sync doesn't begin a due rotation", () => {

@@ -200,7 +200,6 @@ function existing(state: LedgerState, { of, liveSince, underWay }: WhichExisting
 const IS_UNDER_WAY = {
   whatever: () => true,
   anything: (intent: Intent | null) => intent !== null,
-  "another change": (intent: Intent | null) => intent !== null && intent !== "rotate",
   "a removal": intendsRemoval,
 };
 

@@ -199,7 +199,6 @@ function existingCondition(
   const values: unknown[] = [];
   const parameter = (value: unknown): string => `$${first + values.push(value) - 1}`;
   if (underWay !== undefined) conditions.push("intent IS NOT NULL");
-  if (underWay === "another change") conditions.push("intent <> 'rotate'");
   if (underWay === "a removal") conditions.push("intent IN ('replace', 'delete')");
   if (of !== undefined) conditions.push(isOneOf("user_group_id", parameter(of)));
   if (liveSince !== undefined) {
