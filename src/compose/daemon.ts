@@ -111,7 +111,7 @@ export async function composeDaemon(
     {
       openSync: async () => {
         // The daemon passes its own observer to each run.
-        const { value, close } = await composeSync(accepted.current(), host, () => {}, { recent });
+        const { value, close } = await composeSync(accepted.current(), host, () => {}, recent);
         const { ports, settings } = value;
         return {
           ...value,

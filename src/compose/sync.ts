@@ -1,7 +1,6 @@
 import { DiskSpool } from "../adapters/disk/spool.ts";
 import { hostClock } from "../adapters/host/clock.ts";
 import { isDead, thisInstance } from "../adapters/host/instance.ts";
-import type { HttpServiceOptions } from "../adapters/service/service-connection.ts";
 import { sqlLedger } from "../adapters/sql/ledger/ledger.ts";
 import type { Config } from "../config/config.ts";
 import { describeTokenDestinations } from "../config/destinations.ts";
@@ -15,24 +14,18 @@ import { planSettings } from "./plan.ts";
 import { tenantSource } from "./tenant-source.ts";
 import { openTokens } from "./token-stores.ts";
 
-interface SyncOptions {
-  /** The commits of earlier runs of this process. */
-  readonly recent?: RecentCommits;
-  readonly onAnswer?: HttpServiceOptions["onAnswer"];
-}
-
 /** What `sync` and `rotate` need. */
 export interface SyncSetup {
   readonly ports: SyncPorts;
   readonly settings: SyncSettings;
 }
 
-/** Contacts nothing before its first use; the caller closes it. */
+/** Contacts nothing before its first use; the caller closes it. `recent` has the commits of earlier runs of this process. */
 export async function composeSync(
   config: Config,
   host: Host,
   observe: Observe,
-  { recent = new RecentCommits(hostClock), onAnswer }: SyncOptions = {},
+  recent = new RecentCommits(hostClock),
 ): Promise<Opened<SyncSetup>> {
   const { service } = config;
   const databases = new Databases(config.name, TIMEOUTS, host.stop);
@@ -46,7 +39,7 @@ export async function composeSync(
     ledger,
   });
   const { HttpGroupService } = await import("../adapters/service/http-group-service.ts");
-  const groups = new HttpGroupService({ ...connectionOf(config), onAnswer });
+  const groups = new HttpGroupService(connectionOf(config));
   const holder = await thisInstance(host.pid);
   return {
     value: {

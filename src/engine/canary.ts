@@ -1,15 +1,6 @@
 import { type Failure, SyncError } from "../core/failure/sync-error.ts";
-import {
-  CANARY_NAME,
-  canaryGroup,
-  type DeleteField,
-  type DeleteResult,
-  type DeleteTry,
-  isDeleted,
-  isMadeAnew,
-} from "../core/probe/findings.ts";
+import { CANARY_NAME, canaryGroup, type DeleteField, type DeleteTry } from "../core/probe/findings.ts";
 import type { Secret } from "../core/secret/secret.ts";
-import type { RemovableGroup } from "../ports/group-service.ts";
 import type { Canary } from "../ports/ledger/scope.ts";
 import {
   isTokenRefused,
@@ -18,160 +9,81 @@ import {
   type Unanswered,
 } from "./service/service-calls.ts";
 
-/** The DELETEs to try, until one has its effect. Each carries the canary's own live token. */
+/** The DELETEs to try, until the service takes one: as a sync sends it, without and with a data source. */
 const FORMS: readonly (readonly DeleteField[])[] = [
-  ["current_token"],
   ["current_token", "user_group_id"],
-  ["current_token", "data_source_provided_id"],
   ["current_token", "user_group_id", "data_source_provided_id"],
 ];
-/** How many times the last DELETE is tried. An answer that is lost several times in a row is lost for a reason. */
+/** How many times a DELETE is tried whose answer is lost. If that happens several times in a row, it happens for a reason. */
 const MOST_ROUNDS = 6;
 
 export interface CanaryDeletion {
   /** Whether the service has deleted the canary for certain. */
   readonly isGone: boolean;
   readonly tries: readonly DeleteTry[];
-  /** Why nobody can tell, if a call failed. Undefined if every DELETE was refused or had no effect. */
+  /** Why nobody can tell, if a call failed. Undefined if every DELETE was refused, or if the run is ending. */
   readonly failure?: Failure | undefined;
 }
 
-interface Known {
-  /** The live token. If it is left out, a GET asks for it. */
-  readonly live?: Secret | undefined;
-  /** Every GET returns another token, so `new_user_group` alone tells whether a group is new. */
-  readonly everyGetHasAnother?: boolean;
-}
-
-/** Nobody can tell what became of the canary, because a call failed or the run is ending. */
-interface Unclear {
-  readonly kind: "unclear";
-  readonly failure: Failure | undefined;
-}
-
-/** What one form of a DELETE did. `live` is the canary's token afterwards. */
-interface Tried extends DeleteTry {
-  readonly kind: "tried";
-  readonly live: Secret;
-}
-
 /**
- * Deletes the canary, however the service wants that. A GET returns the live token. A DELETE's answer alone is no proof:
- * after the first DELETE that seems to have had its effect, a GET shows whether it did. That GET makes the canary anew, so
- * the same DELETE follows once more, and its answer then counts. It doesn't matter what earlier calls did, so this can be
- * repeated at any time.
+ * Deletes the canary, with its live token. If `live` is left out, a GET asks for the token; the GET makes the canary anew if
+ * it was never made or is gone already. It doesn't matter what earlier calls did, so this can be repeated at any time.
  * Rejects if the run has to end.
  */
 export async function deleteCanary(
   user_group_id: string,
   calls: ServiceCalls,
-  { live: known, everyGetHasAnother = false }: Known = {},
+  live?: Secret,
 ): Promise<CanaryDeletion> {
   const tries: DeleteTry[] = [];
-  const unclear = ({ failure }: Unclear): CanaryDeletion => ({ isGone: false, tries, failure });
-  const canary = new CanaryCalls(user_group_id, calls, everyGetHasAnother);
-  let live = known ?? (await canary.liveToken());
+  const unclear = (called: Unanswered): CanaryDeletion => ({
+    ...{ isGone: false, tries },
+    ...(called.kind === "failed" && { failure: called.failure }),
+  });
+  const get = () => calls.getOrCreate(canaryGroup(user_group_id, CANARY_NAME));
+  let token = live;
   for (const fields of FORMS) {
-    if ("kind" in live) return unclear(live);
-    const tried = await canary.tryForm(fields, live);
-    if (tried.kind === "unclear") {
-      if (tried.failure) tries.push({ fields, result: "failed", text: tried.failure.message });
-      return unclear(tried);
+    for (let round = 1; ; round++) {
+      if (token === undefined) {
+        const found = await get();
+        if (found.kind !== "answered") return unclear(found);
+        token = found.answer.group.token;
+      }
+      // A data source that doesn't exist: no DELETE of a canary may name a real one.
+      const dataSourceId = fields.includes("data_source_provided_id") ? user_group_id : null;
+      const removed = await calls.remove({ user_group_id, token, dataSourceId });
+      if (removed.kind === "interrupted") return unclear(removed);
+      if (removed.kind === "answered") {
+        tries.push({ fields, result: "deleted", text: null });
+        return { isGone: true, tries };
+      }
+      const { message: text } = removed.failure;
+      let isUnchanged = !removed.mayHaveHappened;
+      if (removed.mayHaveHappened) {
+        const found = await get();
+        if (found.kind !== "answered") return unclear(found);
+        isUnchanged = found.answer.group.token.equals(token);
+        token = found.answer.group.token;
+      }
+      if (isUnchanged && isNo(removed)) {
+        tries.push({ fields, result: "refused", text });
+        break;
+      }
+      if (isUnchanged || round === MOST_ROUNDS) {
+        tries.push({ fields, result: "failed", text });
+        return unclear(removed);
+      }
     }
-    const { result, text } = tried;
-    tries.push({ fields, result, text });
-    live = tried.live;
-    if (!isDeleted(tried)) continue;
-    const failure = await canary.deleteAgain(fields, live, tried.result);
-    return failure === "gone" ? { isGone: true, tries } : unclear(failure);
   }
   return { isGone: false, tries };
 }
 
-class CanaryCalls {
-  readonly #id: string;
-  readonly #calls: ServiceCalls;
-  readonly #everyGetHasAnother: boolean;
-
-  constructor(id: string, calls: ServiceCalls, everyGetHasAnother: boolean) {
-    this.#id = id;
-    this.#calls = calls;
-    this.#everyGetHasAnother = everyGetHasAnother;
-  }
-
-  async liveToken(): Promise<Secret | Unclear> {
-    const found = await this.#get();
-    return found.kind === "answered" ? found.answer.group.token : unclearBy(found);
-  }
-
-  /** Sends a DELETE with these fields, and finds out whether it had its effect. */
-  async tryForm(fields: readonly DeleteField[], token: Secret): Promise<Tried | Unclear> {
-    const removed = await this.#remove(fields, token);
-    if (removed.kind === "interrupted") return unclearBy(removed);
-    const text = removed.kind === "failed" ? removed.failure.message : null;
-    const tried = (result: DeleteResult, live = token): Tried => ({
-      kind: "tried",
-      fields,
-      result,
-      text,
-      live,
-    });
-    if (removed.kind === "failed" && !removed.mayHaveHappened)
-      return isNo(removed, false) ? tried("refused") : unclearBy(removed);
-
-    const found = await this.#get();
-    if (found.kind !== "answered") return unclearBy(found);
-    const { isNew, group } = found.answer;
-    if (isMadeAnew({ isNew, token: group.token }, token, this.#everyGetHasAnother)) {
-      return removed.kind === "failed" && removed.failure.code === "BAD_RESPONSE"
-        ? tried("deleted, bad answer", group.token)
-        : { ...tried("deleted", group.token), text: null };
-    }
-    if (removed.kind === "answered") return tried("without effect", group.token);
-    return isNo(removed, true) ? tried("refused", group.token) : unclearBy(removed);
-  }
-
-  /** Deletes the canary in a form that has had its effect before. */
-  async deleteAgain(
-    fields: readonly DeleteField[],
-    token: Secret,
-    expected: DeleteResult,
-  ): Promise<"gone" | Unclear> {
-    let live = token;
-    for (let round = 1; ; round++) {
-      const removed = await this.#remove(fields, live);
-      if (removed.kind === "answered") return "gone";
-      if (removed.kind === "interrupted") return unclearBy(removed);
-      // This service never answers a DELETE well, and the DELETE has shown its effect all the same.
-      if (expected === "deleted, bad answer" && removed.failure.code === "BAD_RESPONSE") return "gone";
-      if (round >= MOST_ROUNDS) return unclearBy(removed);
-      const found = await this.#get();
-      if (found.kind !== "answered") return unclearBy(found);
-      live = found.answer.group.token;
-    }
-  }
-
-  #get() {
-    return this.#calls.getOrCreate(canaryGroup(this.#id, CANARY_NAME));
-  }
-
-  #remove(fields: readonly DeleteField[], token: Secret) {
-    const group: RemovableGroup = {
-      user_group_id: this.#id,
-      token,
-      withoutId: !fields.includes("user_group_id"),
-      // A data source that doesn't exist: no DELETE of a canary may name a real one.
-      dataSourceId: fields.includes("data_source_provided_id") ? this.#id : null,
-    };
-    return this.#calls.remove(group);
-  }
-}
-
-function unclearBy(called: Unanswered): Unclear {
-  if (called.kind === "interrupted") return { kind: "unclear", failure: undefined };
-  const { code, message } = called.failure;
-  return { kind: "unclear", failure: { code, message } };
-}
+/**
+ * Whether the service has said no, if the call had no effect: with a server error, or an answer that can't be used, too. A
+ * token that two groups share is no refusal: then nothing was sent.
+ */
+export const isNo = ({ failure }: Extract<Unanswered, { kind: "failed" }>): boolean =>
+  failure.code !== "TOKEN_SHARED" && (isTokenRefused(failure) || failure.code === "SERVICE_ERROR");
 
 interface Run extends ServiceCalling {
   /** Aborts when the run has to end. */
@@ -245,14 +157,3 @@ const isElsewhere = ({ user_group_id: id, baseUrl }: Canary): SyncError =>
   new SyncError("CANARY_REMAINS", `a probe has left its canary, ${id}, at ${baseUrl}`, {
     hint: `run groupsync probe with service.base_url: ${baseUrl}, which deletes it; or delete it by hand, and run groupsync probe --forget ${id}`,
   });
-
-type FailedCall = Extract<Unanswered, { kind: "failed" }>;
-
-/**
- * Whether the service has said no. `isUnchanged`: a GET has shown that the call had no effect, so a server error and an
- * answer that can't be used are a no, too. A token that two groups share is none: then nothing was sent.
- */
-export function isNo({ failure, mayHaveHappened }: FailedCall, isUnchanged: boolean): boolean {
-  if (failure.code === "TOKEN_SHARED" || (mayHaveHappened && !isUnchanged)) return false;
-  return isTokenRefused(failure) || failure.code === "SERVICE_ERROR";
-}

@@ -23,8 +23,6 @@ export interface RemovableGroup {
   readonly token: Secret;
   /** Null if the config gives none. */
   readonly dataSourceId: string | null;
-  /** Leave the `user_group_id` out, to see whether the service needs it. */
-  readonly withoutId?: boolean;
 }
 
 /**

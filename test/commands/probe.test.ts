@@ -3,6 +3,7 @@ import { cli } from "../../src/cli.ts";
 import { forgetCanary, type ProbeFlags, probeCommand, probe as runProbe } from "../../src/commands/probe.ts";
 import type { Ask } from "../../src/compose/host.ts";
 import { ServiceFailure } from "../../src/core/failure/service-failure.ts";
+import type { ProbedConfig } from "../../src/core/probe/advice.ts";
 import { Instance, type Point } from "../fakes/instance.ts";
 import { VirtualClock } from "../fakes/virtual-time.ts";
 import { syncSettings, tenants, World } from "../fakes/world.ts";
@@ -15,22 +16,17 @@ async function probe(
   at: (point: Point) => void = () => {},
 ): Promise<Printed> {
   const { io, context, printed } = anIo();
-  const ports = {
-    ...world.ports(new Instance({ at }), new VirtualClock(world.time)),
-    observe: () => {},
-    answers: [],
+  const ports = { ...world.ports(new Instance({ at }), new VirtualClock(world.time)), observe: () => {} };
+  const setup = { ports, settings: syncSettings() };
+  const config: ProbedConfig = {
+    service: { update: "upsert" },
+    deletion: { when: "absent" },
+    rotation: { maxAgeMs: null },
+    group: {},
   };
-  const config = {
-    update: "upsert",
-    whenDeleted: "absent",
-    rotates: false,
-    limitsRate: false,
-    namesDataSource: false,
-  } as const;
-  const setup = { ports, settings: syncSettings(), config };
   const command = probeCommand(context).action(({ forget, json = false }: ProbeFlags) =>
     forget === undefined
-      ? runProbe(setup, { ask: person, json }, io)
+      ? runProbe(setup, config, { ask: person, json }, io)
       : forgetCanary(setup, forget, { json }, io),
   );
   await command.parseAsync(flags, { from: "user" });
@@ -93,13 +89,14 @@ describe("probe", () => {
 
   test("names the canary that remains, and what to do, with exit code 3", async () => {
     const world = new World(tenants("a"));
-    world.service.deletes = false;
-    const { code, stdout } = await probe(world, ["--yes"]);
+    const { code, stdout } = await probe(world, ["--yes"], undefined, ({ when, call }) => {
+      if (when === "before" && call === "remove") throw new ServiceFailure("REFUSED", "HTTP 404");
+    });
     const id = world.ledger.canary?.user_group_id ?? "";
     expect(code).toBe(3);
     expect(stdout).toContain(`The probe failed: the service still has the canary of a probe, ${id}`);
     expect(stdout).toContain(`groupsync probe --forget ${id}`);
-    expect(stdout).toContain("says that it deletes the group, and leaves it there");
+    expect(stdout).toMatch(/^a DELETE with current_token, user_group_id {2,}is refused: HTTP 404$/m);
 
     await expect(probe(world, ["--forget", "another"])).rejects.toMatchObject({
       code: "UNKNOWN_ID",

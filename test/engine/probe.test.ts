@@ -2,13 +2,10 @@ import { describe, expect, it } from "vitest";
 import { ServiceFailure, type ServiceFailureCode } from "../../src/core/failure/service-failure.ts";
 import type { ProbeReport } from "../../src/engine/probe.ts";
 import { each, type Point } from "../fakes/instance.ts";
-import { type StartOptions, tenants, World } from "../fakes/world.ts";
+import { type StartOptions, syncSettings, tenants, World } from "../fakes/world.ts";
 
 type Behaviour = Partial<
-  Pick<
-    World["service"],
-    "existing" | "deletes" | "saysNew" | "deleteBy" | "needsDataSource" | "keepsOldTokens" | "repeatsName"
-  >
+  Pick<World["service"], "existing" | "deleteBy" | "needsDataSource" | "keepsOldTokens" | "repeatsName">
 >;
 
 async function aWorld(behaviour: Behaviour = {}): Promise<World> {
@@ -25,8 +22,9 @@ async function probe(world: World, options: StartOptions = {}): Promise<ProbeRep
   return report;
 }
 
-const canariesAt = (world: World): string[] =>
-  [...world.service.groups.keys()].filter((id) => id.startsWith("groupsync-canary-"));
+const isCanary = (id: string | undefined): boolean => id?.startsWith("groupsync-canary-") === true;
+
+const canariesAt = (world: World): string[] => [...world.service.groups.keys()].filter(isCanary);
 
 /** Expects that nothing of a canary is left, and that the tenants are as they were. */
 function expectNoTrace(world: World): void {
@@ -42,10 +40,11 @@ function expectNoTrace(world: World): void {
 const deletesOf = ({ findings }: ProbeReport): string[] =>
   findings?.deletes.map(({ fields, result }) => `${fields.join(", ")}: ${result}`) ?? [];
 
+/** The service's answer to these calls is this failure. `after`: it carries the call out all the same. */
 const failing = (
   code: ServiceFailureCode,
   call: string,
-  when: Point["when"],
+  when: Point["when"] = "before",
   from = 1,
   to = Number.POSITIVE_INFINITY,
 ) => {
@@ -57,25 +56,16 @@ const failing = (
   };
 };
 
+const noDelete = () => failing("REFUSED", "remove");
+
 describe("the probe finds out", () => {
   it.each<[Behaviour, string[]]>([
-    [{ deleteBy: "token" }, ["current_token: deleted"]],
-    [{ deleteBy: "id" }, ["current_token: refused", "current_token, user_group_id: deleted"]],
-    [{ deleteBy: "both" }, ["current_token: refused", "current_token, user_group_id: deleted"]],
+    [{ deleteBy: "token" }, ["current_token, user_group_id: deleted"]],
+    [{ deleteBy: "both" }, ["current_token, user_group_id: deleted"]],
     [
-      { deleteBy: "token", needsDataSource: true },
+      { deleteBy: "id", needsDataSource: true },
       [
-        "current_token: refused",
         "current_token, user_group_id: refused",
-        "current_token, data_source_provided_id: deleted",
-      ],
-    ],
-    [
-      { deleteBy: "both", needsDataSource: true },
-      [
-        "current_token: refused",
-        "current_token, user_group_id: refused",
-        "current_token, data_source_provided_id: refused",
         "current_token, user_group_id, data_source_provided_id: deleted",
       ],
     ],
@@ -89,29 +79,108 @@ describe("the probe finds out", () => {
     expect(named.filter((id) => id !== report.canary?.user_group_id)).toEqual([]);
   });
 
-  it("that the service calls every group new, and yet whether a DELETE had its effect", async () => {
-    const world = await aWorld({ saysNew: true });
-    const report = await probe(world);
-    expect(report.findings).toMatchObject({ newFlag: "true for an existing group too" });
-    expect(deletesOf(report)).toEqual(["current_token: refused", "current_token, user_group_id: deleted"]);
-    expectNoTrace(world);
-  });
-
   it("all of it, even if the answers of the first calls of each kind get lost", async () => {
     for (const call of ["getOrCreate", "rotate", "remove"]) {
       for (let nth = 1; nth <= 5; nth++) {
         const world = await aWorld();
         const report = await probe(world, { at: failing("CONNECTION_LOST", call, "after", nth, nth) });
         expect({ call, nth, findings: report.findings }).toMatchObject({
-          findings: { update: "keeps", rotation: "a new token", oldToken: "refused" },
+          findings: { update: "keeps", rotation: "a new token", old_token: "refused" },
         });
-        expect(deletesOf(report)).toEqual([
-          "current_token: refused",
-          "current_token, user_group_id: deleted",
-        ]);
+        expect(deletesOf(report)).toEqual(["current_token, user_group_id: deleted"]);
         expectNoTrace(world);
       }
     }
+  });
+
+  it.each<ServiceFailureCode>(["KEY_REFUSED", "REFUSED", "BAD_RESPONSE", "SERVICE_ERROR"])(
+    "that a token is refused with %s",
+    async (code) => {
+      const world = await aWorld();
+      const report = await probe(world, { at: failing(code, "rotate", "before", 2) });
+      expect(report).toMatchObject({
+        run: { outcome: "ok" },
+        findings: {
+          rotation: "a new token",
+          old_token: "refused",
+          refusals: { old_token: `the service: ${code}` },
+        },
+      });
+      expectNoTrace(world);
+    },
+  );
+
+  it("that every POST is refused, and doesn't ask about the old token then", async () => {
+    const world = await aWorld();
+    const { run, findings } = await probe(world, { at: failing("REFUSED", "rotate") });
+    expect(run.outcome).toBe("ok");
+    expect(findings).toMatchObject({ rotation: "refused", old_token: null, get_after_rotation: null });
+    expectNoTrace(world);
+  });
+
+  it("what it can until the service fails", async () => {
+    const world = await aWorld();
+    const { run, findings } = await probe(world, { at: failing("TIMEOUT", "rotate") });
+    expect(run.error?.code).toBe("TIMEOUT");
+    expect(findings).toMatchObject({ update: "keeps", rotation: null, old_token: null });
+    expect(world.ledger.service.updates).toBe(false);
+    expectNoTrace(world);
+  });
+
+  it.each<ServiceFailureCode>(["KEY_REFUSED", "INTERMEDIARY_REFUSED"])(
+    "nothing more once %s concerns everybody",
+    async (code) => {
+      const world = await aWorld();
+      const refusesAll = [failing(code, "rotateNobody"), failing(code, "getWithWrongKey")];
+      const { run, canary } = await probe(world, {
+        at: each(failing(code, "getOrCreate", "before", 2), ...refusesAll),
+      });
+      expect(run).toMatchObject({ requests: 3, error: { code } });
+      expect(canary).toMatchObject({ gone: false });
+      expect(world.ledger.canary).not.toBeNull();
+      await world.sync();
+      expectNoTrace(world);
+    },
+  );
+});
+
+describe("a DELETE", () => {
+  it("that is answered with a server error as long as a field is missing is tried in the next form", async () => {
+    const world = await aWorld();
+    // The first form fails with all its attempts.
+    const report = await probe(world, { at: failing("SERVICE_ERROR", "remove", "before", 1, 8) });
+    expect(deletesOf(report)).toEqual([
+      "current_token, user_group_id: refused",
+      "current_token, user_group_id, data_source_provided_id: deleted",
+    ]);
+    expectNoTrace(world);
+  });
+
+  it.each<[string, ServiceFailureCode, Point["when"]]>([
+    ["nobody answers", "TIMEOUT", "before"],
+    ["has its effect and is answered badly every time", "BAD_RESPONSE", "after"],
+  ])("that %s ends the tries, and the canary stays in the ledger", async (_, code, when) => {
+    const world = await aWorld();
+    const report = await probe(world, { at: failing(code, "remove", when) });
+    expect(report.run.error).toMatchObject({
+      code: "CANARY_REMAINS",
+      message: expect.stringContaining(code),
+    });
+    expect(deletesOf(report)).toEqual(["current_token, user_group_id: failed"]);
+    expect(isCanary(world.ledger.canary?.user_group_id)).toBe(true);
+    await world.sync();
+    expectNoTrace(world);
+  });
+
+  it("is not sent with a token that a tenant's group has, too", async () => {
+    const world = await aWorld({ deleteBy: "token" });
+    const at = ({ call, id = "" }: Point): void => {
+      if (call === "getOrCreate" && isCanary(id)) world.service.sameToken.set(id, "a");
+    };
+    const report = await probe(world, { at });
+    expect(report.run.error?.code).toBe("CANARY_REMAINS");
+    expect(world.service.requests.filter(({ operation }) => operation !== "GET")).toEqual([]);
+    expect(world.service.groups.has("a")).toBe(true);
   });
 });
 
@@ -127,7 +196,7 @@ describe("a canary that can't be made changes nothing", () => {
     ];
     const { run, findings, canary } = await probe(world, { at: each(refuses, refusesAll) });
     expect(run).toMatchObject({ outcome: "failed", error: { code }, requests });
-    expect({ findings, canary }).toMatchObject({ findings: null, canary: { isGone: true } });
+    expect({ findings, canary }).toMatchObject({ findings: null, canary: { gone: true } });
     expectNoTrace(world);
   });
 
@@ -161,15 +230,15 @@ it("no token store is touched, and a ledger that seems to be lost still seems so
 
 describe("a canary that nobody can delete", () => {
   it("is told, and tried again by the next sync and the next probe", async () => {
-    const world = await aWorld({ deletes: false });
-    const { run, canary } = await probe(world);
+    const world = await aWorld();
+    const { run, canary } = await probe(world, { at: noDelete() });
     expect(run.error).toMatchObject({ code: "CANARY_REMAINS" });
     const id = canary?.user_group_id ?? "";
     expect(run.error?.message).toContain(id);
     expect(canariesAt(world)).toEqual([id]);
     expect(world.ledger.canary?.user_group_id).toBe(id);
 
-    const { events, report } = world.start();
+    const { events, report } = world.start({ at: noDelete() });
     expect(await report).toMatchObject({ outcome: "ok", errors: [], counts: { unchanged: 2, failed: 0 } });
     expect(events).toContainEqual(
       expect.objectContaining({
@@ -179,19 +248,18 @@ describe("a canary that nobody can delete", () => {
       }),
     );
 
-    const again = await probe(world);
+    const again = await probe(world, { at: noDelete() });
     expect(again).toMatchObject({ canary: null, run: { error: { code: "CANARY_REMAINS" } } });
     expect(canariesAt(world)).toEqual([id]);
 
-    world.service.deletes = true;
     expect(await world.sync()).toMatchObject({ outcome: "ok" });
     expectNoTrace(world);
     expect(await world.sync()).toMatchObject({ requests: 0 });
   });
 
   it("neither ends a sync that fails to delete a group, too, nor holds the sync up", async () => {
-    const world = await aWorld({ deletes: false });
-    const id = (await probe(world)).canary?.user_group_id;
+    const world = await aWorld();
+    const id = (await probe(world, { at: noDelete() })).canary?.user_group_id;
     world.tenants = tenants("b", "c");
     const started = world.time.elapsed;
     const { events, instance, report } = world.start({
@@ -212,8 +280,8 @@ describe("a canary that nobody can delete", () => {
   });
 
   it("doesn't keep a sync for as long as a service would that asks for an hour's pause", async () => {
-    const world = await aWorld({ deletes: false });
-    await probe(world);
+    const world = await aWorld();
+    await probe(world, { at: noDelete() });
     const started = world.time.elapsed;
     const { events, report } = world.start({
       at: ({ call, when }) => {
@@ -232,9 +300,8 @@ describe("a canary that nobody can delete", () => {
   });
 
   it("is left alone once a tenant has its id", async () => {
-    const world = await aWorld({ deletes: false, existing: "update" });
-    const id = (await probe(world)).canary?.user_group_id ?? "";
-    world.service.deletes = true;
+    const world = await aWorld({ existing: "update" });
+    const id = (await probe(world, { at: noDelete() })).canary?.user_group_id ?? "";
     world.tenants.push(...tenants(id));
     expect(await world.sync()).toMatchObject({ outcome: "ok", counts: { adopted: 1, deleted: 0 } });
     expect(world.ledger.canary).toBeNull();
@@ -260,7 +327,7 @@ describe("wherever a probe dies, the next sync leaves no canary:", () => {
   const KINDS: Behaviour[] = [
     { existing: "keep", deleteBy: "both" },
     { existing: "update", deleteBy: "token" },
-    { existing: "keep", deleteBy: "id", saysNew: true },
+    { existing: "keep", deleteBy: "id" },
     { existing: "update", deleteBy: "both", needsDataSource: true },
     { existing: "keep", deleteBy: "token", keepsOldTokens: true, repeatsName: true },
   ];
@@ -298,9 +365,8 @@ describe("wherever a probe dies, the next sync leaves no canary:", () => {
   it("even if that sync dies, too", async () => {
     let left: World | undefined;
     for (let diesAt = 0, end: unknown = "died"; end === "died"; diesAt++) {
-      const world = await aWorld({ deletes: false });
-      await probe(world);
-      world.service.deletes = true;
+      const world = await aWorld();
+      await probe(world, { at: noDelete() });
       left = world;
       end = await world.start({ diesAt }).report;
       expect({ diesAt, ...(await world.sync()) }).toMatchObject({ diesAt, outcome: "ok" });
@@ -308,4 +374,24 @@ describe("wherever a probe dies, the next sync leaves no canary:", () => {
     }
     expect(left).toBeDefined();
   });
+});
+
+it("the sync after a killed probe waits until the probe's calls have ended", async () => {
+  for (const operation of ["GET", "POST", "DELETE"]) {
+    const world = await aWorld({ deleteBy: "both" });
+    const started = world.startProbe();
+    world.network = async (request) => {
+      if (request.operation !== operation || !isCanary(request.id)) return;
+      world.network = async () => {};
+      started.instance.kill();
+      // It arrives while the next sync could be at work already.
+      await world.time.sleep(14_000);
+    };
+    expect(await started.report).toBe("died");
+    // It takes the lease at once, because the dead process was on the same machine.
+    const lease = { ...syncSettings().lease, isDead: async () => true };
+    expect(await world.sync({ settings: { lease } })).toMatchObject({ outcome: "ok" });
+    await world.time.sleep(60_000);
+    expectNoTrace(world);
+  }
 });

@@ -73,14 +73,14 @@ export class ServiceState {
   }
 
   /** The id of the group that a DELETE deletes. */
-  find(id: string | undefined, token: string): string | undefined {
+  find(id: string, token: string): string | undefined {
     switch (this.deleteBy) {
       case "token":
         return [...this.groups].find(([, held]) => held.token === token)?.[0];
       case "id":
-        return id !== undefined && this.groups.has(id) ? id : undefined;
+        return this.groups.has(id) ? id : undefined;
       case "both":
-        return id !== undefined && this.groups.get(id)?.token === token ? id : undefined;
+        return this.groups.get(id)?.token === token ? id : undefined;
     }
   }
 }
@@ -137,7 +137,7 @@ export class InMemoryGroupService implements GroupService {
   }
 
   async remove(
-    { user_group_id: id, token, dataSourceId, withoutId = false }: RemovableGroup,
+    { user_group_id: id, token, dataSourceId }: RemovableGroup,
     beforeSend?: () => void,
   ): Promise<void> {
     const state = this.#state;
@@ -146,7 +146,7 @@ export class InMemoryGroupService implements GroupService {
     await this.#network({ operation: "DELETE", id, token: token.reveal() });
     state.requests.push({ operation: "DELETE", id, ...(dataSourceId === null ? {} : { dataSourceId }) });
     const isNamed = dataSourceId !== null || !state.needsDataSource;
-    const found = isNamed ? state.find(withoutId ? undefined : id, token.reveal()) : undefined;
+    const found = isNamed ? state.find(id, token.reveal()) : undefined;
     if (found === undefined) throw new ServiceFailure("REFUSED", "DELETE was answered HTTP 404");
     if (state.deletes) state.groups.delete(found);
     await this.#step({ when: "after", call: "remove", id });

@@ -103,11 +103,7 @@ export class World {
     const clock = new VirtualClock(this.time, seed);
     const events: RunEvent[] = [];
     const ports = { ...this.ports(instance, clock), observe: (event: RunEvent) => events.push(event) };
-    const ended = probe(
-      { ...ports, answers: [] },
-      syncSettings(settings),
-      signal ?? new AbortController().signal,
-    );
+    const ended = probe(ports, syncSettings(settings), signal ?? new AbortController().signal);
     return { instance, clock, events, report: Promise.race([ended, instance.died]) };
   }
 

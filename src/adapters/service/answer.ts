@@ -4,7 +4,6 @@ import {
   ServiceFailure,
   type ServiceFailureCode,
 } from "../../core/failure/service-failure.ts";
-import type { LimitHeader } from "../../core/probe/findings.ts";
 import { Secret } from "../../core/secret/secret.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../core/text/json.ts";
 import { hidesCharacters, printable } from "../../core/text/printable.ts";
@@ -244,27 +243,3 @@ function writtenForms(secret: Secret): string[] {
 /** Whether the origin of a url contains a secret. The url parser has put the host into small letters. */
 const hidesSecret = (origin: string, secrets: readonly Secret[]): boolean =>
   secrets.flatMap(writtenForms).some((form) => origin.includes(form.toLowerCase()));
-
-/** `RateLimit`, `RateLimit-Policy`, `X-RateLimit-Remaining`, `X-Rate-Limit-Reset`, `Retry-After` and the like. */
-const TELLS_OF_LIMIT = /^(x-)?(rate-?limit|quota)|^retry-after$/;
-const LONGEST_VALUE = 100;
-/** Longer than any number or date in such a header. */
-const LONGEST_WORD = 24;
-
-/** The headers that tell of a limit, in the order in which they came. A value that may hold a secret is hidden. */
-export const limitHeaders = (
-  headers: Readonly<Record<string, string | string[] | undefined>>,
-  secrets: readonly Secret[],
-): readonly LimitHeader[] =>
-  Object.entries(headers).flatMap(([name, value]) =>
-    value !== undefined && TELLS_OF_LIMIT.test(name.toLowerCase())
-      ? [{ name: name.toLowerCase(), value: shown(String(value), secrets) }]
-      : [],
-  );
-
-function shown(value: string, secrets: readonly Secret[]): string {
-  const hasLongWord = value.split(/[^\w-]+/).some((word) => word.length > LONGEST_WORD);
-  return hasLongWord || hidesSecret(value.toLowerCase(), secrets)
-    ? "[hidden]"
-    : printable(value, LONGEST_VALUE);
-}

@@ -32,12 +32,12 @@ export class HttpGroupService implements GroupService {
   }
 
   async remove(
-    { user_group_id, token, dataSourceId, withoutId = false }: RemovableGroup,
+    { user_group_id, token, dataSourceId }: RemovableGroup,
     beforeSend?: () => void,
   ): Promise<void> {
     const fields = {
       current_token: token.reveal(),
-      ...(withoutId ? {} : { user_group_id }),
+      user_group_id,
       ...(dataSourceId === null ? {} : { data_source_provided_id: dataSourceId }),
     };
     const options = { beforeSend, secrets: [token] };

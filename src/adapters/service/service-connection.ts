@@ -3,11 +3,10 @@ import errors from "undici/lib/core/errors.js";
 import Pool from "undici/lib/dispatcher/pool.js";
 import { ServiceFailure, type ServiceFailureCode } from "../../core/failure/service-failure.ts";
 import { describe } from "../../core/failure/sync-error.ts";
-import type { AnswerFacts } from "../../core/probe/findings.ts";
 import { Secret } from "../../core/secret/secret.ts";
 import type { JsonObject } from "../../core/text/json.ts";
 import type { ServiceMethod } from "../../ports/group-service.ts";
-import { limitHeaders, type WireAnswer, type WireRequest } from "./answer.ts";
+import type { WireAnswer, WireRequest } from "./answer.ts";
 import { ConnectionFailure, sendRequest } from "./http-request.ts";
 
 export interface HttpServiceOptions {
@@ -18,8 +17,6 @@ export interface HttpServiceOptions {
   readonly timeoutMs: number;
   /** The most connections at a time. */
   readonly concurrency: number;
-  /** Called for each complete answer. */
-  readonly onAnswer?: ((facts: AnswerFacts) => void) | undefined;
 }
 
 /** What a request carries beside its fields. */
@@ -43,9 +40,8 @@ export class ServiceConnection {
   readonly #apiKey: Secret;
   readonly #timeoutMs: number;
   readonly #where: string;
-  readonly #onAnswer: HttpServiceOptions["onAnswer"];
 
-  constructor({ baseUrl, apiKey, timeoutMs, concurrency, onAnswer }: HttpServiceOptions) {
+  constructor({ baseUrl, apiKey, timeoutMs, concurrency }: HttpServiceOptions) {
     const url = new URL(baseUrl);
     // `timeoutMs` limits the whole request, so its phases need no limits.
     this.#pool = new Pool(url.origin, {
@@ -58,7 +54,6 @@ export class ServiceConnection {
     this.#apiKey = apiKey;
     this.#timeoutMs = timeoutMs;
     this.#where = url.host;
-    this.#onAnswer = onAnswer;
   }
 
   async close(): Promise<void> {
@@ -72,7 +67,6 @@ export class ServiceConnection {
     fields: JsonObject,
     { beforeSend, secrets = [], apiKey = this.#apiKey }: SendOptions = {},
   ): Promise<Exchange> {
-    const sentAt = performance.now();
     try {
       const { status, headers, body } = await sendRequest(this.#pool, {
         timeoutMs: this.#timeoutMs,
@@ -102,12 +96,6 @@ export class ServiceConnection {
         apiKey: this.#apiKey,
         secrets: [this.#apiKey, apiKey, ...secrets],
       };
-      this.#onAnswer?.({
-        method,
-        status,
-        tookMs: performance.now() - sentAt,
-        limitHeaders: limitHeaders(headers, request.secrets),
-      });
       return { answer, request };
     } catch (error) {
       if (!(error instanceof ConnectionFailure)) throw error;

@@ -1,18 +1,15 @@
+import type { GroupRules } from "../group/group-rules.ts";
 import type { DeletionPolicy } from "../plan/deletion-policy.ts";
 import type { UpdatePolicy } from "../plan/planned-action.ts";
 import { type Finding, ok, warning } from "../report/finding.ts";
-import { isDeleted, type ProbeFindings } from "./findings.ts";
+import type { ProbeFindings } from "./findings.ts";
 
 /** What the advice depends on in the config. */
 export interface ProbedConfig {
-  readonly update: UpdatePolicy;
-  readonly whenDeleted: DeletionPolicy["when"];
-  /** `rotation.max_age` is set. */
-  readonly rotates: boolean;
-  /** `service.rate_limit` is set. */
-  readonly limitsRate: boolean;
-  /** `group.data_source_provided_id` is set. */
-  readonly namesDataSource: boolean;
+  readonly service: { readonly update: UpdatePolicy };
+  readonly deletion: Pick<DeletionPolicy, "when">;
+  readonly rotation: { readonly maxAgeMs: number | null };
+  readonly group: Pick<GroupRules, "dataSourceId">;
 }
 
 /** What the findings mean for the config. */
@@ -22,18 +19,17 @@ export function adviceFor(findings: ProbeFindings, config: ProbedConfig): readon
     ...adviceOnUpdates(findings, config),
     ...adviceOnDeletions(findings, config),
     ...adviceOnRotations(findings, config),
-    ...adviceOnLimits(findings, config),
   ];
 }
 
-function* adviceOnTokens({ repeatedGet, getAfterRotation }: ProbeFindings): Generator<Finding> {
-  if (repeatedGet === "another token") {
+function* adviceOnTokens({ repeated_get, get_after_rotation }: ProbeFindings): Generator<Finding> {
+  if (repeated_get === "another token") {
     yield warning(
       "every GET returns another token: a GET that is repeated after a lost answer may end the token that is stored",
       "ask the service's operators whether the tokens of earlier GETs stay good",
     );
   }
-  if (getAfterRotation === "another token") {
+  if (get_after_rotation === "another token") {
     yield warning(
       "a GET after a rotation doesn't return the new token: after a lost answer nobody can tell which token is good",
       "rotate only while somebody watches, and ask the service's operators",
@@ -52,10 +48,10 @@ function* adviceOnTokens({ repeatedGet, getAfterRotation }: ProbeFindings): Gene
  * | makes another group     | replace          | right                                        |
  * | any                     | never            | none: changed groups are to be left alone    |
  */
-function* adviceOnUpdates({ update }: ProbeFindings, config: ProbedConfig): Generator<Finding> {
-  if (update === null || config.update === "never") return;
+function* adviceOnUpdates({ update }: ProbeFindings, { service }: ProbedConfig): Generator<Finding> {
+  if (update === null || service.update === "never") return;
   if (update === "updates") {
-    yield config.update === "upsert"
+    yield service.update === "upsert"
       ? ok("service.update: upsert is right: a GET updates a changed group, which keeps its token")
       : warning(
           "service.update: replace is not needed: a GET updates a changed group",
@@ -64,7 +60,7 @@ function* adviceOnUpdates({ update }: ProbeFindings, config: ProbedConfig): Gene
     return;
   }
   const what = "service.update: replace";
-  yield config.update === "replace"
+  yield service.update === "replace"
     ? ok(`${what} is right: a GET doesn't change an existing group`)
     : warning(
         update === "another group"
@@ -74,13 +70,16 @@ function* adviceOnUpdates({ update }: ProbeFindings, config: ProbedConfig): Gene
       );
 }
 
-function* adviceOnDeletions({ deletes }: ProbeFindings, config: ProbedConfig): Generator<Finding> {
+function* adviceOnDeletions(
+  { deletes }: ProbeFindings,
+  { service, deletion, group }: ProbedConfig,
+): Generator<Finding> {
   // After a failure nobody can tell.
   if (deletes.length === 0 || deletes.some(({ result }) => result === "failed")) return;
-  const works = deletes.find(isDeleted);
-  if (works?.result === "deleted") {
+  const works = deletes.find(({ result }) => result === "deleted");
+  if (works !== undefined) {
     const usesDataSource = works.fields.includes("data_source_provided_id");
-    if (usesDataSource && !config.namesDataSource) {
+    if (usesDataSource && group.dataSourceId === undefined) {
       yield warning(
         "a DELETE has to name a data source, and took one that doesn't exist",
         "set group.data_source_provided_id, so that a sync's DELETE names one, too",
@@ -91,42 +90,30 @@ function* adviceOnDeletions({ deletes }: ProbeFindings, config: ProbedConfig): G
     yield ok(`a sync can delete groups: it sends current_token and user_group_id${more}`);
     return;
   }
-  if (config.whenDeleted === "never" && config.update !== "replace") return;
-  const hint = `set deletion.when: never${config.update === "replace" ? ", and service.update: never" : ""} until the service's operators have told how a group is deleted`;
-  yield works
-    ? warning(
-        "a DELETE has its effect, but its answer can't be used: a sync would count every deletion as failed",
-        hint,
-      )
-    : warning("no DELETE got through: a sync could not delete groups", hint);
+  const replaces = service.update === "replace";
+  if (deletion.when === "never" && !replaces) return;
+  yield warning(
+    "no DELETE got through: a sync could not delete groups",
+    `set deletion.when: never${replaces ? ", and service.update: never" : ""} until the service's operators have told how a group is deleted`,
+  );
 }
 
 function* adviceOnRotations(
-  { rotation, oldToken }: ProbeFindings,
-  { rotates }: ProbedConfig,
+  { rotation, old_token }: ProbeFindings,
+  config: ProbedConfig,
 ): Generator<Finding> {
   if (rotation === "refused" || rotation === "the same token") {
-    yield rotates
-      ? warning(
+    yield config.rotation.maxAgeMs === null
+      ? warning("groupsync rotate would fail: a POST gives no new token")
+      : warning(
           "rotation.max_age has no use: a POST gives no new token",
           "leave rotation.max_age out, and ask the service's operators how a token is rotated",
-        )
-      : warning("groupsync rotate would fail: a POST gives no new token");
+        );
   }
-  if (oldToken === "accepted") {
+  if (old_token === "accepted") {
     yield warning(
       "a rotation doesn't end the old token: the service still takes it",
       "a token that has leaked stays good after groupsync rotate; ask the service's operators how to end it",
     );
   }
-}
-
-function* adviceOnLimits(
-  { throttled, limitHeaders }: ProbeFindings,
-  { limitsRate }: ProbedConfig,
-): Generator<Finding> {
-  if (limitsRate || (throttled === 0 && limitHeaders.length === 0)) return;
-  yield ok(
-    "the service limits calls: a sync learns the limit from its refusals; service.rate_limit below the limit leaves a share to others",
-  );
 }

@@ -11,7 +11,6 @@ import { HttpGroupService } from "../../../src/adapters/service/http-group-servi
 import type { HttpServiceOptions } from "../../../src/adapters/service/service-connection.ts";
 import { ServiceFailure, type ServiceFailureCode } from "../../../src/core/failure/service-failure.ts";
 import { SyncError } from "../../../src/core/failure/sync-error.ts";
-import type { AnswerFacts } from "../../../src/core/probe/findings.ts";
 import { Secret } from "../../../src/core/secret/secret.ts";
 import type { RemovableGroup, ServiceGroup } from "../../../src/ports/group-service.ts";
 import type { RequestReport } from "../../../src/sandbox/request-counts.ts";
@@ -80,29 +79,6 @@ describe("against the sandbox", () => {
     const report = async (): Promise<RequestReport> => (await client.page("/sandbox/requests")).json;
     return { service, client, report };
   };
-
-  test("a DELETE can leave the id out, and each answer is told with its limit headers and its time", async () => {
-    const answers: AnswerFacts[] = [];
-    const onAnswer = (facts: AnswerFacts) => answers.push(facts);
-    const { service, client } = await aServiceOf(
-      { deleteBy: "token", rateLimit: { count: 2, perMs: 60_000 } },
-      { onAnswer },
-    );
-    const { group } = await service.getOrCreate(aGroup());
-    await service.remove(aRemovable({ token: group.token, withoutId: true }));
-    expect((await client.page("/sandbox/groups")).json).toMatchObject({ groups: [] });
-    expect((await failureOf(service.getOrCreate(aGroup()))).code).toBe("THROTTLED");
-    expect(answers.map(({ tookMs: _, ...facts }) => facts)).toEqual([
-      { method: "GET", status: 200, limitHeaders: [] },
-      { method: "DELETE", status: 200, limitHeaders: [] },
-      {
-        method: "GET",
-        status: 429,
-        limitHeaders: [{ name: "retry-after", value: expect.stringMatching(/^\d+$/) }],
-      },
-    ]);
-    for (const { tookMs } of answers) expect(tookMs).toBeGreaterThan(0);
-  });
 
   test("a group is made, found again and removed", async () => {
     const { service, client } = await aServiceOf({ teamId: 42 });

@@ -40,7 +40,7 @@ const sharedKeys = (command: string): readonly string[] =>
   command === "status" ? [...keysIn(exampleOf("sync"))] : [];
 
 /** What holds data in place of keys of groupsync's own. */
-const DATA = ["rows", "mapping", "properties", "limit_headers"];
+const DATA = ["rows", "mapping", "properties"];
 
 function keysIn(value: unknown, within = ""): Set<string> {
   if (Array.isArray(value)) return new Set(value.flatMap((item) => [...keysIn(item, within)]));
@@ -49,8 +49,7 @@ function keysIn(value: unknown, within = ""): Set<string> {
     Object.entries(value).flatMap(([key, inner]) => {
       // In `status`, rows are lists of errors.
       const isData = DATA.includes(within) && !("code" in value);
-      const isMethod = within === "latency_ms";
-      return [...(isData || isMethod ? [] : [key]), ...keysIn(inner, key)];
+      return [...(isData ? [] : [key]), ...keysIn(inner, key)];
     }),
   );
 }
