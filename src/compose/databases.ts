@@ -1,7 +1,7 @@
 import { databaseError } from "../adapters/sql/connection/failures.ts";
 import type { SessionTimeouts } from "../adapters/sql/connection/wait-limits.ts";
 import type { Database, DatabaseOptions } from "../adapters/sql/dialect/database.ts";
-import type { SourceOptions } from "../adapters/sql/source/source-request.ts";
+import type { SourceOptions } from "../adapters/sql/source/open-reader.ts";
 import type { Config } from "../config/config.ts";
 import type { DatabaseUrl } from "../config/urls.ts";
 import type { Durability, DurabilityRisk } from "../ports/ledger/ledger.ts";

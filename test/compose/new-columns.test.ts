@@ -35,7 +35,7 @@ test.each(KINDS)("%s says which columns of a config are not there", async (kind)
   });
   expect(await refusal({ source: { changes: { column: "company" } } })).toMatchObject({
     code: "CONFIG_COLUMNS",
-    message: expect.stringContaining("source.changes.column: column company is of type"),
+    message: expect.stringContaining("source.changes.column: the type of column company"),
   });
   for (const key of ["where", "ready_when"]) {
     expect(await refusal({ source: { [key]: "actve = 1" } })).toMatchObject({

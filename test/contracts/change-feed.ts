@@ -31,8 +31,8 @@ export interface FeedWords {
   readonly naive: string;
   readonly wholeSeconds: string;
   readonly numbers: readonly string[];
-  /** A type of which no value is newer than another, and its name in the message. */
-  readonly wrong: readonly [type: string, name: string][];
+  /** Types of which no value is newer than another. */
+  readonly wrong: readonly string[];
   /** A time in UTC as a literal. */
   readonly time: (text: string) => string;
   /** The database's clock, and so many seconds, for a column that knows its time zone. */
@@ -229,9 +229,10 @@ export function changeFeedContract(
       const reader = await readerOf(database);
       const newest = await reader.newest();
       const from = newest && { value: newest.value, isIncluded: true };
-      const advice = await reader.missingIndex(from);
-      expect(advice).toContain("CREATE INDEX");
-      await database.execute(advice?.split(";")[0] ?? "");
+      expect(await reader.missingIndex(from)).toMatch(
+        /^create an index on the column .changed. of .*customers/,
+      );
+      await database.execute(words.index("customers", "changed"));
       expect(await reader.missingIndex(from)).toBeNull();
       expect(await reader.missingIndex(newest && { value: newest.value, isIncluded: false })).toBeNull();
     });
@@ -251,12 +252,12 @@ export function changeFeedContract(
       expect(await limited.missingIndex(from)).toContain("source.query");
     });
 
-    test.each(words.wrong)("can't be of type %s", async (type, named) => {
+    test.each(words.wrong)("can't be of type %s", async (type) => {
       const database = await customers(type);
       await expect(readerOf(database)).rejects.toMatchObject({
         code: "CONFIG_COLUMNS",
-        message: `source.changes.column: column changed is of type ${named}`,
-        hint: expect.stringContaining("which row is newer"),
+        message: "source.changes.column: the type of column changed doesn't tell which row is newer",
+        hint: expect.stringMatching(/timestamp/i),
       });
       await expect.poll(() => database.openTransactions()).toBe(0);
     });

@@ -141,9 +141,7 @@ test("finds a source whose id and change column have no index, and whose rows ar
   );
   expect(shown.stdout).toContain("1 row rejected (VALUE_NULL): mapping.40 (column warehouse) is null: t-9");
   expect(shown.stdout).toContain("1 row rejected (ID_DUPLICATE): 2 rows have this id in column tenant");
-  expect(shown.stdout).toMatch(
-    /CREATE INDEX ON .*tenants|ALTER TABLE .*tenants.* ADD INDEX|CREATE INDEX .* ON/,
-  );
+  expect(shown.stdout).toMatch(/create an index on the column .changed_at. of .*tenants/);
   expect(await everything(world)).toEqual(before);
 
   await query("CREATE INDEX by_tenant ON tenants (tenant)");

@@ -4,12 +4,11 @@ import type { ChangeFeed } from "../../../ports/change-feed.ts";
 import {
   type ChangeDialect,
   type ChangeQuery,
-  type ColumnSource,
-  columnRequest,
   type FeedOptions,
   SqlChangeFeed,
   wrongChangeType,
 } from "../../sql/source/change-feed.ts";
+import type { SourceRequest } from "../../sql/source/open-reader.ts";
 import { identifiers } from "../connection/identifiers.ts";
 import { columnTypeOf } from "./column-types.ts";
 import { isFoundByIndex } from "./index-use.ts";
@@ -22,12 +21,7 @@ const CHANGES: ChangeDialect<MysqlSourceSession> = {
   changeQuery,
   // The server's plan depends on how many rows there are from the position on.
   isIndexed: (session, _, select, from) => isFoundByIndex(session, select(from)),
-  createIndex: (table, column) => `CREATE INDEX ${indexName(table, column)} ON ${table} (${column})`,
 };
-
-/** MySQL gives an index no name of its own. */
-const indexName = (table: string, column: string): string =>
-  `\`${[table.split("`").at(-2), column.slice(1, -1)].join("_").slice(0, 64)}\``;
 
 export const mysqlChangeFeed = (options: FeedOptions): ChangeFeed => new SqlChangeFeed(CHANGES, options);
 
@@ -45,15 +39,15 @@ const FIRST_TIME = "TIMESTAMP'1971-01-01 00:00:00'";
 
 async function changeQuery(
   session: Pick<MysqlSourceSession, "query" | "fields">,
-  source: ColumnSource,
+  request: SourceRequest,
   column: string,
 ): Promise<ChangeQuery> {
-  const { fields } = await columnsOf(session, columnRequest(source, column));
+  const { fields } = await columnsOf(session, request);
   const type = columnTypeOf(fields[0] as FieldPacket);
   const mostAhead = MOST_AHEAD[type.name];
   const isTime = mostAhead !== undefined;
   if (!isTime && type.name !== "decimal" && !INTEGERS.has(type.name)) {
-    throw wrongChangeType(column, type.name, RIGHT_TYPES);
+    throw wrongChangeType(column, RIGHT_TYPES);
   }
   const quoted = identifiers.quoteName(column);
   return {

@@ -1,5 +1,4 @@
-import { FEW_ROWS } from "../../sql/source/tenant-look-ups.ts";
-import { selectRows, selectRowsOf, type TenantQuery } from "../../sql/source/tenant-query.ts";
+import { FEW_ROWS, selectRows, selectRowsOf, type TenantQuery } from "../../sql/source/tenant-query.ts";
 import { isAnswer } from "../connection/failures.ts";
 import type { MysqlSourceSession } from "./source-session.ts";
 

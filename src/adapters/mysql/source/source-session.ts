@@ -1,8 +1,7 @@
 import { type Connection, createConnection } from "mysql2";
 import type { FieldPacket, RowDataPacket } from "mysql2/promise";
 import { NoAnswer, STEP, type WaitLimits, withinLimits } from "../../sql/connection/wait-limits.ts";
-import type { SourceSession } from "../../sql/source/open-reader.ts";
-import type { SourceOptions } from "../../sql/source/source-request.ts";
+import type { SourceOptions, SourceSession } from "../../sql/source/open-reader.ts";
 import {
   BEGIN_SNAPSHOT,
   connectionOptions,
@@ -96,11 +95,6 @@ export class MysqlSourceSession implements SourceSession {
     );
   }
 
-  async prepare(sql: string): Promise<void> {
-    const prepared = await this.#orWhyLost(this.#session.wait(() => this.#connection.promise().prepare(sql)));
-    await prepared.close();
-  }
-
   async rows<Row extends readonly unknown[]>(sql: string, limits: WaitLimits): Promise<Row[]> {
     this.#isReading = true;
     try {
@@ -110,13 +104,6 @@ export class MysqlSourceSession implements SourceSession {
     } finally {
       this.#isReading = false;
     }
-  }
-
-  async look<Row extends readonly unknown[]>(sql: string): Promise<Row[]> {
-    await this.begin();
-    const rows = await this.rows<Row>(sql, STEP);
-    await this.commit();
-    return rows;
   }
 
   async *batches<Row extends readonly unknown[]>(sql: string, size: number): AsyncGenerator<Row[]> {

@@ -1,9 +1,8 @@
 import type { FieldPacket } from "mysql2/promise";
 import { BUCKETS, MAX_ID_BYTES } from "../../../core/group/tenant.ts";
 import { isInteger, isUnicode, isUuid } from "../../sql/connection/id-texts.ts";
-import { type CatalogColumn, readColumns } from "../../sql/source/columns.ts";
-import { checkSql, wrongIdType } from "../../sql/source/source-checks.ts";
-import type { SourceRequest } from "../../sql/source/source-request.ts";
+import { type CatalogColumn, readColumns, wrongIdType } from "../../sql/source/columns.ts";
+import type { SourceRequest } from "../../sql/source/open-reader.ts";
 import {
   asText,
   marksOf,
@@ -32,7 +31,7 @@ const ROOM_TO_SORT = `SET SESSION sort_buffer_size =
   CAST(GREATEST(@@SESSION.sort_buffer_size, ${64 * 1024 ** 2}) AS UNSIGNED)`;
 
 export async function tenantQuery(
-  session: Pick<MysqlSourceSession, "query" | "fields" | "prepare">,
+  session: Pick<MysqlSourceSession, "query" | "fields">,
   request: SourceRequest,
 ): Promise<TenantQuery> {
   const { relation, where, seed } = request;
@@ -44,7 +43,6 @@ export async function tenantQuery(
   if (!id.type.isId) throw wrongIdType(id.column, id.type.name);
   const marks = marksOf(request);
   const { notReady } = marks;
-  await checkSql(session, failures, request, marks);
 
   // One character more than an id may have is enough to reject the row, and little enough to sort by.
   const idText = `LEFT(${textOf(id)}, ${MAX_ID_BYTES + 1})`;

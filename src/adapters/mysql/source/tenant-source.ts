@@ -1,7 +1,7 @@
 import type { SourceRole, TenantSource } from "../../../ports/tenant-source.ts";
-import type { SourceDialect } from "../../sql/source/open-reader.ts";
+import { quotePlace } from "../../sql/connection/table-place.ts";
+import type { SourceDialect, SourceOptions } from "../../sql/source/open-reader.ts";
 import type { SensitiveTable } from "../../sql/source/sensitive-tables.ts";
-import type { SourceOptions } from "../../sql/source/source-request.ts";
 import { SqlTenantSource } from "../../sql/source/tenant-source.ts";
 import { failures, isAnswer } from "../connection/failures.ts";
 import { identifiers } from "../connection/identifiers.ts";
@@ -42,16 +42,14 @@ async function sourceRole(
   return { name: row?.name ?? "", secrets: [...secrets].toSorted(), openSchemas: [] };
 }
 
-/** Asks the server by preparing a query, because rights may come from several levels and from roles. Reads no row. */
+/** Asks the server by a query, because rights may come from several levels and from roles. Reads no row. */
 async function mayRead(
   session: MysqlSourceSession,
   { schema, table, column }: SensitiveTable,
 ): Promise<boolean> {
   const what = column === undefined ? "1" : identifiers.quoteName(column);
   try {
-    await session.prepare(
-      `SELECT ${what} FROM ${identifiers.quoteName(schema)}.${identifiers.quoteName(table)}`,
-    );
+    await session.query(`SELECT ${what} FROM ${quotePlace(identifiers, { schema, table })} LIMIT 0`);
     return true;
   } catch (error) {
     if (isAnswer(error)) return false;

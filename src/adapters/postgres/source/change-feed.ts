@@ -4,12 +4,11 @@ import type { ChangeFeed } from "../../../ports/change-feed.ts";
 import {
   type ChangeDialect,
   type ChangeQuery,
-  type ColumnSource,
-  columnRequest,
   type FeedOptions,
   SqlChangeFeed,
   wrongChangeType,
 } from "../../sql/source/change-feed.ts";
+import type { SourceRequest } from "../../sql/source/open-reader.ts";
 import { quoteName } from "../connection/identifiers.ts";
 import { isFoundByIndex } from "./index-use.ts";
 import type { PostgresSourceSession } from "./source-session.ts";
@@ -20,7 +19,6 @@ const CHANGES: ChangeDialect<PostgresSourceSession> = {
   source: POSTGRES,
   changeQuery,
   isIndexed,
-  createIndex: (table, column) => `CREATE INDEX CONCURRENTLY ON ${table} (${column})`,
 };
 
 export const postgresChangeFeed = (options: FeedOptions): ChangeFeed => new SqlChangeFeed(CHANGES, options);
@@ -81,13 +79,12 @@ const TYPES: Readonly<Record<number, ChangeType>> = {
 
 async function changeQuery(
   session: Pick<PostgresSourceSession, "query" | "fields">,
-  source: ColumnSource,
+  request: SourceRequest,
   column: string,
 ): Promise<ChangeQuery> {
-  const { fields } = await columnsOf(session, columnRequest(source, column));
-  const oid = fields[0]?.dataTypeID ?? 0;
-  const type = TYPES[oid];
-  if (!type) throw wrongChangeType(column, await typeName(session, oid), RIGHT_TYPES);
+  const { fields } = await columnsOf(session, request);
+  const type = TYPES[fields[0]?.dataTypeID ?? 0];
+  if (!type) throw wrongChangeType(column, RIGHT_TYPES);
   const quoted = quoteName(column);
   return {
     type: type.name,
@@ -102,11 +99,3 @@ async function changeQuery(
 }
 
 const RIGHT_TYPES = "timestamptz, timestamp, smallint, integer, bigint, numeric or xid8";
-
-async function typeName(session: Pick<PostgresSourceSession, "query">, oid: number): Promise<string> {
-  const [row] = await session.query<{ name: string }>(
-    "SELECT pg_catalog.format_type($1::pg_catalog.oid, NULL) AS name",
-    [oid],
-  );
-  return row?.name ?? "unknown";
-}

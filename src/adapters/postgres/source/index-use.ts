@@ -1,5 +1,4 @@
-import { FEW_ROWS } from "../../sql/source/tenant-look-ups.ts";
-import { selectRowsOf, type TenantQuery } from "../../sql/source/tenant-query.ts";
+import { FEW_ROWS, selectRowsOf, type TenantQuery } from "../../sql/source/tenant-query.ts";
 import type { PostgresSourceSession } from "./source-session.ts";
 
 /** An id that texts and the type uuid can hold, and one for numbers. Both are conspicuous in a plan. */

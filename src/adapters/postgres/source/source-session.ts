@@ -1,9 +1,7 @@
 import type pg from "pg";
 import { STEP, type WaitLimits, withinLimits } from "../../sql/connection/wait-limits.ts";
-import type { SourceSession } from "../../sql/source/open-reader.ts";
-import type { SourceOptions } from "../../sql/source/source-request.ts";
+import type { SourceOptions, SourceSession } from "../../sql/source/open-reader.ts";
 import { Client, connectionOptions, endInTime, Session } from "../connection/connection.ts";
-import { inOneRoundTrip, reading } from "../connection/one-round-trip.ts";
 import { BEGIN_SNAPSHOT, setLocally, textOrBytes, UNHURRIED } from "../connection/settings.ts";
 import { readCursor } from "../database.ts";
 
@@ -15,7 +13,6 @@ export class PostgresSourceSession implements SourceSession {
   readonly #client: Client;
   readonly #session: Session;
   readonly #begin: string;
-  readonly #look: ReturnType<typeof reading>;
   #isOpen = true;
 
   private constructor(options: SourceOptions, stop: AbortSignal) {
@@ -25,9 +22,6 @@ export class PostgresSourceSession implements SourceSession {
       lock_timeout: String(options.timeouts.lockMs),
     };
     this.#begin = `${BEGIN_SNAPSHOT}; ${setLocally(settings, textOrBytes("end of transaction"))}`;
-    this.#look = reading(
-      setLocally({ ...settings, transaction_read_only: "on" }, textOrBytes("end of transaction")),
-    );
     this.#client = new Client(connectionOptions(options.url, options.applicationName));
     this.#session = new Session(this.#client, { ...options, stop });
   }
@@ -67,17 +61,6 @@ export class PostgresSourceSession implements SourceSession {
 
   async describe(sql: string): Promise<string> {
     return JSON.stringify((await this.#query(sql, [], STEP)).fields);
-  }
-
-  async prepare(sql: string): Promise<void> {
-    await this.query(`EXPLAIN ${sql}`);
-  }
-
-  async look<Row extends readonly unknown[]>(sql: string): Promise<Row[]> {
-    const query = { text: sql, ...AS_TEXTS };
-    const ask = () => inOneRoundTrip<[...Row]>(this.#client, this.#look, query);
-    const { rows } = await this.#session.wait(ask, STEP);
-    return rows;
   }
 
   async rows<Row extends readonly unknown[]>(sql: string, limits: WaitLimits): Promise<Row[]> {

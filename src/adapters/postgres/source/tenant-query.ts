@@ -1,9 +1,8 @@
 import { escapeLiteral, type FieldDef } from "pg";
 import { BUCKETS, MAX_ID_BYTES, Unusable } from "../../../core/group/tenant.ts";
 import { isInteger, isUnicode, isUuid } from "../../sql/connection/id-texts.ts";
-import { type CatalogColumn, readColumns } from "../../sql/source/columns.ts";
-import { checkSql, wrongIdType } from "../../sql/source/source-checks.ts";
-import type { SourceRequest } from "../../sql/source/source-request.ts";
+import { type CatalogColumn, readColumns, wrongIdType } from "../../sql/source/columns.ts";
+import type { SourceRequest } from "../../sql/source/open-reader.ts";
 import {
   asText,
   type CellParser,
@@ -21,7 +20,7 @@ import type { PostgresSourceSession } from "./source-session.ts";
 /** In characters. More than a group may have, even if the text is JSON with blanks in it. */
 const LONGEST_TEXT = 2 * 1024 ** 2;
 
-type Session = Pick<PostgresSourceSession, "query" | "fields" | "prepare">;
+type Session = Pick<PostgresSourceSession, "query" | "fields">;
 
 export async function tenantQuery(session: Session, request: SourceRequest): Promise<TenantQuery> {
   const { relation, where, columns, seed } = request;
@@ -34,7 +33,6 @@ export async function tenantQuery(session: Session, request: SourceRequest): Pro
   if (!ID_TYPES.has(idType)) throw wrongIdType(id, idType);
   const marks = marksOf(request);
   const { notReady } = marks;
-  await checkSql(session, failures, request, marks);
 
   const parserOf = parsersOf(types);
   const idText = `${quoteName(id)}::pg_catalog.text`;

@@ -1,8 +1,7 @@
 import { describe, SyncError } from "../../../core/failure/sync-error.ts";
 import type { OpenSchema, SourceRole, TenantSource } from "../../../ports/tenant-source.ts";
-import type { SourceDialect } from "../../sql/source/open-reader.ts";
+import type { SourceDialect, SourceOptions } from "../../sql/source/open-reader.ts";
 import type { SensitiveTable } from "../../sql/source/sensitive-tables.ts";
-import type { SourceOptions } from "../../sql/source/source-request.ts";
 import { SqlTenantSource } from "../../sql/source/tenant-source.ts";
 import { failures } from "../connection/failures.ts";
 import { quoteName, quoteTable } from "../connection/identifiers.ts";

@@ -1,14 +1,21 @@
 import type { ChangedRow, ChangePosition, NewestChange } from "../../../core/changes/change-window.ts";
 import { SyncError } from "../../../core/failure/sync-error.ts";
 import type { ChangeFeed, ChangeReader } from "../../../ports/change-feed.ts";
-import { type OpenReader, openReader, type SourceDialect, type SourceSession } from "./open-reader.ts";
-import type { SourceOptions, SourceRequest } from "./source-request.ts";
+import { STEP } from "../connection/wait-limits.ts";
+import {
+  type OpenReader,
+  openReader,
+  type SourceDialect,
+  type SourceOptions,
+  type SourceRequest,
+  type SourceSession,
+} from "./open-reader.ts";
 import { asText, type TenantQuery, whereAll } from "./tenant-query.ts";
 
 /** What differs between the databases that can have a change column. */
 export interface ChangeDialect<Session extends SourceSession> {
   readonly source: SourceDialect<Session>;
-  /** Throws CONFIG_COLUMNS. */
+  /** `request` asks for the change column alone. Throws CONFIG_COLUMNS. */
   changeQuery(session: Session, request: SourceRequest, column: string): Promise<ChangeQuery>;
   /** Whether an index finds the rows of a SELECT that begins at a value of the column, such as `from`. */
   isIndexed(
@@ -17,8 +24,6 @@ export interface ChangeDialect<Session extends SourceSession> {
     select: (from: ChangePosition) => string,
     from: ChangePosition,
   ): Promise<boolean>;
-  /** The statement that creates an index on a table. */
-  createIndex(table: string, column: string): string;
 }
 
 export interface FeedOptions extends SourceOptions {
@@ -43,7 +48,9 @@ export class SqlChangeFeed<Session extends SourceSession> implements ChangeFeed 
     const opened = await openReader(this.#dialect.source, this.#options, asked, before);
     const { session, request, explain } = opened;
     try {
-      const change = await this.#dialect.changeQuery(session, request, changeColumn);
+      const name = `source.changes.column: ${request.name}`;
+      const asking = { ...request, name, columns: [changeColumn] };
+      const change = await this.#dialect.changeQuery(session, asking, changeColumn);
       await session.commit();
       return new SqlChangeReader(this.#dialect, opened, change);
     } catch (error) {
@@ -66,34 +73,28 @@ class SqlChangeReader<Session extends SourceSession> implements ChangeReader {
     this.#change = change;
   }
 
-  newest(): Promise<NewestChange | null> {
-    return this.#explained(async () => {
-      const newest = selectNewest(this.#change, this.#opened.query);
-      const [row] = await this.#opened.session.look<RawNewest>(newest);
-      return row === undefined ? null : { value: row[0], before: row[1] };
-    });
+  async newest(): Promise<NewestChange | null> {
+    const select = selectNewest(this.#change, this.#opened.query);
+    const [row] = await this.#inTransaction((session) => session.rows<RawNewest>(select, STEP));
+    return row === undefined ? null : { value: row[0], before: row[1] };
   }
 
-  rows(from: ChangePosition, limit: number): Promise<readonly ChangedRow[]> {
-    return this.#explained(async () => {
-      const rows = await this.#opened.session.look<RawChange>(this.#select(limit)(from));
-      return rows.map(([value, id, digest]) => ({ user_group_id: this.#idOf(id), value, digest }));
-    });
+  async rows(from: ChangePosition, limit: number): Promise<readonly ChangedRow[]> {
+    const select = this.#select(limit)(from);
+    const rows = await this.#inTransaction((session) => session.rows<RawChange>(select, STEP));
+    return rows.map(([value, id, digest]) => ({ user_group_id: this.#idOf(id), value, digest }));
   }
 
-  missingIndex(from: ChangePosition): Promise<string | null> {
-    const { session, request } = this.#opened;
-    return this.#explained(async () => {
-      await session.begin();
-      const isIndexed = await this.#dialect.isIndexed(session, this.#change, this.#select(1), from);
-      await session.commit();
-      if (isIndexed) return null;
-      if (request.query !== undefined) {
-        return `the database has to apply a condition on ${this.#change.column} before it does the rest of source.query, and to have an index for it: see docs/new-tenants.md`;
-      }
-      const statement = this.#dialect.createIndex(request.relation, this.#change.column);
-      return `${statement}; or, if ${request.name} is a view, an index on the table that it reads`;
-    });
+  async missingIndex(from: ChangePosition): Promise<string | null> {
+    const { name, query, relation } = this.#opened.request;
+    const { column } = this.#change;
+    const isIndexed = await this.#inTransaction((session) =>
+      this.#dialect.isIndexed(session, this.#change, this.#select(1), from),
+    );
+    if (isIndexed) return null;
+    return query === undefined
+      ? `create an index on the column ${column} of ${relation}; if ${name} is a view, of the table that it reads`
+      : `the database has to apply a condition on ${column} before it does the rest of source.query, and to have an index for it: see docs/new-tenants.md`;
   }
 
   close(): Promise<void> {
@@ -111,11 +112,15 @@ class SqlChangeReader<Session extends SourceSession> implements ChangeReader {
     return (from) => selectChanges(this.#change, this.#opened.query, from, limit);
   }
 
-  async #explained<T>(look: () => Promise<T>): Promise<T> {
+  async #inTransaction<T>(ask: (session: Session) => Promise<T>): Promise<T> {
+    const { session, explain } = this.#opened;
     try {
-      return await look();
+      await session.begin();
+      const answer = await ask(session);
+      await session.commit();
+      return answer;
     } catch (error) {
-      throw this.#opened.explain(error);
+      throw explain(error);
     }
   }
 }
@@ -171,24 +176,11 @@ const selectNewest = (
   `SELECT ${text} AS groupsync_value, ${before} AS groupsync_before
     FROM ${relation} WHERE ${counts} ORDER BY ${column} DESC LIMIT 1`;
 
-/** What a change column's query takes from the source's request. */
-export type ColumnSource = Pick<SourceRequest, "name" | "relation" | "place" | "user" | "grantee">;
-
-/** What a look-up of the change column asks for: no condition, for it looks at all rows. */
-export const columnRequest = (
-  { name, relation, place, user, grantee }: ColumnSource,
-  column: string,
-): SourceRequest => ({
-  name: `source.changes.column: ${name}`,
-  relation,
-  user,
-  grantee,
-  ...(place && { place }),
-  columns: [column],
-  seed: "",
-});
-
-export const wrongChangeType = (column: string, type: string, right: string): SyncError =>
-  new SyncError("CONFIG_COLUMNS", `source.changes.column: column ${column} is of type ${type}`, {
-    hint: `it has to tell which row is newer: ${right}`,
-  });
+export const wrongChangeType = (column: string, right: string): SyncError =>
+  new SyncError(
+    "CONFIG_COLUMNS",
+    `source.changes.column: the type of column ${column} doesn't tell which row is newer`,
+    {
+      hint: `name a column of another type: ${right}`,
+    },
+  );

@@ -1,8 +1,6 @@
 import { MissingColumns, SyncError } from "../../../core/failure/sync-error.ts";
 import type { Identifiers } from "../connection/identifiers.ts";
-import type { SourceFailures } from "./open-reader.ts";
-import type { SourceRequest } from "./source-request.ts";
-import { whereAll } from "./tenant-query.ts";
+import type { SourceFailures, SourceRequest } from "./open-reader.ts";
 
 /** The columns of a read, as the server describes them. */
 interface ReadColumns<Field> {
@@ -22,17 +20,18 @@ export interface CatalogColumn {
 /**
  * Looks columns up without reading a row. `catalog` has the table's columns, so that the user needs no right to others than
  * those of the request. Undefined for a query, which has the columns that its author wants. Throws CONFIG_COLUMNS if one of
- * the columns isn't there, and SOURCE_UNAVAILABLE with the GRANT if the user may not read them.
+ * the columns isn't there, and SOURCE_UNAVAILABLE with the GRANT if the user may not read them. The driver's error says what
+ * is wrong in the config's conditions.
  */
 export async function readColumns<Field extends { readonly name: string }>(
   session: { fields(sql: string): Promise<Field[]> },
   { failures, quoteName }: { readonly failures: SourceFailures } & Pick<Identifiers, "quoteName">,
-  request: Pick<SourceRequest, "name" | "relation" | "where" | "columns" | "grantee">,
+  request: SourceRequest,
   catalog: readonly CatalogColumn[] | undefined,
 ): Promise<ReadColumns<Field>> {
-  const { name, relation, where, columns } = request;
+  const { name, relation, columns } = request;
   const listed = catalog ? columns.map(quoteName).join(", ") : "*";
-  const select = `SELECT ${listed} FROM ${relation} ${whereAll(where === undefined ? [] : [where])} LIMIT 0`;
+  const select = `SELECT ${listed} FROM ${relation} ${whereAny(request)} LIMIT 0`;
   const there = catalog?.map((column) => column.name);
   const isThere = (column: string): boolean => there === undefined || there.includes(column);
   const found = await session.fields(select).catch((error: unknown) => {
@@ -54,12 +53,28 @@ export async function readColumns<Field extends { readonly name: string }>(
 }
 
 /**
+ * Tries the config's conditions. In all other statements they stand in parentheses. SQL that closes these could change the
+ * statement, and makes no sense without them: here it is a mistake. The line breaks end comments.
+ */
+function whereAny({ where, removedWhen, readyWhen }: SourceRequest): string {
+  const whens = [where, removedWhen, readyWhen].flatMap((sql) =>
+    sql === undefined ? [] : `WHEN ${sql}\n THEN 1`,
+  );
+  return whens.length === 0 ? "" : `WHERE CASE ${whens.join(" ")} END = 1`;
+}
+
+export const wrongIdType = (column: string, type: string): SyncError =>
+  new SyncError("CONFIG_COLUMNS", `group.id: column ${column} is of type ${type}`, {
+    hint: "an id is a text, integer or uuid column; a query can cast another type to text",
+  });
+
+/**
  * The error if the user may not read all of these columns, with the GRANT. Undefined if the user may: then something else
  * than the table lacks a right. Asks the catalog alone, because a view or a function can make the server's error say
  * anything.
  */
 function unreadable(
-  { name, relation, columns, grantee }: Pick<SourceRequest, "name" | "relation" | "columns" | "grantee">,
+  { name, relation, columns, grantee }: SourceRequest,
   quoteName: Identifiers["quoteName"],
   catalog: readonly CatalogColumn[],
 ): SyncError | undefined {

@@ -1,17 +1,51 @@
 import { describe, SyncError } from "../../../core/failure/sync-error.ts";
+import type { Secret } from "../../../core/secret/secret.ts";
 import type { SourceRole } from "../../../ports/tenant-source.ts";
 import { databaseError, type Failures } from "../connection/failures.ts";
-import type { Identifiers, TableName } from "../connection/identifiers.ts";
-import type { TablePlace } from "../connection/table-place.ts";
-import type { WaitLimits } from "../connection/wait-limits.ts";
-import {
-  type SourceOptions,
-  type SourceRequest,
-  sourceRequest,
-  tableOf,
-  withTablePlace,
-} from "./source-request.ts";
+import { type Identifiers, nameOf, type TableName } from "../connection/identifiers.ts";
+import { quotePlace, type TablePlace } from "../connection/table-place.ts";
+import type { SessionTimeouts, WaitLimits } from "../connection/wait-limits.ts";
+import type { SensitiveTable } from "./sensitive-tables.ts";
 import type { TenantQuery } from "./tenant-query.ts";
+
+/** Where the tenants are, as the config says it. */
+export interface SourceOptions {
+  readonly url: Secret;
+  readonly applicationName: string;
+  readonly timeouts: SessionTimeouts;
+  /** Exactly one of `table` and `query`. */
+  readonly table?: string | undefined;
+  readonly query?: string | undefined;
+  /** An SQL predicate on the table's rows. */
+  readonly where?: string | undefined;
+  /** An SQL predicate that is true of the rows whose tenants are gone. */
+  readonly removedWhen?: string | undefined;
+  /** An SQL predicate that is true of the rows that are ready. Every row is, if left out. */
+  readonly readyWhen?: string | undefined;
+  /** PostgreSQL: whether a policy that hides rows is an error (the default), or the visible rows are all that count. */
+  readonly rowSecurity?: "error" | "filter" | undefined;
+  /** The tables of this database that the source's user should not be able to read. None if left out. */
+  readonly sensitiveTables?: (() => Promise<readonly SensitiveTable[]>) | undefined;
+}
+
+/** What one read asks of the source. */
+export interface SourceRequest extends Pick<SourceOptions, "where" | "removedWhen" | "readyWhen"> {
+  /** For messages. */
+  readonly name: string;
+  /** The user that reads, and how a GRANT names it. */
+  readonly user: string;
+  readonly grantee: string;
+  /** What stands after FROM. */
+  readonly relation: string;
+  /** The config's query, if the source is one. */
+  readonly query?: string | undefined;
+  /** Where the table is, if the source is one. */
+  readonly place?: TablePlace | undefined;
+  /** The id first. */
+  readonly columns: readonly string[];
+  /** Goes into every digest. */
+  readonly seed: string;
+}
 
 /** A connection that reads in read-only transactions, each of which sees one moment. */
 export interface SourceSession {
@@ -23,12 +57,8 @@ export interface SourceSession {
   query<Row extends object>(sql: string): Promise<Row[]>;
   /** Describes a query's columns without reading a row. As long as names and types stay the same, so does the text. */
   describe(sql: string): Promise<string>;
-  /** Has the server check a statement without running it. */
-  prepare(sql: string): Promise<void>;
   /** Reads a query's rows, as arrays, at once: for a query with few rows. */
   rows<Row extends readonly unknown[]>(sql: string, limits: WaitLimits): Promise<Row[]>;
-  /** Like `rows`, in a transaction of its own: as often as every second. */
-  look<Row extends readonly unknown[]>(sql: string): Promise<Row[]>;
   /** Streams a query's rows, as arrays, in batches of at most `size`. */
   batches<Row extends readonly unknown[]>(sql: string, size: number): AsyncIterable<Row[]>;
   /** Ends the transaction with the connection: there is nothing to commit. Idempotent. */
@@ -54,11 +84,9 @@ export interface SourceDialect<Session extends SourceSession> {
   /** Rejects with INTERRUPTED once `stop` aborts, as all methods of the session do. */
   open(options: SourceOptions, stop: AbortSignal): Promise<Session>;
   findTable(session: Session, name: TableName, request: SourceRequest): Promise<TablePlace | undefined>;
-  /** Looks the columns up without reading a row. Throws CONFIG_COLUMNS or CONFIG_SOURCE if the config is wrong. */
+  /** Finds out the columns without reading a row. Throws CONFIG_COLUMNS or CONFIG_SOURCE if the config is wrong. */
   tenantQuery(session: Session, request: SourceRequest): Promise<TenantQuery>;
-  /**
-   * Whether the plan for a look at one id reads only rows that an index finds by this id. Needs a transaction.
-   */
+  /** Whether the plan for a lookup of one id reads only rows that an index finds by this id. Needs a transaction. */
   isIndexed(session: Session, query: TenantQuery): Promise<boolean>;
   role(session: Session, options: SourceOptions): Promise<SourceRole>;
 }
@@ -70,54 +98,70 @@ export interface Asked {
   readonly stop: AbortSignal;
 }
 
-/** A connection in a transaction that has looked the columns up. */
+/** A connection in a transaction that knows the columns. */
 export interface OpenReader<Session> {
   readonly session: Session;
   readonly request: SourceRequest;
+  /** For people: `schema.table`, or null for a query. */
   readonly table: string | null;
   readonly query: TenantQuery;
   /** Turns what the driver threw into an error for the operator. */
   readonly explain: (error: unknown) => SyncError;
 }
 
-/** Opens a connection, begins its transaction, and looks the columns up. */
+/** Opens a connection, begins its transaction, and finds out the columns. */
 export async function openReader<Session extends SourceSession>(
   dialect: SourceDialect<Session>,
   options: SourceOptions,
-  asked: Asked,
+  { columns, seed, stop }: Asked,
   before: string | null | undefined,
 ): Promise<OpenReader<Session>> {
-  const explain = explainer(dialect, options, asked);
+  const written = requestOf(dialect, options, columns, seed);
+  const explain = (error: unknown) => sourceError(written, dialect.failures, error);
   let opened: Session | undefined;
   try {
-    const session = await dialect.open(options, asked.stop);
+    const session = await dialect.open(options, stop);
     opened = session;
     await session.begin();
-    const written = requestOf(dialect, options, asked);
-    const find = (name: TableName) => dialect.findTable(session, name, written);
-    const request = await withTablePlace(written, options, dialect.identifiers, find, before);
+    const place =
+      options.table === undefined
+        ? undefined
+        : await dialect.findTable(session, nameOf(options.table), written);
+    const table = place ? `${place.schema}.${place.table}` : null;
+    if (before != null && table !== null && before !== table) throw moved(before, table);
+    // Named by its schema: a table of the same name that appears in another schema during the read changes nothing.
+    const request = place ? { ...written, place, relation: quotePlace(dialect.identifiers, place) } : written;
     const query = await dialect.tenantQuery(session, request);
-    return { session, request, table: tableOf(request), query, explain };
+    return { session, request, table, query, explain };
   } catch (error) {
     await opened?.close();
     throw explain(error);
   }
 }
 
-export function explainer<Session extends SourceSession>(
-  dialect: SourceDialect<Session>,
-  options: SourceOptions,
-  asked: Asked,
-): (error: unknown) => SyncError {
-  const request = requestOf(dialect, options, asked);
-  return (error) => sourceError(request, dialect.failures, error);
+function requestOf(
+  { identifiers, grantee }: Pick<SourceDialect<never>, "identifiers" | "grantee">,
+  { url, table, query, where, removedWhen, readyWhen }: SourceOptions,
+  columns: readonly string[],
+  seed: string,
+): SourceRequest {
+  const name = decodeURIComponent(new URL(url.reveal()).username);
+  const reader = name === "" ? { user: "the user", grantee: "…" } : { user: name, grantee: grantee(name) };
+  const asked = { ...reader, where, removedWhen, readyWhen, columns, seed };
+  if (table !== undefined) return { name: table, relation: identifiers.quoteTable(table), ...asked };
+  const bare = (query ?? "").replace(/[\s;]+$/, "");
+  // The line break ends a comment that the query may end with.
+  return { name: "source.query", relation: `(${bare}\n) AS tenants`, query: bare, ...asked };
 }
 
-const requestOf = <Session extends SourceSession>(
-  { identifiers, grantee }: SourceDialect<Session>,
-  options: SourceOptions,
-  { columns, seed }: Asked,
-): SourceRequest => sourceRequest(options, { ...identifiers, grantee }, columns, seed);
+const moved = (before: string, now: string): SyncError =>
+  new SyncError(
+    "CONFIG_TABLE_MOVED",
+    `tenants were read from ${before}, and the same config now leads to ${now}`,
+    {
+      hint: "find out who made that table before anything else; nothing was read from it. Write the one that is meant in source.table, with its schema",
+    },
+  );
 
 function sourceError(request: SourceRequest, failures: SourceFailures, error: unknown): SyncError {
   const { name, query, where, removedWhen, readyWhen } = request;
@@ -144,24 +188,8 @@ function sourceError(request: SourceRequest, failures: SourceFailures, error: un
  * Proposes no GRANT on anything that the server's error names: whoever owns a view or a function in the source can make
  * the error say what they want, and an operator may run the hint.
  */
-function missingRight({
-  name,
-  user,
-  grantee,
-  relation,
-  query,
-  where,
-  removedWhen,
-  readyWhen,
-}: SourceRequest): string {
-  const reason = `find out why ${name} needs that, for whoever owns a view or a function in it can make it ask for anything`;
-  if (query !== undefined) return `${reason}; if it is right, grant the right to ${user}`;
-  // The server names no column, and the config's own SQL may read any.
-  if ([where, removedWhen, readyWhen].some((sql) => sql !== undefined)) {
-    return `GRANT SELECT (…) ON ${relation} TO ${grantee}, with each column that the conditions in source read; if that isn't it, ${reason}`;
-  }
-  return `${reason}; if it is right, grant the right to ${user}, or to the owner of ${name} if that is a view`;
-}
+const missingRight = ({ name, user }: SourceRequest): string =>
+  `find out why ${name} needs that, for whoever owns a view or a function in it can make it ask for anything; if it is right, grant the right to ${user}, or to the owner of the view. Conditions in source need SELECT on each column that they read`;
 
 /** Names the view's owner too: a view reads its tables as its owner, unless it is a security_invoker view. */
 const seesAllRows = ({ grantee }: SourceRequest): string =>

@@ -2,7 +2,6 @@ import { hash } from "node:crypto";
 import { describe } from "../../../core/failure/sync-error.ts";
 import { type Cell, type TenantRow, Unusable } from "../../../core/group/tenant.ts";
 import { parseJson } from "../../../core/text/json.ts";
-import type { SourceRequest } from "./source-request.ts";
 
 /** The parts of the SQL that reads the source's rows, in one database's dialect, and how the values become cells. */
 export interface TenantQuery {
@@ -43,6 +42,11 @@ export interface TenantQuery {
    */
   hasIdOf(ids: readonly string[]): string;
 }
+
+/**
+ * A lookup may read other tables whole that have no more rows: a list of plans that the config's query joins, for example.
+ */
+export const FEW_ROWS = 10_000;
 
 /** A row of `selectRows`: bucket, digest, the selected columns, and a mark if rows can be removed or not ready. */
 export type RawRow = readonly [bucket: number | string, digest: string, ...cells: (string | null)[]];
@@ -111,7 +115,10 @@ export const isTrue = (predicate: string): string => `((${predicate}\n) IS TRUE)
 export const marksOf = ({
   removedWhen,
   readyWhen,
-}: Pick<SourceRequest, "removedWhen" | "readyWhen">): Pick<TenantQuery, "removed" | "notReady"> => ({
+}: {
+  readonly removedWhen?: string | undefined;
+  readonly readyWhen?: string | undefined;
+}): Pick<TenantQuery, "removed" | "notReady"> => ({
   removed: removedWhen === undefined ? undefined : isTrue(removedWhen),
   notReady: readyWhen === undefined ? undefined : `(NOT ${isTrue(readyWhen)})`,
 });

@@ -44,12 +44,3 @@ test("a number may be unsigned, and padded with zeros", async () => {
   expect(await reader.rows({ value: "7", isIncluded: false }, 10)).toEqual([b]);
   expect(await reader.newest()).toMatchObject({ value: "18446744073709551615" });
 });
-
-test("an index gets a name", async () => {
-  const database = await freshDatabase("mysql");
-  await database.query("CREATE TABLE customers (id varchar(40), changed bigint)");
-  const hint = await (await readerOf(database)).missingIndex({ value: "1", isIncluded: true });
-  expect(hint).toContain(
-    `CREATE INDEX \`customers_changed\` ON \`${database.name}\`.\`customers\` (\`changed\`); or, if customers is a view`,
-  );
-});

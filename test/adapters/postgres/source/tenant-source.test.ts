@@ -104,7 +104,7 @@ describe("the error of a failed read says why, and what to do:", () => {
       code: "SOURCE_UNAVAILABLE",
       hint: expect.stringMatching(
         new RegExp(
-          `^find out why customers needs that.*grant the right to ${name}, or to the owner of customers`,
+          `^find out why customers needs that.*grant the right to ${name}, or to the owner of the view`,
         ),
       ),
     });
