@@ -20,12 +20,11 @@ interface Flags extends Partial<CheckOptions> {
 export const checkCommand = ({ io, flagsOf }: CommandContext): Command =>
   new Command("check")
     .description("try everything that a sync needs; changes nothing")
-    .option("--canary", "write a secret to the secret stores, and delete it: its name stays there for days")
     .option("--notify", "send a test to notify.webhook and notify.heartbeat")
     .option("--json", "print the findings as one JSON object")
-    .action(async ({ json = false, canary = false, notify = false }: Flags, command: Command) => {
+    .action(async ({ json = false, notify = false }: Flags, command: Command) => {
       const { composeCheck } = await import("../compose/check.ts");
-      await check(composeCheck(flagsOf(command).config, io, { canary, notify }), { json }, io);
+      await check(composeCheck(flagsOf(command).config, io, { notify }), { json }, io);
     });
 
 /** Runs all checks, and prints each result as soon as it is there. */

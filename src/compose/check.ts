@@ -52,8 +52,6 @@ import { openTokens } from "./token-stores.ts";
 
 /** What the operator allows beyond what leaves no trace. */
 export interface CheckOptions {
-  /** To write a secret to a store that remembers it for a while after it is deleted. */
-  readonly canary: boolean;
   /** To send a test to the webhook and the heartbeat. */
   readonly notify: boolean;
 }
@@ -72,7 +70,7 @@ const RIGHTS = "the rights of its user: docs/security.md#roles-and-rights";
  * What `check` needs. Each check opens its own connections, so that one that fails hides no other. Throws CONFIG_… if the
  * config is wrong. Contacts nothing before a check begins.
  */
-export function composeCheck(path: string, host: Host, { canary, notify }: CheckOptions): CheckSetup {
+export function composeCheck(path: string, host: Host, { notify }: CheckOptions): CheckSetup {
   const warnings: Finding[] = [];
   const config = readConfig(path, host, (event) => {
     if (event.kind === "warning") warnings.push(asFinding("warning", event));
@@ -146,7 +144,7 @@ export function composeCheck(path: string, host: Host, { canary, notify }: Check
     remedy: "check the config's section tokens, and the rights there: docs/security.md#roles-and-rights",
     run: whileOpen(
       (stop) => openStores(config, { ...host, stop }),
-      (stores) => tokenFindings(stores, { name, baseUrl, canary }),
+      (stores) => tokenFindings(stores, { name, baseUrl }),
     ),
   };
 

@@ -86,7 +86,6 @@ export async function leasedRun(
     await warnOfRisks(ports.durability, observe);
     // Check what the last run of this process committed, because another instance may have been at work since.
     await checkCommits(run, lease, clock.now());
-    await detectIncompleteDestinations(settings.tokenDestinations, run);
     await recordTables(run);
     companionEnded = await companion?.begin(run, AbortSignal.any([run.signal, bodyFailed.signal]));
     const work = async (): Promise<void> => {
@@ -172,6 +171,8 @@ async function openRun(
   const owned = await insistOnOwnership({ ledger, tokens }, settings, service);
   const owners = new DestinationOwners(owned, service, { lease, observe });
   await tokens.prepare(ending);
+  // Before the owner's mark is written: its absence tells that a secret store has lost everything.
+  await detectIncompleteDestinations(settings.tokenDestinations, { ledger, lease, tokens, observe });
   await owners.claim();
   const calling = {
     ...ports,
@@ -285,7 +286,6 @@ export const NO_TOKENS: TokenStore = {
   batchSize: 1,
   prepare: async () => {},
   inspect: async () => {},
-  rehearse: async () => [],
   holdsAny: async () => false,
   read: async () => new Map(),
   lagging: async () => new Map(),

@@ -1,5 +1,4 @@
 import type { SyncError } from "../core/failure/sync-error.ts";
-import type { Finding } from "../core/report/finding.ts";
 import type { Secret } from "../core/secret/secret.ts";
 import type { FoundTokenTable, OwnersMark } from "../core/tokens/destination.ts";
 import type { LaggingToken } from "../core/tokens/token-copies.ts";
@@ -31,10 +30,6 @@ export interface WriteOptions extends ChangeOptions {
   readonly asFarAsPossible?: boolean;
 }
 
-export interface RehearsalOptions {
-  readonly canary: boolean;
-}
-
 /**
  * Where tokens are written for the customer's application. Every method rejects with TOKEN_STORE_UNAVAILABLE if the store
  * as a whole can't be used, with TOKEN_STORE_BUSY if the store asks to wait for longer than a transaction can, and with
@@ -53,12 +48,9 @@ export interface TokenStore {
   /** Rejects if `prepare` would, as far as that can be seen without a change. */
   inspect(): Promise<void>;
   /**
-   * Writes a token of no group, reads it back and removes it, as `write` and `remove` would, if nothing of that stays
-   * behind. A store that remembers what was removed does so only with `canary`, and else says that it was not tried. Use it
-   * only if the store's destinations belong to this config. Rejects if `prepare` would.
+   * Whether the store holds any token at all. False if the store does not exist yet. A store that can't tell goes by the
+   * owner's mark: whether a service has ever confirmed the team in it.
    */
-  rehearse(options: RehearsalOptions): Promise<readonly Finding[]>;
-  /** Whether the store holds any token at all. False if the store does not exist yet. */
   holdsAny(): Promise<boolean>;
   /**
    * Stores each token durably. A store in the ledger's own database writes in `transaction`; any other store commits by

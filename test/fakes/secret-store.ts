@@ -7,7 +7,7 @@ import {
 import type { Secret } from "../../src/core/secret/secret.ts";
 import { SECRET_NAMING } from "../../src/core/tokens/secrets.ts";
 
-export type SecretCall = "prepare" | "get" | "put" | "remove" | "holdsAny";
+export type SecretCall = "get" | "put" | "remove";
 
 /** Called before a call takes effect; may reject as the store would, or resolve late. */
 export type AtCall = (call: SecretCall, name: string) => void | Promise<void>;
@@ -22,10 +22,6 @@ export class InMemorySecretStore implements SecretStore {
   refuses = (_content: Secret): boolean => false;
   keeps = (_content: Secret): boolean => false;
   atCall: AtCall = () => {};
-
-  prepare(): Promise<void> {
-    return this.#step("prepare");
-  }
 
   async get(name: string): Promise<FoundSecret | undefined> {
     await this.#step("get", name);
@@ -48,11 +44,6 @@ export class InMemorySecretStore implements SecretStore {
     this.secrets.delete(name);
   }
 
-  async holdsAny(except?: string): Promise<boolean> {
-    await this.#step("holdsAny");
-    return [...this.secrets].some(([name, { isManaged }]) => name !== except && isManaged);
-  }
-
   async close(): Promise<void> {}
 
   #ours(name: string): FoundSecret | undefined {
@@ -61,7 +52,7 @@ export class InMemorySecretStore implements SecretStore {
     return found;
   }
 
-  async #step(call: SecretCall, name = ""): Promise<void> {
+  async #step(call: SecretCall, name: string): Promise<void> {
     await this.atCall(call, name);
   }
 }

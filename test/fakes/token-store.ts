@@ -1,7 +1,6 @@
 import { SyncError } from "../../src/core/failure/sync-error.ts";
 import { tokenFingerprint } from "../../src/core/group/group.ts";
 import { compareIds } from "../../src/core/group/tenant.ts";
-import { type Finding, ok } from "../../src/core/report/finding.ts";
 import { Secret } from "../../src/core/secret/secret.ts";
 import { isSameMark, type OwnersMark } from "../../src/core/tokens/destination.ts";
 import { type LaggingToken, laggingIn } from "../../src/core/tokens/token-copies.ts";
@@ -83,11 +82,6 @@ export class InMemoryTokenStore implements TokenStore {
 
   prepare(): Promise<void> {
     return this.#step({ when: "before", call: "prepareTokens" });
-  }
-
-  async rehearse(): Promise<readonly Finding[]> {
-    await this.inspect();
-    return [ok("it took a token and let it go")];
   }
 
   async holdsAny(): Promise<boolean> {

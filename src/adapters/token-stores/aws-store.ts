@@ -9,13 +9,12 @@ import {
   type ManagedTags,
   managedTags,
   notManaged,
-  SCOPE_MARK,
   type SecretStore,
   SecretStoreFailure,
   type SecretStoreProblem,
   scopeIn,
 } from "./secret-store.ts";
-import { optional, retryAfterMs, StaleReads, systemCodeOf, VendorClient } from "./vendor-client.ts";
+import { optional, retryAfterMs, systemCodeOf, VendorClient } from "./vendor-client.ts";
 
 interface AwsStoreOptions {
   /** By default AWS_REGION or the profile's, as in AWS's own programs. */
@@ -46,16 +45,14 @@ interface Tagged {
 const tagsOf = ({ Tags = [] }: Tagged): Readonly<Record<string, unknown>> =>
   Object.fromEntries(Tags.map(({ Key, Value }) => [Key, Value]));
 
-type Made = Readonly<{ VersionId?: string | undefined }>;
-
 /** AWS Secrets Manager, one secret for each token, marked by its tags. */
 export class AwsStore implements SecretStore {
   readonly naming = SECRET_NAMING.aws_secrets_manager;
   readonly title: string;
   readonly #options: AwsStoreOptions;
   readonly #marks: ManagedTags;
-  readonly #recent = new StaleReads();
-  readonly #removed = new StaleReads();
+  /** The secrets that this process has deleted and not made again. */
+  readonly #removed = new Set<string>();
   readonly #client: VendorClient<SecretsManager>;
 
   constructor(options: AwsStoreOptions) {
@@ -72,13 +69,8 @@ export class AwsStore implements SecretStore {
     });
   }
 
-  async prepare(): Promise<void> {
-    await this.holdsAny();
-  }
-
   async get(name: string): Promise<FoundSecret | undefined> {
     const description = await this.#describe(name);
-    if (!description && this.#recent.isStale(name, undefined)) throw notSeenYet(name);
     if (!description || description.DeletedDate) return undefined;
     // Don't read somebody else's value: it is often forbidden.
     if (!this.#manages(description))
@@ -87,66 +79,43 @@ export class AwsStore implements SecretStore {
   }
 
   async put(name: string, content: Secret, isGood: (found: Secret) => boolean): Promise<void> {
-    const made = (await this.#create(name, content)) ?? (await this.#change(name, content, isGood));
-    if (!made) return;
-    this.#removed.forget(name);
-    this.#recent.add(name, made.VersionId);
+    if (!(await this.#create(name, content))) await this.#change(name, content, isGood);
+    this.#removed.delete(name);
   }
 
   async remove(name: string): Promise<void> {
-    this.#recent.forget(name);
     const description = await this.#describe(name);
     if (!description) return;
     if (!this.#manages(description)) throw notManaged(name);
     // Without this the name would stay taken for a week at least. The token is dead, so nobody needs to recover it.
     const request = { SecretId: name, ForceDeleteWithoutRecovery: true };
     await this.#unlessMissing("DeleteSecret", (client) => client.deleteSecret(request));
-    this.#removed.add(name, undefined);
-  }
-
-  async holdsAny(except?: string): Promise<boolean> {
-    const Filters = [
-      { Key: "tag-key" as const, Values: [SCOPE_MARK] },
-      { Key: "tag-value" as const, Values: [this.#options.scope] },
-    ];
-    let NextToken: string | undefined;
-    do {
-      const request = { Filters, MaxResults: 100, NextToken };
-      const page = await this.#client.call((client) => client.listSecrets(request), "ListSecrets");
-      // Check each tag: the filters match beginnings of words, and may match two different tags.
-      if (page.SecretList?.some((secret) => secret.Name !== except && this.#manages(secret))) return true;
-      NextToken = page.NextToken;
-    } while (NextToken);
-    return false;
+    this.#removed.add(name);
   }
 
   close(): Promise<void> {
     return this.#client.close();
   }
 
-  /** Undefined if the name is taken. */
-  #create(name: string, content: Secret): Promise<Made | undefined> {
+  /** False if the name is taken. */
+  async #create(name: string, content: Secret): Promise<boolean> {
     const Tags = Object.entries(this.#marks).map(([Key, Value]) => ({ Key, Value }));
     const request = { Name: name, SecretString: content.reveal(), Tags };
     // For a secret that is being deleted, or will be, AWS says "invalid request".
     const taken = ["ResourceExistsException", "InvalidRequestException"];
-    return this.#unless(taken, "CreateSecret", (client) => client.createSecret(request));
+    const made = await this.#unless(taken, "CreateSecret", (client) => client.createSecret(request));
+    return made !== undefined;
   }
 
-  /** Undefined if the present content is good. */
-  async #change(
-    name: string,
-    content: Secret,
-    isGood: (found: Secret) => boolean,
-  ): Promise<Made | undefined> {
+  async #change(name: string, content: Secret, isGood: (found: Secret) => boolean): Promise<void> {
     const description = await this.#describe(name);
     // The secret has just been made or removed, and AWS shows that later.
     if (!description) throw notSeenYet(name);
     if (!this.#manages(description)) throw notManaged(name);
-    if (description.DeletedDate) throw beingDeleted(name, this.#removed.isStale(name, "scheduled"));
-    if (isGood(await this.#valueOf(name))) return undefined;
+    if (description.DeletedDate) throw beingDeleted(name, this.#removed.has(name));
+    if (isGood(await this.#valueOf(name))) return;
     const request = { SecretId: name, SecretString: content.reveal() };
-    return this.#client.call((client) => client.putSecretValue(request), "PutSecretValue");
+    await this.#client.call((client) => client.putSecretValue(request), "PutSecretValue");
   }
 
   #describe(name: string): Promise<DescribeSecretResponse | undefined> {
@@ -158,7 +127,6 @@ export class AwsStore implements SecretStore {
     const found = await this.#unlessMissing("GetSecretValue", (client) =>
       client.getSecretValue({ SecretId: name }),
     );
-    if (this.#recent.isStale(name, found?.VersionId)) throw notSeenYet(name);
     return new Secret(found?.SecretString ?? "");
   }
 
@@ -213,7 +181,7 @@ export class AwsStore implements SecretStore {
 const notSeenYet = (name: string): SecretStoreFailure =>
   new SecretStoreFailure(
     "passing",
-    `the last change of the secret ${name} doesn't show yet`,
+    `the secret ${name} can't be made, and can't be found either`,
     "Secrets Manager takes a moment for it; the next sync tries again",
   );
 
@@ -238,7 +206,7 @@ const noRegion = (cause: unknown): SyncError =>
 
 const RIGHTS =
   "the identity needs secretsmanager:CreateSecret, TagResource, DescribeSecret, GetSecretValue, PutSecretValue " +
-  "and DeleteSecret on these secrets, ListSecrets on *, and kms:Decrypt and kms:GenerateDataKey if " +
+  "and DeleteSecret on these secrets, and kms:Decrypt and kms:GenerateDataKey if " +
   "they are encrypted with a key of your own";
 const LOG_IN =
   "groupsync logs in with AWS's default chain of credentials: do its environment, profile or role give some that are " +

@@ -55,12 +55,6 @@ export class AzureStore implements SecretStore {
     this.title = `Key Vault at ${vaultUrl}`;
   }
 
-  async prepare(): Promise<void> {
-    await this.#client.call(async (client) => {
-      for await (const _ of client.listPropertiesOfSecrets()) return;
-    });
-  }
-
   async get(name: string): Promise<FoundSecret | undefined> {
     const found = await this.#find(name);
     if (!found) return undefined;
@@ -80,14 +74,6 @@ export class AzureStore implements SecretStore {
     if (found && !found.isManaged) throw notManaged(name);
     const deleted = found ? await this.#delete(name) : await this.#findDeleted(name);
     if (deleted && (found || this.#manages(deleted.properties.tags))) await this.#purge(deleted);
-  }
-
-  holdsAny(except?: string): Promise<boolean> {
-    return this.#client.call(async (client) => {
-      for await (const { name, tags } of client.listPropertiesOfSecrets())
-        if (name !== except && this.#manages(tags)) return true;
-      return false;
-    });
   }
 
   close(): Promise<void> {

@@ -1,12 +1,10 @@
-import { asSyncError, SyncError } from "../../core/failure/sync-error.ts";
-import { asFinding, type Finding } from "../../core/report/finding.ts";
+import { SyncError } from "../../core/failure/sync-error.ts";
 import type { Secret } from "../../core/secret/secret.ts";
 import { type LaggingToken, laggingIn } from "../../core/tokens/token-copies.ts";
 import type { Lease } from "../../ports/ledger/lease.ts";
 import type { LedgerTransaction } from "../../ports/ledger/ledger.ts";
 import type {
   ChangeOptions,
-  RehearsalOptions,
   StoredToken,
   TokenDestination,
   TokenStore,
@@ -46,14 +44,6 @@ export class CompositeTokenStore implements TokenStore {
 
   async inspect(): Promise<void> {
     for (const store of this.#stores) await store.inspect();
-  }
-
-  /** Each store by itself: one that fails hides no other. */
-  async rehearse(options: RehearsalOptions): Promise<readonly Finding[]> {
-    const rehearsals = this.#stores.map((store) =>
-      store.rehearse(options).catch((error: unknown) => [asFinding("failure", asSyncError(error))]),
-    );
-    return (await Promise.all(rehearsals)).flat();
   }
 
   async holdsAny(): Promise<boolean> {

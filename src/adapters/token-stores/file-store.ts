@@ -1,16 +1,5 @@
 import { randomBytes } from "node:crypto";
-import {
-  access,
-  constants,
-  link,
-  lstat,
-  opendir,
-  readdir,
-  readFile,
-  rename,
-  rm,
-  unlink,
-} from "node:fs/promises";
+import { access, constants, link, lstat, opendir, readdir, rename, rm, unlink } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { describe, SyncError } from "../../core/failure/sync-error.ts";
 import { Secret } from "../../core/secret/secret.ts";
@@ -64,33 +53,28 @@ export class FileStore implements SecretStore {
     return `the directory ${this.#directory}`;
   }
 
-  async prepare(): Promise<void> {
-    await orUnavailable(async () => {
-      await ownDirectory(this.#directory, this.#trust);
-      await makeFolder(this.#directory);
-      const mark = this.#pathOf(MARK);
-      if (!(await isThere(mark))) {
-        if (!(await isEmpty(this.#directory))) throw notOurs();
-        await makeFolder(mark);
-      }
-      // Check again: somebody else may have made what was missing.
-      await ownDirectory(this.#directory, this.#trust);
-      if (await isThere(this.#pathOf(MARK.toUpperCase()))) throw foldsCase();
-      for (const folder of [this.#directory, mark])
-        await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
-      // Remove what a process that died has left half written.
-      for (const entry of await readdir(mark, { withFileTypes: true }))
-        if (entry.isFile() && UNFINISHED.test(entry.name)) await rm(join(mark, entry.name), { force: true });
-    });
-  }
-
-  rehearse(): Promise<string> {
+  inspect(): Promise<void> {
     return orUnavailable(async () => {
       await ownDirectory(this.#directory, this.#trust);
       const mark = this.#pathOf(MARK);
       const isMarked = await isThere(mark);
       if (!isMarked && (await isThere(this.#directory)) && !(await isEmpty(this.#directory))) throw notOurs();
-      return rehearseFiles(this.#directory, isMarked ? [this.#directory, mark] : [this.#directory]);
+      for (const folder of [this.#directory, mark])
+        await access(await nearest(folder), constants.W_OK | constants.X_OK);
+    });
+  }
+
+  async prepare(): Promise<void> {
+    await this.inspect();
+    await orUnavailable(async () => {
+      const mark = this.#pathOf(MARK);
+      await makeFolder(mark);
+      // Check again: somebody else may have made what was missing.
+      await ownDirectory(this.#directory, this.#trust);
+      if (await isThere(this.#pathOf(MARK.toUpperCase()))) throw foldsCase();
+      // Remove what a process that died has left half written.
+      for (const entry of await readdir(mark, { withFileTypes: true }))
+        if (entry.isFile() && UNFINISHED.test(entry.name)) await rm(join(mark, entry.name), { force: true });
     });
   }
 
@@ -143,13 +127,6 @@ export class FileStore implements SecretStore {
     await orUnavailable(() => syncFolder(dirname(path)));
   }
 
-  holdsAny(): Promise<boolean> {
-    return orUnavailable(async () => {
-      if (!(await isThere(this.#pathOf(MARK)))) return false;
-      return hasFile(this.#directory);
-    });
-  }
-
   async release(): Promise<string> {
     return unmark((await this.#marked())?.folder ?? this.#directory);
   }
@@ -194,14 +171,6 @@ async function linkOrRename(from: string, to: string): Promise<void> {
 async function isEmpty(path: string): Promise<boolean> {
   for await (const _ of await opendir(path)) return false;
   return true;
-}
-
-async function hasFile(folder: string): Promise<boolean> {
-  for await (const entry of await opendir(folder)) {
-    if (entry.name === MARK) continue;
-    if (!entry.isDirectory() || (await hasFile(join(folder, entry.name)))) return true;
-  }
-  return false;
 }
 
 async function orUnavailable<T>(work: () => Promise<T>): Promise<T> {
@@ -249,37 +218,8 @@ const foldsCase = (): SecretStoreFailure =>
     "name a directory on a file system that tells them apart",
   );
 
-/**
- * Writes a file, reads it back and removes it. Makes no folder: where one is missing, looks at the rights to the one
- * above. `folders` are those that groupsync writes to, the directory itself first.
- */
-async function rehearseFiles(directory: string, folders: readonly string[]): Promise<string> {
-  if (!(await isThere(directory))) {
-    const above = await nearest(directory);
-    await access(above, constants.W_OK | constants.X_OK);
-    return `a sync creates the directory in ${above}, as this user may`;
-  }
-  for (const folder of folders) {
-    const path = join(folder, randomBytes(8).toString("hex"));
-    const text = randomBytes(32).toString("base64url");
-    try {
-      await writeDurably(path, text);
-      if ((await readFile(path, "utf8")) !== text) throw notReadBack(folder);
-    } finally {
-      await rm(path, { force: true });
-    }
-  }
-  return "a file was written, read back and removed";
-}
-
+/** The path itself if it is there, else the nearest directory above it that is. */
 async function nearest(path: string): Promise<string> {
   const above = dirname(path);
-  return above === path || (await isThere(above)) ? above : nearest(above);
+  return above === path || (await isThere(path)) ? path : nearest(above);
 }
-
-const notReadBack = (folder: string): SecretStoreFailure =>
-  new SecretStoreFailure(
-    "unavailable",
-    `a file in ${folder} holds something else than what was written`,
-    "look at the file system there, and at what else writes to it",
-  );

@@ -12,7 +12,7 @@ import {
   type SecretStoreProblem,
   scopeIn,
 } from "./secret-store.ts";
-import { optional, StaleReads, VendorClient } from "./vendor-client.ts";
+import { optional, VendorClient } from "./vendor-client.ts";
 
 interface GcpStoreOptions {
   /** The project's id or number. */
@@ -49,10 +49,6 @@ export class GcpStore implements SecretStore {
   readonly #parent: string;
   readonly #labels: ManagedTags;
   readonly #client: VendorClient<SecretManagerServiceClient>;
-  /**
-   * The versions that were written lately: for some seconds after a write, `latest` can still be the version before.
-   */
-  readonly #recent = new StaleReads();
 
   constructor(options: GcpStoreOptions) {
     const connect = (): Promise<SecretManagerServiceClient> => connectTo(options);
@@ -65,17 +61,11 @@ export class GcpStore implements SecretStore {
     this.#labels = managedTags(scope);
   }
 
-  async prepare(): Promise<void> {
-    const request = { parent: this.#parent, pageSize: 1 };
-    const listing = await this.#unlessMissing((client) => client.listSecrets(request, LISTING));
-    if (!listing) throw noProject();
-  }
-
   async get(name: string): Promise<FoundSecret | undefined> {
     const secret = await this.#find(name);
-    if (!secret && this.#recent.versionOf(name) === undefined) return undefined;
+    if (!secret) return undefined;
     // Don't read a secret that isn't groupsync's.
-    if (secret && !this.#manages(secret))
+    if (!this.#manages(secret))
       return { content: new Secret(""), isManaged: false, scope: scopeIn(secret.labels) };
     const newest = await this.#newest(name);
     return newest && { content: newest.content, isManaged: true };
@@ -96,22 +86,11 @@ export class GcpStore implements SecretStore {
   }
 
   async remove(name: string): Promise<void> {
-    this.#recent.forget(name);
     const secret = await this.#find(name);
     if (!secret) return;
     if (!this.#manages(secret)) throw notManaged(name);
     const request = { name: this.#path(name), etag: secret.etag ?? "" };
     await this.#unlessMissing((client) => client.deleteSecret(request, CALL));
-  }
-
-  holdsAny(except?: string): Promise<boolean> {
-    const filter = Object.entries(this.#labels).map(([label, value]) => `labels.${label}=${value}`);
-    const request = { parent: this.#parent, filter: filter.join(" AND ") };
-    return this.#client.call(async (client) => {
-      for await (const secret of client.listSecretsAsync(request, LISTING))
-        if (!secret.name?.endsWith(`/secrets/${except}`) && this.#manages(secret)) return true;
-      return false;
-    });
   }
 
   close(): Promise<void> {
@@ -146,25 +125,15 @@ export class GcpStore implements SecretStore {
     const payload = { data: Buffer.from(content.reveal(), "utf8") };
     const request = { parent: this.#path(name), payload };
     const [version] = await this.#client.call((client) => client.addSecretVersion(request, CALL));
-    const number = numberOf(version);
-    this.#recent.add(name, String(number));
-    return number;
+    return numberOf(version);
   }
 
-  /** The newest version, unless that one is disabled or destroyed. */
+  /**
+   * The newest version, unless that one is disabled or destroyed. For some seconds after a write it can still be the version
+   * before.
+   */
   async #newest(name: string): Promise<Version | undefined> {
-    const latest = await this.#access(name, "latest");
-    const written = this.#recent.versionOf(name);
-    // Somebody else has added a newer version.
-    if (latest && latest.number > Number(written)) this.#recent.forget(name);
-    const isStale = this.#recent.isStale(name, latest && String(latest.number));
-    // A new version can be read by its number at once.
-    return isStale && written !== undefined ? this.#access(name, written) : latest;
-  }
-
-  /** Undefined if the version is missing, disabled or destroyed. */
-  async #access(name: string, version: string): Promise<Version | undefined> {
-    const request = { name: `${this.#path(name)}/versions/${version}` };
+    const request = { name: `${this.#path(name)}/versions/latest` };
     const isNone = isCode("NOT_FOUND", "FAILED_PRECONDITION");
     const answer = await this.#client.unless(isNone, (client) => client.accessSecretVersion(request, CALL));
     if (!answer) return undefined;
@@ -233,9 +202,6 @@ const notSeenYet = (name: string): SecretStoreFailure =>
     "Secret Manager follows its own changes after a while",
   );
 
-const noProject = (): SecretStoreFailure =>
-  new SecretStoreFailure("unavailable", "there is no such project", "is tokens.project the project's id?");
-
 /** The codes of gRPC by number, and what each means for a call. */
 const CODES: readonly (readonly [name: string, problem: SecretStoreProblem])[] = [
   ["OK", "passing"],
@@ -261,11 +227,12 @@ const LOG_IN =
   "groupsync logs in with Google's application default credentials: " +
   "does workload identity, or GOOGLE_APPLICATION_CREDENTIALS, name an account that is there?";
 const RIGHTS =
-  "the account needs secretmanager.secrets.create, .get, .list and .delete and secretmanager.versions.access, .add, " +
+  "the account needs secretmanager.secrets.create, .get and .delete and secretmanager.versions.access, .add, " +
   ".list and .destroy on the project, as roles/secretmanager.admin has them, and the Secret Manager API has to be enabled";
 
 const HINTS: Readonly<Record<string, string>> = {
   INVALID_ARGUMENT: "a secret holds 64 KiB at most",
+  NOT_FOUND: "is tokens.project the project's id, and does somebody else remove secrets there?",
   FAILED_PRECONDITION:
     "does a policy of the organization forbid secrets that Google replicates automatically?",
   PERMISSION_DENIED: RIGHTS,

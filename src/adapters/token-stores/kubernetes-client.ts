@@ -173,7 +173,7 @@ const WEBHOOK = /admission webhook .* denied|ValidatingAdmissionPolicy/;
 
 const rights = (namespace: string): string =>
   `it needs a role: kubectl -n ${namespace} create role groupsync ` +
-  "--verb=get,list,create,update,delete --resource=secrets, and a rolebinding to it";
+  "--verb=get,create,update,delete --resource=secrets, and a rolebinding to it";
 
 const isApiException = (error: unknown): error is ApiException =>
   error instanceof Error && "code" in error && typeof error.code === "number" && "headers" in error;

@@ -68,10 +68,6 @@ export class KubernetesStore implements SecretStore {
     ].join(", ");
   }
 
-  async prepare(): Promise<void> {
-    await this.holdsAny();
-  }
-
   async get(name: string): Promise<FoundSecret | undefined> {
     const found = await this.#find(name);
     if (!found || found.metadata?.deletionTimestamp) return undefined;
@@ -103,15 +99,6 @@ export class KubernetesStore implements SecretStore {
     if (!this.#manages(found)) throw notManaged(name);
     if (found.metadata?.deletionTimestamp) throw terminating(name);
     if (!(await this.#delete(name, found.metadata?.uid))) throw changed(name);
-  }
-
-  holdsAny(except?: string): Promise<boolean> {
-    const labels = Object.entries(this.#labels).map(([label, value]) => `${label}=${value}`);
-    return this.#client.call(async ({ core, namespace }) => {
-      const labelSelector = labels.join(",");
-      const list = await core.listNamespacedSecret({ namespace, labelSelector, limit: 2 });
-      return genuine("SecretList", list).items.some(({ metadata }) => metadata?.name !== except);
-    });
   }
 
   close(): Promise<void> {

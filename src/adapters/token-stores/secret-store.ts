@@ -13,13 +13,10 @@ export interface SecretStore {
   readonly owner?: string;
   /** The command that removes the owner mark, if it takes more than to delete the secret. */
   release?(): Promise<string>;
-  /** Logs in, and checks that the store can be used at all. Called before anything is changed. */
-  prepare(): Promise<void>;
-  /**
-   * Tries whether secrets can be written, read and removed, so that nothing of it stays behind; also before the first
-   * `prepare`. Resolves to what was tried, in words. Left out by a store that remembers removed secrets.
-   */
-  rehearse?(): Promise<string>;
+  /** Rejects if the store can't be used, and changes nothing. Left out if the lookup of a secret shows the same. */
+  inspect?(): Promise<void>;
+  /** Makes what the store needs before the first secret. */
+  prepare?(): Promise<void>;
   /** Undefined if there is no such secret, or if it is deleted but could still be recovered. */
   get(name: string): Promise<FoundSecret | undefined>;
   /**
@@ -30,8 +27,6 @@ export interface SecretStore {
   put(name: string, content: Secret, isGood: (found: Secret) => boolean, groupId?: string): Promise<void>;
   /** Removes the secret for good: its name is free afterwards. Succeeds if there is none. Refuses as `put` does. */
   remove(name: string): Promise<void>;
-  /** Whether the store holds any secret that this config manages, beside `except`. */
-  holdsAny(except?: string): Promise<boolean>;
   close(): Promise<void>;
 }
 

@@ -30,7 +30,6 @@ export interface VaultStoreOptions {
   readonly mount: string;
   readonly namespace?: string | undefined;
   readonly auth: VaultAuth;
-  /** `holdsAny` looks for secrets in its folder. */
   readonly path: SecretPath;
   /** With `token`, the secret has one field, `token`. With `json`, the keys of the JSON are the secret's fields. */
   readonly format: TokenFormat;
@@ -74,7 +73,7 @@ export class VaultStore implements SecretStore {
     this.#marks = managedTags(scope);
   }
 
-  async prepare(): Promise<void> {
+  async inspect(): Promise<void> {
     const path = `sys/internal/ui/mounts/${this.#mount}`;
     const answer = await this.#call("GET", path);
     // A proxy may block this path.
@@ -110,47 +109,9 @@ export class VaultStore implements SecretStore {
     this.#expect(await this.#call("DELETE", this.#metadataPath(name)), 204);
   }
 
-  holdsAny(except?: string): Promise<boolean> {
-    const [before, after] = this.#path;
-    const prefix = before.slice(this.#folder.length);
-    return this.#holdsAny(this.#folder, prefix, after.split("/").length - 1, except);
-  }
-
   async close(): Promise<void> {
     await this.#session.close();
     await this.#http.close();
-  }
-
-  /**
-   * Whether a managed secret is exactly `depth` folders below this folder. One secret that the login may not see isn't
-   * groupsync's, and must not end the run. If it may see none, nobody knows: rejects.
-   */
-  async #holdsAny(folder: string, prefix: string, depth: number, except?: string): Promise<boolean> {
-    const answer = await this.#call("GET", `${this.#metadataPath(folder)}?list=true`);
-    const { keys } = answer.status === 404 ? {} : this.#data(answer);
-    let unseen: unknown;
-    let isAnySeen = false;
-    const isManaged = async (name: string): Promise<boolean> => {
-      try {
-        const metadata = await this.#metadata(name);
-        isAnySeen = true;
-        return this.#manages(metadata);
-      } catch (error) {
-        if (!isUnseen(error)) throw error;
-        unseen = error;
-        return false;
-      }
-    };
-    for (const key of Array.isArray(keys) ? keys : []) {
-      if (typeof key !== "string" || !key.startsWith(prefix) || key.endsWith("/") !== depth > 0) continue;
-      const isHere =
-        depth > 0
-          ? await this.#holdsAny(folder + key, "", depth - 1, except)
-          : folder + key !== except && (await isManaged(folder + key));
-      if (isHere) return true;
-    }
-    if (unseen !== undefined && !isAnySeen) throw unseen;
-    return false;
   }
 
   /** Writes the tags first. Then the check-and-set shows whether somebody else has created a secret meanwhile. */
@@ -214,11 +175,6 @@ export class VaultStore implements SecretStore {
     return new Secret(typeof fields.token === "string" ? fields.token : "");
   }
 
-  get #folder(): string {
-    const [before] = this.#path;
-    return before.slice(0, before.lastIndexOf("/") + 1);
-  }
-
   #dataPath(name: string): string {
     return `${this.#mount}/data/${name}`;
   }
@@ -254,13 +210,10 @@ export class VaultStore implements SecretStore {
   #failureOf(answer: VaultAnswer): SecretStoreFailure {
     const [before] = this.#path;
     const rights =
-      `its policy needs create, read and update on ${this.#dataPath(before)}*, create, read, update and delete ` +
-      `on ${this.#metadataPath(before)}*, and list on ${this.#metadataPath(this.#folder)}`;
+      `its policy needs create, read and update on ${this.#dataPath(before)}*, and create, read, update and delete ` +
+      `on ${this.#metadataPath(before)}*`;
     return failureOf(answer, rights);
   }
 }
-
-const isUnseen = (error: unknown): boolean =>
-  error instanceof SecretStoreFailure && error.problem === "unavailable";
 
 const objectIn = (value: Json | undefined): JsonObject => (isJsonObject(value) ? value : {});

@@ -147,35 +147,32 @@ export async function* ledgerFindings(
 
 interface TokenPorts {
   readonly ledger: Pick<LedgerView, "inspect" | "id" | "service" | "tokenTables">;
-  readonly tokens: Pick<TokenStore, "inspect" | "destinations" | "rehearse">;
+  readonly tokens: Pick<TokenStore, "inspect" | "destinations">;
 }
 
 interface TokenSettings {
   readonly name: string;
   readonly baseUrl: string;
-  /** Whether a secret may be written to a store that remembers removed secrets. */
-  readonly canary: boolean;
 }
 
-/** Whose tokens are in the stores, and whether the stores take tokens and let them go. */
-export async function* tokenFindings(
-  ports: TokenPorts,
-  { canary, ...settings }: TokenSettings,
-): AsyncGenerator<Finding> {
+/** Whose tokens are in the stores, and whether this user may use the stores. */
+export async function* tokenFindings(ports: TokenPorts, settings: TokenSettings): AsyncGenerator<Finding> {
   const { ledger, tokens } = ports;
   const service = await knownService(ledger);
   if (service === null || (service.baseUrl ?? settings.baseUrl) !== settings.baseUrl) {
     await tokens.inspect();
     yield warning(
-      "nobody can tell whether the tokens belong to another config, so no write was tried",
+      "nobody can tell whether the tokens belong to another config",
       "do what the ledger's findings say, and check again",
     );
     return;
   }
   const failures = await destinationFailures({ ...ports, ...settings, service });
   for (const error of failures) yield asFinding("failure", error);
-  // Nothing is written where another config's tokens are, not even for a moment.
-  if (failures.length === 0) yield* await tokens.rehearse({ canary });
+  if (failures.length > 0) return;
+  await tokens.inspect();
+  for (const { title } of tokens.destinations)
+    yield ok(`${title} can be used, and belongs to no other config`);
 }
 
 /** Null if the ledger can't be read. The check of the ledger says why. */

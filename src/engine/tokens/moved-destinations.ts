@@ -22,7 +22,7 @@ export const areSameDestinations = (former: readonly string[], present: readonly
  */
 export async function detectIncompleteDestinations(
   present: readonly string[],
-  run: TokenWriting,
+  run: Pick<TokenWriting, "ledger" | "lease" | "tokens" | "observe">,
 ): Promise<void> {
   const { ledger, lease, tokens, observe } = run;
   // A run that stores no tokens moves none.
@@ -54,7 +54,10 @@ const SAMPLE = 100;
  * Undefined if each destination has some token, or if none should be there: the ledger knows of no group at rest, or it knows
  * already that these tokens are missing, and each is tried again with growing delays.
  */
-async function lostWarning({ ledger, tokens }: TokenWriting): Promise<Warning | undefined> {
+async function lostWarning({
+  ledger,
+  tokens,
+}: Pick<TokenWriting, "ledger" | "tokens">): Promise<Warning | undefined> {
   const empty: string[] = [];
   for (const destination of tokens.destinations)
     if (!(await destination.holdsAny())) empty.push(destination.title);

@@ -200,40 +200,6 @@ describe.skipIf(moto === null)("AWS Secrets Manager, as moto plays it", () => {
     await put("a", "2");
     expect(await front.contents()).toEqual({ a: "2" });
   });
-
-  test("a change that doesn't show yet is waited for", async () => {
-    const { front, write, read } = await aStore();
-    await write("1");
-    inTurn(front, { DescribeSecret: [MISSING, MISSING] });
-    expect(await read()).toBe("1");
-    await write("2");
-    const stale = { ...TAKEN, status: 200, body: JSON.stringify({ SecretString: "1", VersionId: "old" }) };
-    inTurn(front, { GetSecretValue: [stale, stale, stale] });
-    expect(await read()).toBe("2");
-  });
-
-  test("what somebody has changed or removed since is seen in the end", async () => {
-    const { front, write, read } = await aStore();
-    await write("1");
-    await front.others.putSecretValue({ SecretId: "t-a", SecretString: "theirs" });
-    expect(await read()).toBe("theirs");
-    await write("2");
-    await front.others.deleteSecret({ SecretId: "t-a", ForceDeleteWithoutRecovery: true });
-    expect(await read()).toBeUndefined();
-  });
-
-  test("any of ours is found on a later page, and none in what is like it", async () => {
-    const { front, store, put } = await aStore();
-    for (let n = 0; n < 101; n++)
-      await front.others.createSecret({
-        Name: `${n}`,
-        SecretString: "x",
-        Tags: tagsOf("groupsync", "default2"),
-      });
-    expect(await store.holdsAny()).toBe(false);
-    await put("a", "token");
-    expect(await store.holdsAny()).toBe(true);
-  });
 });
 
 realSecretStoreSuite(
@@ -261,8 +227,6 @@ function aStoreAt(endpoint: string, region: string | undefined = REGION): AwsSto
 }
 
 const callsOn = (store: AwsStore): readonly (() => Promise<unknown>)[] => [
-  () => store.prepare(),
-  () => store.holdsAny(),
   () => store.get("a"),
   () => store.put("a", new Secret(TOKEN), () => false),
   () => store.remove("a"),
@@ -360,7 +324,7 @@ describe.skipIf(moto === null)("AWS Secrets Manager, as it answers:", () => {
   test("a region of the environment is taken, if the config names none", async () => {
     vi.stubEnv("AWS_REGION", "eu-west-3");
     const front = await anAwsFront(moto!);
-    await aStoreAt(front.url, "").prepare();
+    await aStoreAt(front.url, "").get("a");
     expect(front.calls).toHaveLength(1);
   });
 });
@@ -400,13 +364,13 @@ test("an endpoint of the environment may be http to another host only if the con
       hint: expect.stringContaining("AWS_ENDPOINT_URL"),
     });
   }
-  expect(await rejection(store(true).prepare())).toMatchObject({
-    message: "ListSecrets: there is no such host",
+  expect(await rejection(store(true).get("a"))).toMatchObject({
+    message: "DescribeSecret: there is no such host",
   });
 });
 
 test("an unknown host is unavailable", async () => {
-  expect(await rejection(aStoreAt("https://secretsmanager.nowhere.invalid").prepare())).toMatchObject({
+  expect(await rejection(aStoreAt("https://secretsmanager.nowhere.invalid").get("a"))).toMatchObject({
     problem: expect.stringMatching(/unavailable|passing/),
     hint: expect.any(String),
   });

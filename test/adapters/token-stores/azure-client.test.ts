@@ -41,7 +41,7 @@ describe("the login to Key Vault", () => {
     const asked = await aManagedIdentity("login-1");
     const { client } = access;
     const secrets = new AzureStore({ vaultUrl: server.url, scope: "default" }, { client });
-    await secrets.prepare();
+    await secrets.get("a");
     expect(asked[0]?.get("resource")).toBe("https://vault.azure.net");
     expect(server.calls.map(({ token }) => token)).toEqual(["login-1"]);
   });
@@ -132,7 +132,7 @@ describe("the login to Key Vault", () => {
       { vaultUrl: server.url, scope: "default" },
       { ...access, client: { tlsOptions } },
     );
-    expect(await rejection(secrets.prepare())).toMatchObject({ problem: "passing" });
+    expect(await rejection(secrets.get("a"))).toMatchObject({ problem: "passing" });
     expect(world.logins).toBe(0);
   });
 });

@@ -75,14 +75,6 @@ describe("a secret of Key Vault", () => {
     expect([...server.deleted.keys()]).toEqual(["b"]);
   });
 
-  test("is found among many that are not groupsync's", async () => {
-    const { server, secrets, put } = await aStore();
-    for (const name of ["v", "w", "x", "y"]) server.has(name, undefined, "theirs");
-    expect(await secrets.holdsAny()).toBe(false);
-    await put("z", "token-a");
-    expect(await secrets.holdsAny()).toBe(true);
-  });
-
   test("is purged once it is deleted, however long that takes", async () => {
     const { server, secrets, put } = await aStore();
     await put("a", "token-a");
@@ -105,7 +97,6 @@ describe("a secret of Key Vault", () => {
     await secrets.remove("a");
     await secrets.remove("a");
     expect(await get("a")).toBeUndefined();
-    expect(await secrets.holdsAny()).toBe(false);
     server.delay = 3;
     await put("a", "token-2");
     expect(await get("a")).toBe("token-2");

@@ -86,7 +86,6 @@ describe("a secret of Secret Manager", () => {
       const { server, store, put } = await aStore({ scope });
       await put("a", "token-a");
       expect(server.secrets.get("a")?.labels["groupsync-name"]).toMatch(/^[a-z0-9_-]{1,63}$/);
-      expect(await store.holdsAny()).toBe(true);
       expect(await store.get("a")).toMatchObject({ isManaged: true });
     },
   );
@@ -159,32 +158,6 @@ describe("a secret of Secret Manager", () => {
     expect(print).not.toHaveBeenCalled();
   });
 
-  test("is read by what was written, while latest still stands for the version before", async () => {
-    const { server, put, get } = await aStore();
-    for (const content of ["token-1", "token-2"]) await put("a", content);
-    server.latest.set("a", 1);
-    expect(await get("a")).toBe("token-2");
-    await put("a", "token-2");
-    expect(server.states("a")).toEqual(["DESTROYED", "ENABLED"]);
-  });
-
-  test("is read as others do, once latest has had many chances to follow", async () => {
-    const { server, put, get } = await aStore();
-    await put("a", "token-a");
-    server.has("a", OURS, "token-a", "by hand").versions[1] = { state: "DISABLED", data: Buffer.from("") };
-    expect(await get("a")).toBe("token-a");
-    for (let look = 1; look <= 20; look++) await get("a");
-    expect(await get("a")).toBeUndefined();
-  });
-
-  test("is read by what was written, while it can't be found yet", async () => {
-    const { server, put, get } = await aStore();
-    await put("a", "token-a");
-    server.before = ({ method, request }) =>
-      method === "GetSecret" || request.name?.endsWith("latest") ? fault(status.NOT_FOUND, "yet") : undefined;
-    expect(await get("a")).toBe("token-a");
-  });
-
   test("that can't be made and can't be found either is asked for again", async () => {
     const { server, put } = await aStore();
     server.before = ({ method }) =>
@@ -208,17 +181,6 @@ describe("a secret of Secret Manager", () => {
     };
     expect(await rejection(store.remove("a"))).toMatchObject({ problem: "refused" });
     expect(server.contents()).toEqual({ a: "theirs" });
-  });
-
-  test("is one of many: others are no secrets of groupsync's", async () => {
-    const { server, store, put } = await aStore();
-    for (const name of ["x", "y", "z"]) server.has(name, {}, "theirs");
-    for (const isFiltering of [true, false]) {
-      server.isFiltering = isFiltering;
-      expect(await store.holdsAny()).toBe(false);
-    }
-    await put("a", "token-a");
-    expect(await store.holdsAny()).toBe(true);
   });
 });
 
@@ -264,12 +226,12 @@ describe("what Secret Manager answers", () => {
     expect(await get("a")).toBe("token-a");
   });
 
-  test("a project that isn't there is no reason to wait", async () => {
+  test("a project that isn't there is named", async () => {
     const { server } = await aStore();
     const store = new GcpStore({ project: "no-project", endpoint: server.endpoint, scope: "default" });
     onTestFinished(() => store.close());
-    const error = await rejection(store.prepare());
-    expect(error).toMatchObject({ problem: "unavailable", hint: expect.stringContaining("tokens.project") });
+    const error = await rejection(store.put("a", new Secret("token-a"), () => false));
+    expect(error).toMatchObject({ hint: expect.stringContaining("tokens.project") });
   });
 
   test("another server's page is no answer", async () => {
@@ -281,7 +243,7 @@ describe("what Secret Manager answers", () => {
     const port = typeof address === "object" ? address?.port : undefined;
     const store = new GcpStore({ project: PROJECT, endpoint: `http://127.0.0.1:${port}`, scope: "default" });
     onTestFinished(() => store.close());
-    const error = await rejection(store.prepare());
+    const error = await rejection(store.get("a"));
     expect(error).toMatchObject({ problem: "passing" });
     expect(everythingIn(error)).not.toContain(SECRET);
   });
@@ -336,7 +298,6 @@ const ACCOUNT = {
 
 test("Secret Manager gets a login by the application default credentials, over TLS", async () => {
   const { server, store } = await aStoreOverTls(JSON.stringify(ACCOUNT));
-  await store.prepare();
   await store.put("a", new Secret("token-a"), () => false);
   const [, claims = ""] = server.calls[0]?.token?.split(".") ?? [];
   expect(JSON.parse(Buffer.from(claims, "base64url").toString())).toMatchObject({
@@ -350,7 +311,7 @@ test.each([
   ["of no kind", JSON.stringify({ type: "hush-hush" })],
 ])("credentials %s make the store unavailable, and are not in the error", async (_, credentials) => {
   const { server, store } = await aStoreOverTls(credentials);
-  const error = await rejection(store.prepare());
+  const error = await rejection(store.get("a"));
   expect(error).toMatchObject({ problem: "unavailable", message: "cannot log in" });
   expect(everythingIn(error)).not.toMatch(/hush-hush|BEGIN/);
   expect(server.calls).toEqual([]);

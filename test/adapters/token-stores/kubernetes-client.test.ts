@@ -18,7 +18,7 @@ describe("a login to Kubernetes, against a server written from the reference", (
     const stores = others.map(
       (other) => new KubernetesStore({ kubeconfig, key: "token", scope: "default", ...other }),
     );
-    for (const one of [store, ...stores]) await one.holdsAny();
+    for (const one of [store, ...stores]) await one.get("t-a");
     const namespaces = server.calls.map(({ path }) => path.split("/")[4]);
     expect(namespaces).toEqual(["dashboards", "elsewhere", "dashboards"]);
     for (const one of stores) await one.close();
@@ -43,7 +43,7 @@ describe("a login to Kubernetes, against a server written from the reference", (
       vi.stubEnv("KUBECONFIG", undefined);
       onTestFinished(() => void vi.unstubAllEnvs());
       const store = new KubernetesStore({ context, key: "token", scope: "default" });
-      const error = await rejection(store.prepare());
+      const error = await rejection(store.get("t-a"));
       expect(error).toMatchObject({
         message: expect.stringContaining("there is no kubeconfig"),
         hint: expect.stringMatching(/tokens\.kubeconfig.*KUBECONFIG.*pod/),
@@ -54,7 +54,7 @@ describe("a login to Kubernetes, against a server written from the reference", (
   test("names its namespace in its title once it is known", async () => {
     const { store } = await aKubernetes();
     expect(store.title).toBe("Kubernetes");
-    await store.prepare();
+    await store.get("t-a");
     expect(store.title).toMatch(/^Kubernetes, namespace \w+$/);
   });
 
@@ -65,21 +65,21 @@ describe("a login to Kubernetes, against a server written from the reference", (
   ])("with a kubeconfig %s says so, and nothing of what is in it", async (_, text, hint) => {
     const kubeconfig = text === undefined ? "/nowhere/s3cr3t" : await aKubeconfig(text);
     const store = new KubernetesStore({ kubeconfig, key: "token", scope: "default" });
-    const error = await rejection(store.prepare());
+    const error = await rejection(store.get("t-a"));
     expect(error).toMatchObject({ problem: "unavailable", hint: expect.stringContaining(hint) });
     expect(everythingIn(error)).not.toContain("s3cr3t");
   });
 
   test("with a context that isn't there, or credentials that can't be had, says so", async () => {
     const { server, kubeconfig, store } = await aKubernetes({ context: "nowhere" });
-    expect(await rejection(store.prepare())).toMatchObject({
+    expect(await rejection(store.get("t-a"))).toMatchObject({
       hint: expect.stringContaining("tokens.context"),
     });
     const exec = { apiVersion: "client.authentication.k8s.io/v1", command: "/nowhere/s3cr3t", args: [] };
     const config = JSON.parse(await server.kubeconfig());
     await writeFile(kubeconfig, JSON.stringify({ ...config, users: [{ name: "me", user: { exec } }] }));
     const other = new KubernetesStore({ kubeconfig, key: "token", scope: "default" });
-    const error = await rejection(other.prepare());
+    const error = await rejection(other.get("t-a"));
     expect(error).toMatchObject({ problem: "unavailable", hint: expect.stringContaining("exec plugin") });
     expect(everythingIn(error)).not.toContain("s3cr3t");
   });
@@ -102,7 +102,7 @@ describe("what Kubernetes answers, against a server written from the reference",
     ["504", quoting(504, "Timeout"), { problem: "passing" }],
     ["502 in HTML", { status: 502, body: html }, { problem: "passing" }],
     ["401", quoting(401, "Unauthorized"), hint("service account")],
-    ["403", quoting(403, "Forbidden"), hint("--verb=get,list,create,update,delete --resource=secrets")],
+    ["403", quoting(403, "Forbidden"), hint("--verb=get,create,update,delete --resource=secrets")],
     ["403 of a quota", quoting(403, "Forbidden", "exceeded quota: q"), hint("ResourceQuota")],
     ["403 of an end", quoting(403, "Forbidden", "because it is being terminated"), hint("tokens.namespace")],
     ["403 in HTML", { status: 403, body: html }, notTheApi],
@@ -122,8 +122,6 @@ describe("what Kubernetes answers, against a server written from the reference",
       () => store.get("t-a"),
       () => store.put("t-a", secret("s3cr3t"), never),
       () => store.remove("t-a"),
-      () => store.holdsAny(),
-      () => store.prepare(),
     ];
     for (const call of calls) {
       const error = await rejection(call());

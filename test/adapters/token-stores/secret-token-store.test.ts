@@ -1,8 +1,5 @@
-import { existsSync, readdirSync } from "node:fs";
-import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import {
-  type SecretStore,
   SecretStoreFailure,
   type SecretStoreProblem,
 } from "../../../src/adapters/token-stores/secret-store.ts";
@@ -17,7 +14,6 @@ import { isOfBOrD, secretStoreContract, someTokens } from "../../contracts/token
 import { someTransaction } from "../../fakes/ledger/ledger-transaction.ts";
 import { InMemorySecretStore } from "../../fakes/secret-store.ts";
 import { VirtualClock, VirtualTime } from "../../fakes/virtual-time.ts";
-import { aFileStore, aFolder } from "./a-folder.ts";
 import { aSecretPlace, PATH } from "./a-secret-place.ts";
 
 secretStoreContract("secrets in memory", () => {
@@ -113,9 +109,8 @@ describe("a token in a secret", () => {
   );
 
   test("is none of ours where somebody else has made the secret: it isn't read, changed or removed", async () => {
-    const { secrets, store, write, read, remove, someoneMakes } = aStore();
+    const { secrets, write, read, remove, someoneMakes } = aStore();
     someoneMakes("t-b", "theirs");
-    expect(await store.holdsAny()).toBe(false);
     expect(await read("b")).toEqual({});
     const refused = expect.objectContaining({
       message: expect.stringContaining("the secrets: the secret t-b is there already"),
@@ -290,72 +285,23 @@ describe("one secret that is refused alone", () => {
   });
 });
 
-async function rehearse(secrets: SecretStore, canary: boolean) {
-  const options = { path: PATH, format: "token" } as const;
-  const store = new SecretTokenStore(secrets, options, new VirtualClock(new VirtualTime()));
-  const [finding] = await store.rehearse({ canary });
-  return finding;
-}
-
-describe("a store that remembers removed secrets", () => {
-  test("gets nothing written without --canary, and its login is tried", async () => {
-    const secrets = new InMemorySecretStore();
-    const calls: string[] = [];
-    secrets.atCall = (call) => void calls.push(call);
-    expect(await rehearse(secrets, false)).toMatchObject({
-      level: "warning",
-      hint: expect.stringContaining("keep a deleted name for days"),
-    });
-    expect(calls).toEqual(["prepare"]);
+describe("the owner's mark", () => {
+  test("is waited for if the store shows it only after a moment", async () => {
+    const { secrets, store } = aStore();
+    let misses = 2;
+    const get = secrets.get.bind(secrets);
+    secrets.get = async (name) => (secrets.written.length > 0 && misses-- > 0 ? undefined : get(name));
+    expect(await store.destinations[0]?.claim(OURS, null)).toBe(true);
+    expect(misses).toBe(-1);
   });
 
-  test("gets one secret written with --canary, which is deleted afterwards", async () => {
-    const secrets = new InMemorySecretStore();
-    expect(await rehearse(secrets, true)).toMatchObject({ level: "ok" });
-    expect(secrets.written).toEqual([expect.stringMatching(/^t-groupsync-check-[0-9a-f]{16}$/)]);
-    expect(secrets.secrets.size).toBe(0);
-  });
-
-  test("that lacks the right to read has the secret deleted all the same", async () => {
-    const secrets = new InMemorySecretStore();
-    secrets.atCall = (call) => {
-      if (call === "get") throw new SecretStoreFailure("unavailable", "no right to read", "grant it");
-    };
-    await expect(rehearse(secrets, true)).rejects.toMatchObject({ hint: "grant it" });
-    expect(secrets.written).toHaveLength(1);
-    expect(secrets.secrets.size).toBe(0);
-  });
-
-  test("that lacks the right to delete names the secret that stays behind", async () => {
-    const secrets = new InMemorySecretStore();
-    secrets.keeps = () => true;
-    await expect(rehearse(secrets, true)).rejects.toMatchObject({
-      message: expect.stringMatching(/t-groupsync-check-[0-9a-f]{16}/),
-    });
-  });
-});
-
-describe("a directory", () => {
-  test("that is not there yet is not made", async () => {
-    const directory = join(aFolder(), "new/tokens");
-    expect(await rehearse(aFileStore(directory), false)).toMatchObject({
-      level: "ok",
-      message: expect.stringContaining("a sync creates the directory"),
-    });
-    expect(existsSync(join(directory, ".."))).toBe(false);
-  });
-
-  test("gets a file, which is gone afterwards, before groupsync's first use and after it", async () => {
-    const directory = aFolder();
-    const secrets = aFileStore(directory);
-    expect(await rehearse(secrets, false)).toMatchObject({
-      level: "ok",
-      message: expect.stringContaining("written, read back and removed"),
-    });
-    expect(readdirSync(directory)).toEqual([]);
-    await secrets.prepare();
-    const before = readdirSync(directory, { recursive: true });
-    expect(await rehearse(secrets, false)).toMatchObject({ level: "ok" });
-    expect(readdirSync(directory, { recursive: true })).toEqual(before);
+  test("tells that tokens may be there only once the service has confirmed its team", async () => {
+    const { store } = aStore();
+    const [destination] = store.destinations;
+    const unconfirmed = { ...OURS, teamId: null };
+    await destination?.claim(unconfirmed, null);
+    expect(await store.holdsAny()).toBe(false);
+    await destination?.claim(OURS, unconfirmed);
+    expect(await store.holdsAny()).toBe(true);
   });
 });

@@ -25,7 +25,7 @@ describe("a login to Vault, against a server written from the reference", () => 
 
   test("that can't be given back holds nobody up", async () => {
     const { server, store } = await aVault(approle);
-    await store.prepare();
+    await store.inspect();
     server.instead = () => "silence";
     await store.close();
     expect(server.said()).toContain("POST auth/token/revoke-self");
@@ -37,12 +37,12 @@ describe("a login to Vault, against a server written from the reference", () => 
     const tokenFile = join(folder, "token");
     const auth = { method: "kubernetes", mount: "kubernetes", role: "groupsync", tokenFile } as const;
     const { server, store } = await aVault({ auth });
-    expect(await rejection(store.prepare())).toMatchObject({
+    expect(await rejection(store.inspect())).toMatchObject({
       problem: "unavailable",
       message: expect.stringContaining(tokenFile),
     });
     await writeFile(tokenFile, `${JWT}-expired`);
-    const error = await rejection(store.prepare());
+    const error = await rejection(store.inspect());
     expect(error).toMatchObject({
       problem: "unavailable",
       hint: expect.stringContaining("tokens.auth.role"),
@@ -58,7 +58,7 @@ describe("a login to Vault, against a server written from the reference", () => 
       auth: { ...approle.auth, secretId: secret("an-old-secret-id") },
     });
     server.instead = ({ body }) => ({ status: 400, body: { errors: [JSON.stringify(body)] } });
-    const error = await rejection(store.prepare());
+    const error = await rejection(store.inspect());
     expect(error).toMatchObject({ problem: "unavailable", hint: expect.stringContaining("secret_id") });
     expect(everythingIn(error)).not.toContain("an-old-secret-id");
   });
@@ -172,7 +172,6 @@ describe("what Vault answers, against a server written from the reference", () =
       () => store.get("t-a"),
       () => store.put("t-a", secret("s3cr3t"), never),
       () => store.remove("t-a"),
-      () => store.holdsAny(),
     ];
     for (const call of calls) {
       const error = await rejection(call());
@@ -215,8 +214,8 @@ describe("what Vault answers, against a server written from the reference", () =
       path.startsWith("secret/") ? { status: 403, body: { errors: ["permission denied"] } } : undefined;
     expect(await rejection(store.get("dashboards/t-a"))).toMatchObject({
       hint:
-        "its policy needs create, read and update on secret/data/dashboards/t-*, create, read, update and delete " +
-        "on secret/metadata/dashboards/t-*, and list on secret/metadata/dashboards/",
+        "its policy needs create, read and update on secret/data/dashboards/t-*, and create, read, update and delete " +
+        "on secret/metadata/dashboards/t-*",
     });
   });
 
@@ -231,7 +230,7 @@ describe("what Vault answers, against a server written from the reference", () =
 
   test("silence ends after a while, and is retried", async () => {
     const { server, store } = await aVault();
-    await store.prepare();
+    await store.inspect();
     server.instead = () => "silence";
     expect(await rejection(store.get("t-a"))).toMatchObject({ problem: "passing" });
   });
@@ -246,9 +245,9 @@ describe("what Vault answers, against a server written from the reference", () =
     ["an engine of another type", { type: "database", options: null }],
   ])("%s is said at once", async (_, engine) => {
     const { server, store } = await aVault();
-    await store.prepare();
+    await store.inspect();
     server.engine = engine;
-    expect(await rejection(store.prepare())).toMatchObject({
+    expect(await rejection(store.inspect())).toMatchObject({
       problem: "unavailable",
       hint: expect.stringContaining("tokens.mount"),
     });

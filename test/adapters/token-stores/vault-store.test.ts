@@ -135,38 +135,6 @@ describe("a secret in Vault, against a server written from the reference", () =>
     await store.put("t-a", secret("three"), never);
     expect(kv.keys.get("t-a")).toMatchObject({ current_version: 1, custom_metadata: MARKS });
   });
-
-  test("is found in the folder of its path, and below where the path goes on", async () => {
-    const path = ["teams/t-", "/token"] as const;
-    const { kv, store } = await aVault({ path });
-    for (const name of ["t-a/token", "teams/x-a/token", "teams/t-a"]) {
-      kv.write(name, { token: "one" });
-      kv.describe(name, { custom_metadata: MARKS });
-    }
-    expect(await store.holdsAny()).toBe(false);
-    await store.put("teams/t-b/token", secret("one"), never);
-    expect(await store.holdsAny()).toBe(true);
-  });
-
-  test("is found beside one that the login may not see", async () => {
-    const { server, store } = await aVault();
-    await store.put("t-a", secret("one"), never);
-    server.instead = ({ path }) =>
-      path === "secret/metadata/t-a" ? { status: 403, body: { errors: ["permission denied"] } } : undefined;
-    await expect(store.holdsAny()).rejects.toMatchObject({ problem: "unavailable" });
-    await store.put("t-b", secret("one"), never);
-    expect(await store.holdsAny()).toBe(true);
-  });
-
-  test.each<[string, { status: number; body: unknown }]>([
-    ["the login may see nothing", { status: 403, body: { errors: ["permission denied"] } }],
-    ["something in between answers", { status: 403, body: "<html>no</html>" }],
-  ])("nobody can say that there is none if %s", async (_, answer) => {
-    const { server, store } = await aVault();
-    for (const name of ["t-a", "t-b"]) await store.put(name, secret("one"), never);
-    server.instead = ({ path }) => (path.startsWith("secret/metadata/t-") ? answer : undefined);
-    await expect(store.holdsAny()).rejects.toMatchObject({ problem: "unavailable" });
-  });
 });
 
 realSecretStoreSuite("Vault", "GROUPSYNC_TEST_VAULT_ADDR", (address, scope, prefix) => {

@@ -61,22 +61,6 @@ export class MysqlTokenStatements implements TokenStatements {
       WHERE ${this.#hasToken} AND ${id} IS NOT NULL ORDER BY ${bytes(id)}`;
   }
 
-  get selectAnyId(): string {
-    const id = this.#idColumn.text(`theirs.${this.#id}`);
-    return `SELECT ${id} AS id FROM ${this.#table} AS theirs WHERE ${id} IS NOT NULL LIMIT 1`;
-  }
-
-  /** The preparation looks at the engine of a table; a view has none, and may stand for a table without transactions. */
-  async canBeRolledBack(database: Connections): Promise<boolean> {
-    const { place } = this.#options;
-    const rows = await database.query(
-      `SELECT 1 FROM information_schema.TABLES
-       WHERE TABLE_SCHEMA = $1 AND TABLE_NAME = $2 AND TABLE_TYPE = 'BASE TABLE'`,
-      [place?.schema, place?.table],
-    );
-    return rows.length > 0;
-  }
-
   async write(
     connection: Queryable,
     tokens: readonly StoredToken[],

@@ -70,20 +70,6 @@ export class PostgresTokenStatements implements TokenStatements {
       WHERE ${this.#hasToken} AND ${id} IS NOT NULL ORDER BY ${id} COLLATE pg_catalog."C"`;
   }
 
-  get selectAnyId(): string {
-    const id = text(`theirs.${this.#id}`);
-    return `SELECT ${id} AS id FROM ${this.#table} AS theirs WHERE ${id} IS NOT NULL LIMIT 1`;
-  }
-
-  /** Another server's table is changed by that server. */
-  async canBeRolledBack(database: Connections): Promise<boolean> {
-    const [row] = await database.query<{ isForeign: boolean }>(
-      `SELECT c.relkind = 'f' AS "isForeign" FROM pg_catalog.pg_class AS c WHERE c.oid = $1::regclass`,
-      [this.#table],
-    );
-    return row?.isForeign === false;
-  }
-
   async write(
     connection: Queryable,
     tokens: readonly StoredToken[],

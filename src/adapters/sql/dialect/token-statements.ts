@@ -52,10 +52,6 @@ export interface TokenStatements {
    * inspected.
    */
   readonly selectIds: string;
-  /** Selects the id of any row, as text. Valid as `selectIds` is. */
-  readonly selectAnyId: string;
-  /** Whether a transaction takes its writes back, as it does not for every kind of table. */
-  canBeRolledBack(database: Connections): Promise<boolean>;
   /**
    * Writes these tokens and returns the written rows, as they are afterwards. Without `rewrite` it leaves out rows that
    * already have their token. MySQL doesn't tell which rows it wrote: there, all rows of these groups are returned.

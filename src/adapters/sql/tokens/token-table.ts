@@ -1,5 +1,4 @@
 import type { SyncError } from "../../../core/failure/sync-error.ts";
-import type { Finding } from "../../../core/report/finding.ts";
 import { Secret } from "../../../core/secret/secret.ts";
 import { type LaggingToken, laggingIn } from "../../../core/tokens/token-copies.ts";
 import type { Lease } from "../../../ports/ledger/lease.ts";
@@ -15,7 +14,6 @@ import { databaseError } from "../connection/failures.ts";
 import { once } from "../connection/table-place.ts";
 import { type Database, insistOnWrites } from "../dialect/database.ts";
 import type { TokenRow, TokenTableOptions } from "../dialect/token-statements.ts";
-import { rehearseTokens } from "./rehearsal.ts";
 import {
   findTokens,
   findTranslatable,
@@ -90,14 +88,6 @@ export class SqlTokenTable implements TokenStore {
       await insistOnWrites(this.#database);
       const { statements } = await this.#open();
       await statements.inspect(this.#database);
-    } catch (error) {
-      throw this.#unavailable("write tokens to", error);
-    }
-  }
-
-  async rehearse(): Promise<readonly Finding[]> {
-    try {
-      return [await rehearseTokens(this.#database, await this.#open(), this.#options)];
     } catch (error) {
       throw this.#unavailable("write tokens to", error);
     }

@@ -135,7 +135,6 @@ export async function aTokenPlace(
   return {
     tokens,
     sharesLedger: where === "with the ledger",
-    createsTables: rows === "own" && kind === "postgres",
     storesAtOnce: where === "with the ledger" && kind === "postgres",
     store,
     write: (body) => ledger.write(lease, body),
