@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
-import { describe, isHandOver } from "../core/failure/sync-error.ts";
+import { describe, isHandOver, isNoFault } from "../core/failure/sync-error.ts";
 import { fanOut } from "../core/report/fan-out.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Log } from "../ports/log.ts";
 import type { Notifier } from "../ports/notifier.ts";
-import type { Observe, RunEvent } from "../ports/observer.ts";
+import type { Observe, RunEvent, RunSummary } from "../ports/observer.ts";
 import { NextSync, pauseAfter } from "./next-sync.ts";
 import { Notifications } from "./notifications.ts";
 import type { ScheduleSettings, Timetable } from "./schedule.ts";
@@ -70,7 +70,6 @@ export class Daemon {
     this.observe = fanOut<RunEvent>(
       [
         (event) => this.#tracker.observe(event),
-        (event) => this.#notifications.observe(event),
         ({ kind }) => {
           this.#isHolder ||= kind === "started";
         },
@@ -132,23 +131,22 @@ export class Daemon {
       this.#timetable.start();
     }
     this.#tracker.reconfigured(this.#configured());
-    this.#tellConfig();
+    this.#announce(null);
   }
 
   /** The config was read again and is wrong: the settings of before stay. */
   configRejected(failure: Omit<RejectedConfig, "since">): void {
     this.#tracker.configRejected(failure);
-    this.#tellConfig();
+    this.#announce(null);
   }
 
-  #tellConfig(): void {
-    const { name, notifier } = this.#settings;
-    this.#notifications.configRead(
-      name,
-      this.state.rejectedConfig !== null,
-      notifier,
-      this.#ports.clock.now(),
-    );
+  /** Tells people what is wrong now: after a run, or after the config was read (null). */
+  #announce(run: RunSummary | null): void {
+    const { notifier } = this.#settings;
+    if (run && run.outcome !== "failed") this.#notifications.beat(notifier);
+    // A run that was told to stop has shown nothing.
+    if (run?.error && isNoFault(run.error)) return;
+    this.#notifications.announce(this.state, run, notifier, this.#ports.clock.now());
   }
 
   /** Call this after the signal aborts. Resolves once nothing is under way. */
@@ -219,28 +217,24 @@ export class Daemon {
    */
   async #untilDone(): Promise<void> {
     const { clock } = this.#ports;
-    let stoodBy = false;
     let handedOver = false;
     let failures = 0;
     while (!this.#signal.aborted) {
       const session = this.#begin();
       const run = await session.run;
-      const isRead = await this.#readLedgerSnapshot();
+      await this.#readLedgerSnapshot();
       const isHandedOver = run.error !== null && isHandOver(run.error);
       if (run.error?.code === "LEASE_HELD" || isHandedOver) {
         await session.end;
         this.#isHolder = false;
         await this.#notice(undefined);
         handedOver ||= isHandedOver;
-        // A command announces no problems, so those of its run are not known yet.
-        stoodBy ||= !handedOver;
+        // A command tells nobody of problems, so those of its run are not known yet.
+        if (!handedOver) this.#recall();
         await clock.sleep(handedOver ? RETRY_AFTER_HAND_OVER : STANDBY_RETRY, this.#signal);
         continue;
       }
-      if (stoodBy) this.#recall();
-      stoodBy = false;
-      const { name, notifier } = this.#settings;
-      await this.#notifications.announce(name, run, isRead ? this.state : null, notifier, clock.now());
+      this.#announce(run);
       const end = await session.end;
       this.#isHolder = end === "next sync is due";
       if (end === "done") return;
@@ -277,26 +271,22 @@ export class Daemon {
     this.#noticing = noticing;
   }
 
-  /** Marks the problems of earlier runs, of this or another instance, as known: no message repeats them. */
+  /** Takes the problems that earlier runs left, of this or another instance, as known: no message repeats them. */
   #recall(): void {
-    const { ledger, lastRun } = this.state;
-    const earlier = ledger?.history.filter(({ id }) => id !== lastRun?.run) ?? [];
-    this.#notifications.recall(earlier, this.state, this.#ports.clock.now());
+    this.#notifications.recall(this.state, this.#ports.clock.now());
   }
 
-  /** Resolves to false if the ledger could not be read. */
-  async #readLedgerSnapshot(): Promise<boolean> {
+  /** Keeps what was read before if the ledger can't be read. */
+  async #readLedgerSnapshot(): Promise<void> {
     // A database that doesn't answer must not delay the end of the process.
-    if (this.#signal.aborted) return false;
+    if (this.#signal.aborted) return;
     try {
       this.#tracker.read(await this.#ports.readLedgerSnapshot());
-      return true;
     } catch (error) {
       this.#ports.log({
         level: "debug",
         message: `cannot read the ledger, so the status page and the metrics are out of date: ${describe(error)}`,
       });
-      return false;
     }
   }
 }

@@ -1,6 +1,6 @@
 import { type PageRequest, plain, type Reply, type Routes } from "./http/routes.ts";
 import type { Metrics } from "./metrics/metrics.ts";
-import { readiness } from "./state/health.ts";
+import { readiness } from "./state/problems.ts";
 import type { DaemonState } from "./state/state.ts";
 import { pageHeaders } from "./status-page/document.ts";
 import { statusPage } from "./status-page/status-page.ts";

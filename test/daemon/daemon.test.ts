@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { SyncError } from "../../src/core/failure/sync-error.ts";
-import { headlinesOf } from "../../src/daemon/status-page/headline.ts";
+import { problemsOf } from "../../src/daemon/state/problems.ts";
 import { withLease } from "../../src/engine/lease/lease.ts";
 import { Silence } from "../../src/engine/refresh/refresh-start.ts";
 import { inMemoryLedger } from "../fakes/ledger/ledger.ts";
@@ -263,7 +263,7 @@ describe("a command beside the daemon", () => {
     expect(await world.sync()).toMatchObject({ outcome: "partial" });
     await done();
     await stage.idle();
-    expect(stage.told).toEqual([expect.stringContaining("1 row is rejected")]);
+    expect(stage.told).toEqual([expect.stringContaining("1 rejected row")]);
   });
 });
 
@@ -278,14 +278,14 @@ describe("those outside are told", () => {
     await stage.ticked();
     await stage.ticked();
     expect(stage.told).toEqual([
-      "groupsync eu: groupsync can't sync\nsync failed: CONFIG_INVALID (0 requests in 0 ms)\nthe log and the status page say why, and what to do",
+      "groupsync eu: The last sync failed: CONFIG_INVALID\nThe status page and the log say why, and what to do.\nsync failed: CONFIG_INVALID (0 requests in 0 ms)",
     ]);
     stage.openFails = undefined;
     await stage.ticked();
     await stage.ticked();
     expect(stage.told.slice(1)).toEqual([
       expect.stringMatching(
-        /^groupsync eu: recovered: groupsync can sync again \(after .*\)\nsync ok: 2 unchanged; 0 requests in /,
+        /^groupsync eu: recovered. Over: The last sync failed: CONFIG_INVALID\nsync ok: 2 unchanged; 0 requests in /,
       ),
     ]);
     expect(stage.beats).toBe(3);
@@ -300,11 +300,11 @@ describe("those outside are told", () => {
     await stage.ticked();
     await stage.ticked();
     expect(stage.told.map((text) => text.split("\n")[0])).toEqual([
-      "groupsync eu: 1 row is rejected",
-      "groupsync eu: the source fails",
-      expect.stringMatching(/^groupsync eu: the source works again \(after .*\)$/),
+      "groupsync eu: Needs attention: 1 rejected row.",
+      "groupsync eu: The last sync failed: SOURCE_UNAVAILABLE",
+      "groupsync eu: Over: The last sync failed: SOURCE_UNAVAILABLE",
     ]);
-    expect(stage.told[2]).toContain("\nstill: 1 row is rejected, since ");
+    expect(stage.told[2]).toContain("\nStill: Needs attention: 1 rejected row.");
   });
 
   test("of no problem from before this process", async () => {
@@ -316,7 +316,7 @@ describe("those outside are told", () => {
     stage.world.tenants = tenants("a", "b");
     await stage.ticked();
     expect(stage.told).toEqual([
-      expect.stringContaining("groupsync eu: recovered: no row is rejected any more"),
+      expect.stringContaining("groupsync eu: recovered. Over: Needs attention: 1 rejected row."),
     ]);
   });
 });
@@ -342,16 +342,16 @@ describe("those outside are told of tenants that went missing", () => {
     stage.world.tenants = tenants(...ids.slice(4));
     await stage.ticked();
     expect(stage.told).toEqual([]);
-    expect(headlinesOf(stage.daemon.state, stage.world.time.now())[0].tone).toBe("good");
+    expect(problemsOf(stage.daemon.state, stage.world.time.now())).toEqual([]);
     stage.world.tenants = tenants(...ids.slice(5));
     await stage.ticked();
     await stage.ticked();
     expect(stage.told).toEqual([
       expect.stringMatching(
-        /^groupsync eu: the tenants of 5 groups are gone, more than deletion.limit lets go in 24 hours\nsync ok: .*5 missing; .*\nlook at the source first: /,
+        /^groupsync eu: Needs attention: the tenants of 5 of 40 groups are gone, .*\nLook at the source first: .*\nsync ok: .*5 missing; /,
       ),
     ]);
-    expect(headlinesOf(stage.daemon.state, stage.world.time.now())[0]).toMatchObject({
+    expect(problemsOf(stage.daemon.state, stage.world.time.now())[0]).toMatchObject({
       tone: "attention",
       sentence:
         "Needs attention: the tenants of 5 of 40 groups are gone, and deletion.limit lets 4 go in 24 hours: 5 deletions will be held when the grace period is over.",
@@ -359,7 +359,7 @@ describe("those outside are told of tenants that went missing", () => {
     stage.world.tenants = tenants(...ids);
     await stage.ticked();
     expect(stage.told.slice(1)).toEqual([
-      expect.stringMatching(/^groupsync eu: recovered: no more tenants are gone than/),
+      expect.stringMatching(/^groupsync eu: recovered. Over: Needs attention: the tenants of 5/),
     ]);
   });
 
@@ -372,14 +372,14 @@ describe("those outside are told of tenants that went missing", () => {
     await stage.world.time.sleep(DAY + 1);
     await stage.ticked();
     expect(stage.told.slice(1)).toEqual([
-      expect.stringMatching(/^groupsync eu: still: the tenants of 5 groups are gone/),
+      expect.stringMatching(/^groupsync eu: Still: Needs attention: the tenants of 5/),
     ]);
-    expect(headlinesOf(stage.daemon.state, stage.world.time.now())[0].sentence).toContain(
+    expect(problemsOf(stage.daemon.state, stage.world.time.now())[0]?.sentence).toContain(
       "5 deletions will be held when the grace period is over",
     );
     await stage.world.time.sleep(DAY + 1);
     await stage.ticked();
-    expect(stage.told[2]).toMatch(/^groupsync eu: 5 removals are held\n/);
+    expect(stage.told[2]).toMatch(/^groupsync eu: Needs attention: 5 deletions are held: /);
   });
 
   test("as held, and not twice, if there is no grace period", async () => {
@@ -388,7 +388,9 @@ describe("those outside are told of tenants that went missing", () => {
     await stage.begin();
     stage.world.tenants = tenants(...ids.slice(5));
     await stage.ticked();
-    expect(stage.told).toEqual([expect.stringMatching(/^groupsync eu: 5 removals are held\nsync held: /)]);
+    expect(stage.told).toEqual([
+      expect.stringMatching(/^groupsync eu: Needs attention: 5 deletions are held: .*\n(.*\n)*sync held: /),
+    ]);
   });
 });
 
@@ -403,10 +405,13 @@ test("a source without a valid row is no recovery, whatever deletion.when says",
   stage.openFails = undefined;
   stage.world.tenants = [];
   await stage.ticked();
-  expect(stage.told.map((text) => text.split("\n")[0])).toEqual(["groupsync eu: the source fails"]);
+  expect(stage.told.map((text) => text.split("\n")[0])).toEqual([
+    "groupsync eu: The last sync failed: SOURCE_UNAVAILABLE",
+    expect.stringMatching(/^groupsync eu: Needs attention: the source/),
+  ]);
   stage.world.tenants = tenants("a", "b");
   await stage.ticked();
-  expect(stage.told[1]).toMatch(/^groupsync eu: recovered: the source works again /);
+  expect(stage.told[2]).toMatch(/^groupsync eu: recovered. Over: Needs attention: the source/);
 });
 
 /** Another process that holds the lease, and renews it until it is told to let go. */

@@ -202,8 +202,8 @@ describe("a config that is read again", () => {
     await lifecycle.reload();
     expect(lifecycle.daemon.state.rejectedConfig).toBeNull();
     expect(told).toEqual([
-      "groupsync eu: the new config was rejected, and the old one stays in force\nthe status page and the log say what is wrong with it; a restart would read it",
-      expect.stringMatching(/^groupsync eu: recovered: a config was accepted \(after /),
+      "groupsync eu: Needs attention: the new config was rejected, and the old one stays in force.\nThe status page and the log say why, and what to do.",
+      expect.stringMatching(/^groupsync eu: recovered. Over: Needs attention: the new config was rejected/),
     ]);
   });
 

@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import { ServiceFailure } from "../../src/core/failure/service-failure.ts";
-import { readiness } from "../../src/daemon/state/health.ts";
-import { headlinesOf } from "../../src/daemon/status-page/headline.ts";
+import { problemsOf, readiness } from "../../src/daemon/state/problems.ts";
 import { Silence } from "../../src/engine/refresh/refresh-start.ts";
 import { tenants, World } from "../fakes/world.ts";
 import { Stage } from "./stage.ts";
@@ -26,17 +25,17 @@ test("an idle daemon whose key is dead is not green after an hour, and is once t
   await world.time.sleep(HOUR);
   await stage.ticked();
   const { state } = stage.daemon;
-  expect(headlinesOf(state, world.time.now())[0]).toMatchObject({
+  expect(problemsOf(state, world.time.now())[0]).toMatchObject({
     tone: "bad",
     sentence: "The last sync failed: HTTP 401: no such key",
   });
   expect(readiness(state, world.time.now()).isReady).toBe(false);
-  expect(stage.told).toEqual([expect.stringContaining("the service fails")]);
+  expect(stage.told).toEqual([expect.stringContaining("The last sync failed: ")]);
   expect(stage.beats).toBe(2);
 
   isDead = false;
   await stage.ticked();
-  expect(headlinesOf(stage.daemon.state, world.time.now())[0].tone).not.toBe("bad");
+  expect(problemsOf(stage.daemon.state, world.time.now())).toEqual([]);
   expect(stage.told).toHaveLength(2);
   expect(stage.beats).toBe(3);
 });
@@ -63,7 +62,10 @@ test.each([
     const stage = new Stage(world, {}, { at }, [], settings);
     const shown = () => {
       const { state } = stage.daemon;
-      return [headlinesOf(state, world.time.now())[0].sentence, readiness(state, world.time.now()).reason];
+      return [
+        problemsOf(state, world.time.now())[0]?.sentence ?? "",
+        readiness(state, world.time.now()).reason,
+      ];
     };
     await stage.begin();
     isDead = true;

@@ -25,7 +25,9 @@ const COLOURS: Partial<Record<Verdict["kind"], Parameters<Paint>[0]>> = {
   refresh: "yellow",
   missing: "yellow",
   waiting: "yellow",
-  attention: "yellow",
+  rejected: "yellow",
+  failing: "yellow",
+  outdated: "yellow",
   well: "green",
 };
 

@@ -3,7 +3,7 @@ import { type RefreshHold, refreshHoldText } from "../drift/refresh.ts";
 import { type Failure, isClockDifference, isHandOver } from "../failure/sync-error.ts";
 import { printable } from "../text/printable.ts";
 import { durationText, quantity } from "../text/quantity.ts";
-import { type Counts, outOfSyncText, type RunOutcome } from "./counts.ts";
+import type { Counts, RunOutcome } from "./counts.ts";
 
 /** The name, in the history of the runs, of a run that forgets its scope. It is all that stays of the history. */
 export const FORGET = "forget";
@@ -68,12 +68,16 @@ export interface Verdict {
     | "clocks"
     | "refresh"
     | "missing"
-    | "attention"
+    | "rejected"
+    | "failing"
+    | "outdated"
     | "empty"
     | "running"
     | "well";
   /** For people, in one line. */
   readonly sentence: string;
+  /** The same where anybody may read, if the sentence has a database's words: they may quote a tenant's text. */
+  readonly discreet?: string;
 }
 
 const LONGEST = 500;
@@ -108,8 +112,9 @@ function problemsOfRuns(runs: readonly PastRun[], { lease }: HealthFacts): Verdi
     return [{ kind: "killed", sentence: "The last run was killed; the next one settles what it left." }];
   const { command, result } = decidingRun(runs) ?? {};
   if (result?.outcome !== "failed") return [];
-  const reason = result.error ? printable(result.error.message) : "unknown";
-  return [{ kind: "failed", sentence: `The last ${command} failed: ${reason}` }];
+  const { code, message } = result.error ?? { code: "INTERNAL", message: "unknown" };
+  const failed = `The last ${command} failed`;
+  return [{ kind: "failed", sentence: `${failed}: ${printable(message)}`, discreet: `${failed}: ${code}` }];
 }
 
 function problemsOfGroups(
@@ -117,11 +122,6 @@ function problemsOfGroups(
   { groups, rejected, held, refreshHold, missing, oldestWaitMs, silentMs }: HealthFacts,
 ): Verdict[] {
   const { outcome, counts, error } = decidingRun(runs)?.result ?? {};
-  const outOfSync = outOfSyncText({
-    rejected,
-    failed: failingGroups({ groups, runs }),
-    outdated: counts?.outdated ?? 0,
-  });
   const all: (readonly [Verdict["kind"], string])[] = [];
   if (oldestWaitMs > LONGEST_WAIT)
     all.push(["waiting", `a tenant has been waiting for ${durationText(oldestWaitMs)}`]);
@@ -133,7 +133,10 @@ function problemsOfGroups(
   else if (held) all.push(["held", `${quantity(held.count, "removal")} held`]);
   if (refreshHold) all.push(["refresh", refreshHoldText(refreshHold)]);
   if (isAlarming(missing)) all.push(["missing", wentMissingText(missing)]);
-  if (outOfSync !== "") all.push(["attention", outOfSync]);
+  const failing = failingGroups({ groups, runs });
+  if (rejected > 0) all.push(["rejected", quantity(rejected, "rejected row")]);
+  if (failing > 0) all.push(["failing", quantity(failing, "failing group")]);
+  if (counts?.outdated) all.push(["outdated", quantity(counts.outdated, "outdated group")]);
   return all.map(([kind, text]) => ({ kind, sentence: `Needs attention: ${text}.` }));
 }
 
@@ -141,7 +144,7 @@ function problemsOfGroups(
  * How many groups fail: those of which the ledger knows, or those that the last runs counted, if they are more. A run may
  * count a group that the ledger doesn't have yet.
  */
-export function failingGroups({ groups, runs }: Pick<HealthFacts, "groups" | "runs">): number {
+function failingGroups({ groups, runs }: Pick<HealthFacts, "groups" | "runs">): number {
   const last = runs.find(({ result }) => result !== null);
   const counted = [last, decidingRun(runs)].map((run) => run?.result?.counts.failed ?? 0);
   return Math.max(groups.failing, ...counted);

@@ -3,7 +3,7 @@ import { countsText } from "../../core/report/counts.ts";
 import { progress, queuedText } from "../../core/report/progress.ts";
 import { printable } from "../../core/text/printable.ts";
 import type { LedgerStatus, RecordedRun, RunId, RunResult } from "../../ports/ledger/scope.ts";
-import { type PastRun, pastRuns } from "../state/health.ts";
+import { type PastRun, pastRuns } from "../state/problems.ts";
 import {
   type CurrentRun,
   type DaemonState,

@@ -45,7 +45,7 @@ test.each<[string, string[], Partial<Counts>, Partial<LedgerStatus>]>([
   ["nothing is wrong", ["All is well."], { unchanged: 9 }, {}],
   [
     "rows are rejected and groups are failing",
-    ["Needs attention: 1 rejected row and 2 failing groups."],
+    ["Needs attention: 1 rejected row.", "Needs attention: 2 failing groups."],
     {},
     { groups: { ...GROUPS, failing: 2 }, rejected },
   ],

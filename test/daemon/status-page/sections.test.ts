@@ -14,7 +14,7 @@ import {
   minutesAgo,
   secondsAgo,
 } from "../a-healthy-daemon.ts";
-import { aBadEnd, aCurrentRun, aStandby, headlineOf, pageOf, readOf, textOf } from "./shown-page.ts";
+import { aBadEnd, aCurrentRun, aStandby, pageOf, readOf, textOf } from "./shown-page.ts";
 
 test("nothing of a healthy page is a value that nobody can read", () => {
   expect(readOf(aHealthyDaemon())).not.toMatch(/\[object|undefined|NaN/);
@@ -165,14 +165,6 @@ describe("a way that doesn't work", () => {
     expect(readOf(broken(minutesAgo(5)))).toContain(
       "source.changes.channel broken since 5 min ago (2026-03-01 11:57:30) . CHANGES_NOT_HEARD: no notification <b> arrives ; write a direct url",
     );
-  });
-
-  test("needs attention once it has lasted", () => {
-    expect(headlineOf(broken(minutesAgo(1)))).toEqual([
-      "attention",
-      "Needs attention: source.changes.channel doesn't work. Full syncs find what is missed; until the next one, a tenant that only this would notice has no token. The reason",
-    ]);
-    expect(headlineOf(broken(secondsAgo(59)))[0]).toBe("good");
   });
 });
 

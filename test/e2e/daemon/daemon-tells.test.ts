@@ -49,19 +49,21 @@ test("the webhook gets each change of state, and the heartbeat each good sync", 
   await world.removeTenants(3, 3);
   await until(() => news().length === 1);
   expect(news()[0]).toMatch(
-    /^groupsync default: 1 removal is held\nsync held: .*\n.*groupsync sync --approve-deletions [0-9a-f]{20}$/,
+    /^groupsync default: Needs attention: 1 deletion is held: .*\n.*groupsync sync --approve-deletions [0-9a-f]{20}\n(.*\n)*sync held: /,
   );
   const [, code = ""] = /--approve-deletions ([0-9a-f]{20})/.exec(news()[0]) ?? [];
   await until(async () => (await daemon.page("/")).text.includes(`--approve-deletions ${code}`));
   await world.addTenants(3, 3);
   await until(() => news().length === 2);
   expect(news()[1]).toMatch(
-    /^groupsync default: recovered: no removal is held any more \(after .*\)\nsync ok: /,
+    /^groupsync default: recovered. Over: Needs attention: 1 deletion is held(.*\n)*sync ok: /,
   );
 
   await world.database.query("UPDATE customers SET company_name = NULL WHERE id = $1", [idOf(1)]);
   await until(() => news().length === 3);
-  expect(news()[2]).toMatch(/^groupsync default: 1 row is rejected\nsync partial: .*1 rejected/);
+  expect(news()[2]).toMatch(
+    /^groupsync default: Needs attention: 1 rejected row\.\n.*\nsync partial: .*1 rejected/,
+  );
   await until(() => beats() >= 4);
   expect(new Set(told.map(({ method, path }) => `${method} ${path}`))).toEqual(
     new Set(["POST /hook/s3cret", "GET /beat/s3cret"]),

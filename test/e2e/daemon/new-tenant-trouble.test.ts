@@ -144,9 +144,7 @@ test.each(
   expect(said.stdout).toMatch(/^The last sync failed: /);
   for (const path of ["/", "/readyz"]) {
     const { text } = await daemon.page(path);
-    expect(text).toMatch(
-      path === "/" ? /The last sync failed: / : new RegExp(`; the last run failed: ${code}`),
-    );
+    expect(text).toContain(`The last sync failed: ${path === "/" ? "" : code}`);
     expect(text).not.toContain("All is well");
   }
   await world.serve({ apiKey });
