@@ -9,7 +9,7 @@ export const PROGRAM = "groupsync";
  * Packages that only some commands need, each as a bundle of its own. Whatever is read at the start takes time, and V8
  * begins a collection of its whole heap the sooner, the more there is.
  */
-export const PACKAGES_APART: readonly string[] = ["mysql2", "selfsigned"];
+export const PACKAGES_APART: readonly string[] = ["mysql2"];
 
 /** A program or a package, with all that it imports, as one CommonJS module in ASCII. */
 export const bundleFile = (name: string): string => `${name}.cjs`;

@@ -86,7 +86,7 @@ const RULES: Rules = {
 
     config: { layers: ["core"], packages: ["leven", "croner", "yaml", "zod"], node: "all" },
     daemon: { layers: ["core", "engine", "ports"], packages: ["croner", "prom-client"], node: "all" },
-    sandbox: { layers: ["core", "ports"], packages: ["selfsigned", "zod"], node: "all" },
+    sandbox: { layers: ["core", "ports"], packages: ["zod"], node: "all" },
     commands: {
       layers: ["compose", "config", "core", "daemon", "engine", "ports", "sandbox"],
       packages: ["commander", "yaml"],

@@ -1,27 +1,26 @@
 import { once } from "node:events";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { readFile } from "node:fs/promises";
+import { resolve } from "node:path";
 import { Command, InvalidArgumentError, Option } from "commander";
 import { describe, SyncError } from "../core/failure/sync-error.ts";
-import type { TokenBucket } from "../core/limits/rate-limit.ts";
-import { parseWindow, type RateLimit } from "../core/limits/rate-limit.ts";
+import { parseWindow, type RateLimit, type TokenBucket } from "../core/limits/rate-limit.ts";
 import { shellQuoted } from "../core/text/printable.ts";
 import { isPlainHttpToAnotherHost } from "../core/tls/database-tls.ts";
 import { type FaultShares, type Latency, totalShare } from "../sandbox/request-faults.ts";
-import type { SandboxOptions } from "../sandbox/server.ts";
+import type { Sandbox, SandboxOptions } from "../sandbox/server.ts";
 import { POISONS, type Poison, SERVICE_DEFAULTS } from "../sandbox/service-options.ts";
 import type { CommandIo } from "./context.ts";
 
 type SandboxIo = Pick<CommandIo, "stdout" | "stop">;
 
 /** The options as commander delivers them. Some are converted before the sandbox gets them. */
-interface Flags extends Omit<SandboxOptions, "shares"> {
+interface Flags extends Omit<SandboxOptions, "shares" | "tls"> {
   readonly failShare?: number;
   readonly cutBeforeShare?: number;
   readonly cutAfterShare?: number;
   readonly htmlShare?: number;
-  readonly certFile?: string;
+  readonly tlsCert?: string;
+  readonly tlsKey?: string;
 }
 
 /**
@@ -37,12 +36,8 @@ export function sandboxCommand({ io }: { readonly io: SandboxIo }): Command {
     .option("--host <HOST>", "address to listen on", "127.0.0.1")
     .option("--port <PORT>", "port to listen on, 0 for any free", integer(0, 65_535), 4180)
     .option("--api-key <KEY>", "key that clients need (default: from --state, or random)")
-    .option("--tls", "serve HTTPS, with a certificate made at start")
-    .addOption(
-      new Option("--cert-file <FILE>", "write the certificate here; implies --tls").implies({
-        tls: true,
-      }),
-    )
+    .option("--tls-cert <FILE>", "serve HTTPS with this certificate (PEM)")
+    .option("--tls-key <FILE>", "... and its private key")
     .option("--state <FILE>", "file that keeps groups and key across restarts");
 
   command
@@ -50,8 +45,7 @@ export function sandboxCommand({ io }: { readonly io: SandboxIo }): Command {
     .option("--team-id <N>", "team_id of all groups", integer(0), teamId)
     .addOption(oneOf("--existing <HOW>", "GET can keep or update a group", ["keep", "update"], existing))
     .addOption(oneOf("--delete-by <WHAT>", "DELETE by token, id or both", ["token", "id", "both"], deleteBy))
-    .addOption(oneOf("--errors <HOW>", "errors by HTTP status or in body", ["status", "body"], errors))
-    .option("--extra-fields", "add fields to answers that the interface doesn't name");
+    .addOption(oneOf("--errors <HOW>", "errors by HTTP status or in body", ["status", "body"], errors));
 
   command
     .optionsGroup("What goes wrong (SHARE: of the requests, from 0 to 1):")
@@ -80,7 +74,7 @@ With the same Authorization header as /api/user:
   DELETE /sandbox/requests  count from zero again`;
 
 async function serve(flags: Flags, command: Command, io: SandboxIo): Promise<void> {
-  const { failShare, cutBeforeShare, cutAfterShare, htmlShare, certFile, ...options } = flags;
+  const { failShare, cutBeforeShare, cutAfterShare, htmlShare, tlsCert, tlsKey, ...options } = flags;
   const shares: FaultShares = {
     fail: failShare ?? 0,
     "cut-before": cutBeforeShare ?? 0,
@@ -93,23 +87,22 @@ async function serve(flags: Flags, command: Command, io: SandboxIo): Promise<voi
   }
   if (totalShare(shares) > 1) command.error("error: the shares of the faults add up to more than 1");
 
+  if ((tlsCert === undefined) !== (tlsKey === undefined))
+    command.error("error: --tls-cert and --tls-key go together");
+
   // Load the server only now: other commands and --help don't need it.
   const { startSandbox } = await import("../sandbox/server.ts");
-  const sandbox = await startSandbox({ ...options, shares });
+  const tls = tlsCert && tlsKey ? { cert: await pem(tlsCert), key: await pem(tlsKey) } : undefined;
+  const sandbox = await startSandbox({ ...options, shares, ...(tls && { tls }) });
   try {
-    const { baseUrl, apiKey, certificate } = sandbox;
-    if (certificate === undefined) {
-      await announce(io, baseUrl, apiKey);
-    } else {
-      await withCertificateFile(certificate, certFile, (path) => announce(io, baseUrl, apiKey, path));
-    }
+    await announce(io, sandbox, tlsCert);
   } finally {
     await sandbox.close();
   }
 }
 
 /** Prints the `service` section of a config for this sandbox, and returns when the signal aborts. */
-async function announce(io: SandboxIo, baseUrl: string, apiKey: string, certFile?: string): Promise<void> {
+async function announce(io: SandboxIo, { baseUrl, apiKey }: Sandbox, tlsCert?: string): Promise<void> {
   // A config reads $$ as one dollar, because ${…} stands for an environment variable.
   const service = {
     base_url: baseUrl,
@@ -117,39 +110,22 @@ async function announce(io: SandboxIo, baseUrl: string, apiKey: string, certFile
     api_key: apiKey.replaceAll("$", "$$$$"),
   };
   const lines = ["# The sandbox listens; stop it with Ctrl-C."];
-  if (certFile !== undefined) {
+  if (tlsCert !== undefined) {
     lines.push("# Before groupsync starts, let it trust the certificate:");
-    lines.push(`# export NODE_EXTRA_CA_CERTS=${shellQuoted(certFile)}`);
+    lines.push(`# export NODE_EXTRA_CA_CERTS=${shellQuoted(resolve(tlsCert))}`);
   }
   const { stringify } = await import("yaml");
   io.stdout(`${lines.join("\n")}\n${stringify({ service }, { lineWidth: 0 })}`);
   if (!io.stop.aborted) await once(io.stop, "abort");
 }
 
-/** Writes the certificate into the given file, or into a temporary file that is removed after `use`. */
-async function withCertificateFile(
-  certificate: string,
-  certFile: string | undefined,
-  use: (path: string) => Promise<void>,
-): Promise<void> {
-  const notWritten = (cause: unknown): never => {
-    throw new SyncError("SANDBOX_CERTIFICATE", `cannot write the certificate: ${describe(cause)}`, {
-      hint: "name another --cert-file",
+const pem = (path: string): Promise<string> =>
+  readFile(path, "utf8").catch((cause: unknown) => {
+    throw new SyncError("SANDBOX_CERTIFICATE", `cannot read ${path}: ${describe(cause)}`, {
+      hint: "name other files with --tls-cert and --tls-key",
       cause,
     });
-  };
-  const folder =
-    certFile === undefined
-      ? await mkdtemp(join(tmpdir(), "groupsync-sandbox-")).catch(notWritten)
-      : undefined;
-  try {
-    const path = resolve(folder ?? "", certFile ?? "certificate.pem");
-    await writeFile(path, certificate).catch(notWritten);
-    await use(path);
-  } finally {
-    if (folder !== undefined) await rm(folder, { recursive: true, force: true });
-  }
-}
+  });
 
 /** Not commander's choices(), because it would list the values again behind a description that explains them. */
 function oneOf(flags: string, description: string, values: readonly string[], preset: string): Option {

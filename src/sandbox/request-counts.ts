@@ -16,15 +16,13 @@ export interface RequestReport {
   readonly by_operation: Readonly<Record<ApiMethod | "other", Readonly<Record<string, number>>>>;
   /** user_group_id → operation → requests that named the group by id or by token, with any end. */
   readonly by_group: Readonly<Record<string, Readonly<Record<ApiMethod, number>>>>;
-  /** The last {@link KEPT_DELETIONS} deleted groups, in order. A deletion counts even if its answer was cut off. */
+  /** The deleted groups, in order. A deletion counts even if its answer was cut off. */
   readonly deletions: readonly Deletion[];
   /** Connections that carried at least one request. */
   readonly connections: number;
   /** The highest number of requests in flight at once. */
   readonly max_in_flight: number;
 }
-
-const KEPT_DELETIONS = 1_000;
 
 const isApiMethod = (method: string): method is ApiMethod => API_METHODS.some((name) => name === method);
 
@@ -56,7 +54,6 @@ export class RequestCounts {
 
   deleted(deletion: Deletion): void {
     this.#deletions.push(deletion);
-    if (this.#deletions.length > KEPT_DELETIONS) this.#deletions.shift();
   }
 
   end(method: string, end: RequestEnd): void {

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import http from "node:http";
 import https from "node:https";
-import { type AddressInfo, isIP, type Socket } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import { describe, SyncError } from "../core/failure/sync-error.ts";
 import { Groups } from "./groups.ts";
 import { RequestCounts } from "./request-counts.ts";
@@ -18,8 +18,8 @@ export interface SandboxOptions extends Partial<ApiOptions> {
   readonly host?: string;
   /** Default 0, which takes any free port. */
   readonly port?: number;
-  /** Serve HTTPS, with a certificate made for this sandbox. */
-  readonly tls?: boolean;
+  /** Serve HTTPS with this certificate and its key, both in PEM form. */
+  readonly tls?: { readonly cert: string; readonly key: string };
   /** The file that keeps groups and API key across restarts. */
   readonly state?: string;
   readonly latency?: Latency;
@@ -32,8 +32,6 @@ export interface Sandbox {
   /** Without a slash at the end: requests go to `{baseUrl}/api/user`. */
   readonly baseUrl: string;
   readonly apiKey: string;
-  /** PEM; only with `tls`. A client that adds it to its CA certificates trusts it. */
-  readonly certificate: string | undefined;
   /** Closes all connections at once. */
   close(): Promise<void>;
 }
@@ -46,12 +44,12 @@ const KEEP_ALIVE_MS = 10 * 60_000;
  * `DELETE /sandbox/requests` sets the counts to zero. Latency, faults, limits and counts concern `/api/user` alone.
  *
  * The API key is the key in the options; without one, the key in the state file; without that, a random key.
- * Throws SyncError SANDBOX_ADDRESS if it can't listen, SANDBOX_STATE if the state file can't be used.
+ * Throws SyncError SANDBOX_CERTIFICATE if the certificate and its key can't be used, SANDBOX_ADDRESS if it can't listen, and
+ * SANDBOX_STATE if the state file can't be used.
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const { host = "127.0.0.1", port = 0 } = options;
-  const certificate = options.tls ? await selfSignedCertificate(host) : undefined;
-  const server = certificate ? https.createServer({ ...certificate }) : http.createServer();
+  const server = serverOf(options);
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   // Keep the sockets: closeAllConnections() would leave connections open that are still in the TLS handshake.
   const sockets = new Set<Socket>();
@@ -91,16 +89,26 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
         closed: closing.signal,
       }),
     );
-    const scheme = certificate ? "https" : "http";
+    const scheme = options.tls ? "https" : "http";
     return {
       baseUrl: `${scheme}://${reachableName(host)}:${boundPort}`,
       apiKey: state.apiKey,
-      certificate: certificate?.cert,
       close,
     };
   } catch (error) {
     await close();
     throw error;
+  }
+}
+
+function serverOf({ tls }: SandboxOptions): http.Server {
+  try {
+    return tls ? https.createServer({ ...tls }) : http.createServer();
+  } catch (cause) {
+    throw new SyncError("SANDBOX_CERTIFICATE", `the certificate can't be used: ${describe(cause)}`, {
+      hint: "--tls-cert and --tls-key name a certificate and its key, in PEM form and without a passphrase",
+      cause,
+    });
   }
 }
 
@@ -131,34 +139,4 @@ function openState(options: SandboxOptions): State {
 function reachableName(host: string): string {
   if (host === "0.0.0.0" || host === "::") return "localhost";
   return host.includes(":") ? `[${host}]` : host;
-}
-
-interface Certificate {
-  /** PEM. Self-signed: a client that adds it to its CA certificates trusts it. */
-  readonly cert: string;
-  /** PEM. */
-  readonly key: string;
-}
-
-const LOCAL = ["localhost", "127.0.0.1", "::1"];
-
-/** A self-signed certificate for this machine's local names and `host`, valid for a year from now. */
-async function selfSignedCertificate(host: string): Promise<Certificate> {
-  // Load it only with --tls, because loading takes long.
-  const { generate } = await import("selfsigned");
-  const names = [...new Set([...LOCAL, host])];
-  const { cert, private: key } = await generate([{ name: "commonName", value: "groupsync sandbox" }], {
-    keyType: "ec",
-    algorithm: "sha256",
-    extensions: [
-      { name: "basicConstraints", cA: false, critical: true },
-      { name: "keyUsage", digitalSignature: true, critical: true },
-      { name: "extKeyUsage", serverAuth: true },
-      {
-        name: "subjectAltName",
-        altNames: names.map((name) => (isIP(name) ? { type: 7, ip: name } : { type: 2, value: name })),
-      },
-    ],
-  });
-  return { cert, key };
 }

@@ -16,8 +16,6 @@ export interface ApiOptions extends GroupPolicy {
   readonly teamId: number;
   /** How a call fails: with an HTTP status and a JSON body, or with status 200 and `success: 0`. */
   readonly errors: "status" | "body";
-  /** Adds fields to the answers that interface.md doesn't name. */
-  readonly extraFields: boolean;
   /** In fixed windows. */
   readonly rateLimit: RateLimit | undefined;
   readonly tokenBucket: TokenBucket | undefined;
@@ -34,7 +32,6 @@ export const SERVICE_DEFAULTS = {
   existing: "keep",
   deleteBy: "both",
   errors: "status",
-  extraFields: false,
   rateLimit: undefined,
   tokenBucket: undefined,
   concurrencyLimit: undefined,

@@ -1,7 +1,9 @@
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { parse } from "yaml";
 import type { RequestReport } from "../../src/sandbox/request-counts.ts";
+import { aSelfSignedCertificate } from "../support/servers/certificates.ts";
 import { runBare } from "./bare/run.ts";
 import type { Bench } from "./benchmark.ts";
 
@@ -14,15 +16,14 @@ export interface Service {
   readonly trust: Readonly<Record<string, string>>;
 }
 
-/** Runs the sandbox with these flags, for as long as `use` takes. */
+/** Runs the sandbox with these flags, for as long as `use` takes. `--tls` gives it a certificate. */
 export async function withService<T>(
   { groupsync, folder }: Pick<Bench, "groupsync" | "folder">,
   flags: readonly string[],
   use: (service: Service) => Promise<T>,
 ): Promise<T> {
   const certFile = flags.includes("--tls") ? join(folder, "certificate.pem") : undefined;
-  const certificate = certFile === undefined ? [] : ["--cert-file", certFile];
-  const sandbox = groupsync(["sandbox", "--port", "0", ...flags, ...certificate]);
+  const sandbox = groupsync(["sandbox", "--port", "0", ...(await withCertificate(flags, certFile))]);
   try {
     const lines: string[] = [];
     for await (const line of createInterface(sandbox.stdout)) {
@@ -41,6 +42,18 @@ export async function withService<T>(
     sandbox.stop();
     await sandbox.ended;
   }
+}
+
+async function withCertificate(
+  flags: readonly string[],
+  certFile: string | undefined,
+): Promise<readonly string[]> {
+  if (certFile === undefined) return flags;
+  const { cert, key } = await aSelfSignedCertificate();
+  const keyFile = `${certFile}.key`;
+  await writeFile(certFile, cert);
+  await writeFile(keyFile, key);
+  return [...flags.filter((flag) => flag !== "--tls"), "--tls-cert", certFile, "--tls-key", keyFile];
 }
 
 /** What the service has counted so far. */

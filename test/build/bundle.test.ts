@@ -82,6 +82,6 @@ test("the bundle loads the clients of vendors that are installed beside it", asy
 
 test("the packages in the bundle come with their licences", () => {
   const notices = readFileSync(join(DIST, "THIRD-PARTY-NOTICES.txt"), "utf8");
-  for (const name of ["pg", "mysql2", "undici", "zod", "@peculiar/x509"])
+  for (const name of ["pg", "mysql2", "undici", "zod"])
     expect(notices).toMatch(new RegExp(`^${name} \\d+\\.\\d+\\.\\d+: \\w`, "m"));
 });

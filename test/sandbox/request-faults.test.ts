@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { fixedWindow, retryAfterValue } from "../../src/sandbox/rate-limit.ts";
 import { faultAt, seededRandom } from "../../src/sandbox/request-faults.ts";
 import type { SandboxOptions } from "../../src/sandbox/server.ts";
+import { aSelfSignedCertificate } from "../support/servers/certificates.ts";
 import { aClient, aGroup, aSandbox, type Client } from "./client.ts";
 
 /** The status of an answer, or "cut". */
@@ -34,8 +35,9 @@ describe("a fault that hits a share of the requests", () => {
     expect(await held(client)).toEqual([]);
   });
 
-  test.each([false, true])("cut-after: done, then the connection is cut (TLS: %s)", async (tls) => {
-    const { client } = await aSandbox({ shares: { "cut-after": 1 }, tls });
+  test.each(["http", "https"])("cut-after: done, then the connection is cut, by %s", async (scheme) => {
+    const tls = scheme === "https" ? { tls: await aSelfSignedCertificate() } : {};
+    const { client } = await aSandbox({ shares: { "cut-after": 1 }, ...tls });
     expect(await outcome(client)).toBe("cut");
     expect(await held(client)).toMatchObject([aGroup()]);
   });

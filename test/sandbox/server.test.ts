@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { expect, test } from "vitest";
 import { startSandbox } from "../../src/sandbox/server.ts";
+import { aSelfSignedCertificate } from "../support/servers/certificates.ts";
 import { aClient, aGroup } from "./client.ts";
 
 test("close cuts off requests in flight", async () => {
@@ -14,7 +15,7 @@ test("close cuts off requests in flight", async () => {
 });
 
 test("close doesn't wait for a client that never ends its TLS handshake", async () => {
-  const sandbox = await startSandbox({ tls: true });
+  const sandbox = await startSandbox({ tls: await aSelfSignedCertificate() });
   const socket = connect(Number(new URL(sandbox.baseUrl).port), "127.0.0.1");
   await once(socket, "connect");
   const closed = once(socket, "close");

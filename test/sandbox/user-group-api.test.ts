@@ -142,17 +142,6 @@ describe("DELETE", () => {
   });
 });
 
-test("extra fields appear in addition to those of the interface", async () => {
-  const { client } = await aSandbox({ extraFields: true });
-  const { json } = await client.call("GET", aGroup());
-  expect(json).toMatchObject({
-    success: 1,
-    new_user_group: true,
-    user_group: { name: "Acme", properties: null },
-  });
-  expect(json).toHaveProperty("api_environment_tag");
-});
-
 describe("a bad request", () => {
   const cases: [string, string, unknown, Record<string, string>, number][] = [
     ["another key", "GET", aGroup(), { authorization: "Token other" }, 401],

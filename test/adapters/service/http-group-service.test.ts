@@ -17,6 +17,7 @@ import type { RequestReport } from "../../../src/sandbox/request-counts.ts";
 import { aGroup } from "../../builders/groups.ts";
 import { everythingIn } from "../../contracts/everything-in.ts";
 import { aSandbox } from "../../sandbox/client.ts";
+import { aSelfSignedCertificate } from "../../support/servers/certificates.ts";
 import { listening } from "../../support/servers/listening.ts";
 
 const KEY = "the-api-key";
@@ -153,7 +154,8 @@ describe("against the sandbox", () => {
   });
 
   test("connections are kept over TLS too, whose certificate has to be known", async () => {
-    const { baseUrl, apiKey, certificate, client } = await aSandbox({ tls: true });
+    const tls = await aSelfSignedCertificate();
+    const { baseUrl, apiKey, client } = await aSandbox({ tls });
     const untrusting = aService({ baseUrl, apiKey: new Secret(apiKey) });
     const failure = await failureOf(untrusting.getOrCreate(aGroup()));
     expect(failure).toMatchObject({
@@ -165,7 +167,7 @@ describe("against the sandbox", () => {
     const folder = mkdtempSync(join(tmpdir(), "groupsync-ca-"));
     onTestFinished(() => rmSync(folder, { recursive: true }));
     const ca = join(folder, "ca.pem");
-    writeFileSync(ca, certificate ?? "");
+    writeFileSync(ca, tls.cert);
     // Node reads the additional certificates when it starts, so a process of its own makes the calls.
     await promisify(execFile)(
       process.execPath,

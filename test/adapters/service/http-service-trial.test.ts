@@ -7,6 +7,7 @@ import type { SandboxOptions } from "../../../src/sandbox/server.ts";
 import { rejection } from "../../contracts/collect.ts";
 import { everythingIn } from "../../contracts/everything-in.ts";
 import { aSandbox } from "../../sandbox/client.ts";
+import { aSelfSignedCertificate } from "../../support/servers/certificates.ts";
 import { listening } from "../../support/servers/listening.ts";
 
 const KEY = "the-real-api-key";
@@ -156,7 +157,7 @@ describe("the way there", () => {
   });
 
   test("ends at a certificate that nobody vouches for, or at no TLS at all", async () => {
-    const { baseUrl } = await aSandbox({ tls: true });
+    const { baseUrl } = await aSandbox({ tls: await aSelfSignedCertificate() });
     const error = await rejection(aTrial(baseUrl).reach());
     expect(error).toMatchObject(unreachable(/TLS handshake with .* failed/, "NODE_EXTRA_CA_CERTS"));
     const plain = (await aSandbox()).baseUrl.replace("http:", "https:");

@@ -125,7 +125,7 @@ test("the sandbox serves until it is told to stop, and accepts the key that it p
   const sandbox = startProgram(["sandbox", "--port", "0"]);
   const [printed] = await once(sandbox.child.stdout!, "data");
   const { base_url: baseUrl, api_key: apiKey } = parse(printed).service;
-  const client = aClient({ baseUrl, apiKey, certificate: undefined });
+  const client = aClient({ baseUrl, apiKey });
   expect((await client.call("GET", aGroup())).json).toMatchObject({ success: 1, new_user_group: true });
   expect(await sandbox.stop("SIGTERM")).toMatchObject({ code: 0, signal: null, stderr: "" });
 });

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { Poison } from "../../../src/sandbox/service-options.ts";
 import { someOf } from "../../support/long.ts";
+import { aSelfSignedCertificate } from "../../support/servers/certificates.ts";
 import { aWorld, type World } from "../world.ts";
 
 async function expectRecovery(world: World): Promise<void> {
@@ -110,7 +111,7 @@ test("a service that is unreachable, or fails for every group, ends the run earl
   const [down, broken, untrusted] = await Promise.all([
     aWorld({ tenants: 50 }),
     aWorld({ tenants: 50, service: { shares: { fail: 1 } } }),
-    aWorld({ tenants: 50, service: { tls: true } }),
+    aWorld({ tenants: 50, service: { tls: await aSelfSignedCertificate() } }),
   ]);
   await down.sandbox.close();
   const [whenDown, whenBroken, whenUntrusted] = await Promise.all([
@@ -139,9 +140,10 @@ test("a service that is unreachable, or fails for every group, ends the run earl
 });
 
 test("syncs over TLS with a certificate in NODE_EXTRA_CA_CERTS", async () => {
-  const world = await aWorld({ tenants: 30, service: { tls: true } });
+  const tls = await aSelfSignedCertificate();
+  const world = await aWorld({ tenants: 30, service: { tls } });
   const certificate = join(world.folder, "certificate.pem");
-  await writeFile(certificate, world.sandbox.certificate ?? "");
+  await writeFile(certificate, tls.cert);
   world.env.NODE_EXTRA_CA_CERTS = certificate;
   expect(world.sandbox.baseUrl).toMatch(/^https:/);
   expect(await world.sync()).toMatchObject({ code: 0, report: { created: 30 } });

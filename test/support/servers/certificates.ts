@@ -16,7 +16,29 @@ export interface CertificateAuthority {
 
 const DAY = 86_400_000;
 const KEY = { keyType: "ec", algorithm: "sha256" } as const;
+const LOCAL = ["localhost", "127.0.0.1"];
 const named = (value: string) => [{ name: "commonName", value }];
+
+/** The extensions of a certificate for a server with these names and addresses, or for a client if there are none. */
+const servedAt = (hosts: readonly string[]) => [
+  { name: "basicConstraints" as const, cA: false, critical: true },
+  { name: "keyUsage" as const, digitalSignature: true, critical: true },
+  hosts.length > 0
+    ? { name: "extKeyUsage" as const, serverAuth: true }
+    : { name: "extKeyUsage" as const, clientAuth: true },
+  {
+    name: "subjectAltName" as const,
+    altNames: hosts.map((host) =>
+      isIP(host) ? { type: 7 as const, ip: host } : { type: 2 as const, value: host },
+    ),
+  },
+];
+
+/** A server's certificate that only a client trusts that was given it. */
+export async function aSelfSignedCertificate(): Promise<Certificate> {
+  const { cert, private: key } = await generate(named("a server"), { ...KEY, extensions: servedAt(LOCAL) });
+  return { cert, key };
+}
 
 /** A new one that nobody trusts yet. */
 export async function aCertificateAuthority(name: string): Promise<CertificateAuthority> {
@@ -35,17 +57,7 @@ export async function aCertificateAuthority(name: string): Promise<CertificateAu
         ca: { cert: own.cert, key: own.private },
         notBeforeDate: new Date(ends.getTime() - 2 * DAY),
         notAfterDate: ends,
-        extensions: [
-          { name: "basicConstraints", cA: false, critical: true },
-          { name: "keyUsage", digitalSignature: true, critical: true },
-          hosts.length > 0
-            ? { name: "extKeyUsage", serverAuth: true }
-            : { name: "extKeyUsage", clientAuth: true },
-          {
-            name: "subjectAltName",
-            altNames: hosts.map((host) => (isIP(host) ? { type: 7, ip: host } : { type: 2, value: host })),
-          },
-        ],
+        extensions: servedAt(hosts),
       });
       return { cert, key };
     },
