@@ -45,8 +45,6 @@ export const HEARTBEAT = 1 / 6;
  * its date may be years ahead if the database's clock was set back.
  */
 const LONGEST_DELAY = 60_000;
-/** How long to wait for a free lease whose row somebody keeps locked. In milliseconds. */
-const LONGEST_LOCK_OF_NOBODY = 30_000;
 const PAUSE = 1_000;
 /** After this many heartbeats without a renewal, the heartbeat is reported as stopped: it can be a little late. */
 const BEATS_UNTIL_REPORTED = 2;
@@ -54,9 +52,6 @@ const BEATS_UNTIL_REPORTED = 2;
 export const HOLDER_CHECKS_EVERY = 500;
 /** How often whoever asks for the lease looks whether it is free. In milliseconds. */
 const REQUESTER_CHECKS_EVERY = 250;
-/** A request of a process that has died ends after this many milliseconds. */
-const REQUEST_TTL = 5_000;
-const PROLONG_EVERY = 1_000;
 /** After its last call, the holder records the answers and closes what it has open. In milliseconds. */
 const LONGEST_END_OF_RUN = 30_000;
 
@@ -86,13 +81,18 @@ async function untilGranted(
 ): Promise<GrantedLease> {
   const begun = clock.monotonic();
   const isOverdue = (): boolean => clock.monotonic() - begun > ttlMs + LONGEST_DELAY;
-  let seen: Seen | undefined;
+  const sleep = async (ms: number): Promise<void> => {
+    if (signal.aborted) throw interrupted();
+    await clock.sleep(ms, signal);
+  };
+  /** The holder since it was last awaited, and since when. */
+  let seen: { readonly by: LeaseHolder; readonly at: number } | undefined;
+  let isReported = false;
   for (;;) {
     const first = handsOver ? await firstRequest(ledger) : undefined;
     if (first) {
-      if (signal.aborted) throw interrupted();
       if (isOverdue()) throw askedFor(first);
-      await clock.sleep(PAUSE, signal);
+      await sleep(PAUSE);
       continue;
     }
     // Read the clocks before the request: the ledger may grant the lease at any time from now on.
@@ -107,9 +107,8 @@ async function untilGranted(
       };
     }
     if (attempt.kind === "locked") {
-      if (signal.aborted) throw interrupted();
-      if (clock.monotonic() - begun > LONGEST_LOCK_OF_NOBODY) throw attempt.error;
-      await clock.sleep(PAUSE, signal);
+      if (isOverdue()) throw attempt.error;
+      await sleep(PAUSE);
       continue;
     }
     const { by } = attempt;
@@ -119,37 +118,34 @@ async function untilGranted(
       if (seizure.lease) return { lease: seizure.lease, validFrom, formerCallsMs: callMs };
       locked = seizure.locked;
     }
-    if (signal.aborted) throw interrupted();
-    const isAwaited = !asksNobody && (await request.isWorthWaiting(by));
     // A renewal by a holder that is about to hand over is no reason to end.
-    if (isAwaited || seen?.by.epoch !== by.epoch) seen = { by, at: clock.monotonic(), isReported: false };
-    const isRenewed = seen.by.expiresAt.getTime() !== by.expiresAt.getTime();
-    const isGivenUp = !isAwaited && isOverdue();
-    if (isGivenUp && (seen.isReported || locked !== undefined)) throw notRenewed(by, locked);
-    if (isRenewed || isGivenUp) throw atWork(by, asksNobody && !handsOver);
-    if (!seen.isReported && clock.monotonic() - seen.at >= BEATS_UNTIL_REPORTED * ttlMs * HEARTBEAT) {
-      seen = { ...seen, isReported: true };
+    if (!asksNobody && !signal.aborted && (await request.isWorthWaiting(by))) {
+      seen = undefined;
+      await sleep(REQUESTER_CHECKS_EVERY);
+      continue;
+    }
+    const isRenewed = seen !== undefined && !isSameLease(seen.by, by);
+    if (isRenewed) throw atWork(by, asksNobody && !handsOver);
+    if (seen && isOverdue()) throw notRenewed(by, locked);
+    seen ??= { by, at: clock.monotonic() };
+    if (!isReported && clock.monotonic() - seen.at >= BEATS_UNTIL_REPORTED * ttlMs * HEARTBEAT) {
+      isReported = true;
       observe({
         kind: "waiting",
         ms: Math.max(0, Math.min(ttlMs, by.expiresAt.getTime() - clock.now().getTime())),
         reason: `${by.holder} has the lease until ${by.expiresAt.toISOString()}, and has stopped renewing it`,
       });
     }
-    await clock.sleep(isAwaited ? REQUESTER_CHECKS_EVERY : handsOver ? PAUSE : ttlMs * HEARTBEAT, signal);
+    await sleep(handsOver ? PAUSE : ttlMs * HEARTBEAT);
   }
 }
 
+/** Neither renewed nor taken by another holder. */
+const isSameLease = (one: LeaseHolder, other: LeaseHolder): boolean =>
+  one.epoch === other.epoch && one.expiresAt.getTime() === other.expiresAt.getTime();
+
 const firstRequest = async (ledger: Ledger): Promise<LeaseRequest | undefined> =>
   (await ledger.openRequests().catch(() => undefined))?.lease[0];
-
-/** The holder as it was when it was first seen, or last awaited. */
-interface Seen {
-  readonly by: LeaseHolder;
-  /** By the monotonic clock. */
-  readonly at: number;
-  /** Whether it was reported that the holder has stopped renewing the lease. */
-  readonly isReported: boolean;
-}
 
 const atWork = ({ holder, acquiredAt }: LeaseHolder, mustBeStopped: boolean): SyncError =>
   new SyncError("LEASE_HELD", `another instance is at work: ${holder}, since ${acquiredAt.toISOString()}`, {
@@ -183,8 +179,6 @@ class HandOverRequest {
   readonly #ports: LeasePorts;
   readonly #requester: string;
   #id: RequestId | undefined;
-  /** By the monotonic clock. */
-  #prolongedAt = 0;
   /** By the monotonic clock. Undefined until the request is made. */
   #waitsUntil: number | undefined;
 
@@ -194,21 +188,18 @@ class HandOverRequest {
   }
 
   /**
-   * Makes the request if the holder hands over, and keeps it alive. Resolves to false if there is nothing to wait for: the
-   * holder doesn't hand over, or has not done so in time. A ledger that can't keep requests counts as such a holder.
+   * Makes the request if the holder hands over. Resolves to false if there is nothing to wait for: the holder doesn't hand over,
+   * or has not done so in time. A ledger that can't keep requests counts as such a holder.
    */
   async isWorthWaiting(by: LeaseHolder): Promise<boolean> {
-    // If the ledger is out of reach, the next look at the lease says so.
+    // If the ledger is out of reach, the next attempt to take the lease says so.
     if (this.#waitsUntil === undefined) return this.#make(by).catch(() => false);
-    if (this.#ports.clock.monotonic() < this.#waitsUntil) {
-      await this.#prolong().catch(() => {});
-      return true;
-    }
+    if (this.#ports.clock.monotonic() < this.#waitsUntil) return true;
     await this.withdraw();
     return false;
   }
 
-  /** Without this, the request would end by itself a little later. */
+  /** Without this, a daemon would wait until the request ends by itself. */
   async withdraw(): Promise<void> {
     const id = this.#id;
     this.#id = undefined;
@@ -219,26 +210,15 @@ class HandOverRequest {
     const { ledger, clock, observe } = this.#ports;
     const offer = await ledger.handOver();
     if (offer === null) return false;
-    this.#id = await ledger.requestLease(this.#requester, REQUEST_TTL);
     const ms = longestWait(offer);
-    this.#prolongedAt = clock.monotonic();
-    this.#waitsUntil = this.#prolongedAt + ms;
+    this.#id = await ledger.requestLease(this.#requester, ms);
+    this.#waitsUntil = clock.monotonic() + ms;
     observe({
       kind: "waiting",
       ms,
       reason: `${by.holder} has the lease, and hands it over once its calls under way have ended`,
     });
     return true;
-  }
-
-  async #prolong(): Promise<void> {
-    const { ledger, clock } = this.#ports;
-    const now = clock.monotonic();
-    if (now - this.#prolongedAt < PROLONG_EVERY) return;
-    this.#prolongedAt = now;
-    const isThere = this.#id !== undefined && (await ledger.prolongRequest(this.#id, REQUEST_TTL));
-    // This process was suspended for so long that the request has ended.
-    if (!isThere) this.#id = await ledger.requestLease(this.#requester, REQUEST_TTL);
   }
 }
 

@@ -49,15 +49,13 @@ export interface Seizure {
 
 /**
  * What one process asks of the holder of the lease, for which it needs no lease. A request counts until it is withdrawn, by
- * whoever has made it or by the holder, and for some milliseconds by the ledger's clock at most, unless it is prolonged.
+ * whoever has made it or by the holder, and for `ttlMs` milliseconds by the ledger's clock at most.
  */
 export interface Requests {
   /** Asks the holder to hand the lease over. `requester` names this process. Rejects if the ledger can't keep requests yet. */
   requestLease(requester: string, ttlMs: number): Promise<RequestId>;
   /** Asks the holder to serve one tenant. Resolves to "" if the ledger has no tables yet, and so keeps no request. */
   requestTenant(user_group_id: string, requester: string, ttlMs: number): Promise<RequestId>;
-  /** Resolves to false if the request has ended. */
-  prolongRequest(id: RequestId, ttlMs: number): Promise<boolean>;
   withdrawRequests(ids: readonly RequestId[]): Promise<void>;
   /** In the order in which they were made: a thousand requests at most, the lease's first. */
   openRequests(): Promise<OpenRequests>;

@@ -26,20 +26,11 @@ export function ledgerRequestsContract(name: string, makePlace: () => Promise<Le
 
     test("end by themselves, and are deleted then", async () => {
       const { ledger } = await opened(makePlace);
-      const id = await ledger.requestLease("dead", EXPIRED);
+      await ledger.requestLease("dead", EXPIRED);
+      await ledger.requestTenant("b", "dead", EXPIRED);
       await ledger.requestLease("alive", TTL);
+      expect(await ledger.openRequests()).toMatchObject({ lease: [{ requester: "alive" }], tenants: [] });
       expect((await ledger.openRequests()).lease).toMatchObject([{ requester: "alive" }]);
-      expect(await ledger.prolongRequest(id, TTL)).toBe(false);
-      expect((await ledger.openRequests()).lease).toMatchObject([{ requester: "alive" }]);
-    });
-
-    test("can be prolonged until they are deleted", async () => {
-      const { ledger } = await opened(makePlace);
-      const id = await ledger.requestLease("slow", EXPIRED);
-      expect(await ledger.prolongRequest(id, TTL)).toBe(true);
-      expect((await ledger.openRequests()).lease).toEqual([{ id, requester: "slow" }]);
-      await ledger.withdrawRequests([id]);
-      expect(await ledger.prolongRequest(id, TTL)).toBe(false);
     });
 
     test("are those of one scope", async () => {
@@ -99,13 +90,6 @@ export function ledgerRequestsContract(name: string, makePlace: () => Promise<Le
       });
       await ledger.withdrawRequests([acme, zoe, "somebody has withdrawn it"]);
       expect((await ledger.openRequests()).tenants).toMatchObject([{ id: again }]);
-    });
-
-    test("end by themselves, and are deleted then", async () => {
-      const { ledger } = await opened(makePlace);
-      const id = await ledger.requestTenant("b", "a standby", EXPIRED);
-      expect((await ledger.openRequests()).tenants).toEqual([]);
-      expect(await ledger.prolongRequest(id, TTL)).toBe(false);
     });
   });
 }

@@ -149,8 +149,7 @@ describe("a lease that nobody renews", () => {
       code: "LEDGER_UNAVAILABLE",
       message: expect.stringContaining("held by session 7"),
     });
-    expect(room.time.elapsed).toBeGreaterThanOrEqual(30_000);
-    expect(room.time.elapsed).toBeLessThan(40_000);
+    expect(room.time.elapsed).toBeLessThan(TTL + 60_000 + TTL);
   });
 
   it("is taken as soon as its row is unlocked", async () => {

@@ -23,12 +23,6 @@ export function requests({ state, step, now }: CommittedLedger): Requests {
       await asked("requestTenant");
       return ask({ kind: "tenant", requester, user_group_id }, ttlMs);
     },
-    async prolongRequest(id, ttlMs) {
-      await asked("prolongRequest");
-      const request = state.requests.get(id);
-      if (request) state.requests.set(id, { ...request, expiresAt: inMs(ttlMs) });
-      return request !== undefined;
-    },
     async withdrawRequests(ids) {
       await asked("withdrawRequests");
       for (const id of ids) state.requests.delete(id);

@@ -11,7 +11,7 @@ const NOTHING_OPEN: OpenRequests = { lease: [], tenants: [] };
 
 export const requests = (reader: LedgerReader): Requests => {
   const { database } = reader;
-  const changed = (statement: (ledger: LedgerScope) => string, values: readonly unknown[]): Promise<number> =>
+  const change = (statement: (ledger: LedgerScope) => string, values: readonly unknown[]): Promise<unknown> =>
     reader.read(0, (ledger) => database.change(statement(ledger), [ledger.scope, ...values]));
 
   const ask = (request: NewRequest, ttlMs: number): Promise<RequestId> =>
@@ -29,14 +29,8 @@ export const requests = (reader: LedgerReader): Requests => {
     requestLease: (requester, ttlMs) => ask({ kind: "lease", user_group_id: null, requester }, ttlMs),
     requestTenant: (user_group_id, requester, ttlMs) =>
       ask({ kind: "tenant", user_group_id, requester }, ttlMs),
-    prolongRequest: async (id, ttlMs) =>
-      (await changed(
-        ({ dialect, tables }) =>
-          `UPDATE ${tables.requests} SET expires_at = ${dialect.later("$3")} WHERE scope = $1 AND id = $2`,
-        [id, ttlMs],
-      )) > 0,
     withdrawRequests: async (ids) => {
-      await changed(
+      await change(
         ({ dialect, tables }) =>
           `DELETE FROM ${tables.requests} WHERE scope = $1 AND ${dialect.isOneOf("id", "$2")}`,
         [ids],
@@ -45,12 +39,11 @@ export const requests = (reader: LedgerReader): Requests => {
     openRequests: () =>
       reader.read(NOTHING_OPEN, async (ledger) => {
         const found = await allRequests(ledger);
-        const expired = found.filter(isExpired).map(({ id }) => id);
-        if (expired.length > 0) await database.change(deleteExpired(ledger), [ledger.scope, expired]);
+        if (found.some(isExpired)) await database.change(deleteExpired(ledger), [ledger.scope]);
         return byKind(found.filter((request) => !isExpired(request)));
       }),
     offerHandOver: async ({ epoch }: Lease, callMs) => {
-      await changed(
+      await change(
         ({ tables }) =>
           `UPDATE ${tables.leases} SET hand_over_epoch = epoch, call_ms = $3 WHERE scope = $1 AND epoch = $2`,
         [epoch, callMs],
@@ -88,10 +81,8 @@ const byKind = (found: readonly RequestColumns[]): OpenRequests => ({
   ),
 });
 
-/** Looks at the date again, because the request may have been prolonged since it was read. */
 const deleteExpired = ({ dialect, tables }: LedgerScope): string =>
-  `DELETE FROM ${tables.requests}
-   WHERE scope = $1 AND ${dialect.isOneOf("id", "$2")} AND expires_at <= ${dialect.now}`;
+  `DELETE FROM ${tables.requests} WHERE scope = $1 AND expires_at <= ${dialect.now}`;
 
 async function handOver({ dialect, connection, tables, scope }: LedgerScope): Promise<HandOver | null> {
   const [row] = await connection.query<{ epoch: string; callMs: string }>(
