@@ -2,6 +2,7 @@ import { type Failure, SyncError } from "../core/failure/sync-error.ts";
 import { CANARY_NAME, canaryGroup, type DeleteField, type DeleteTry } from "../core/probe/findings.ts";
 import type { Secret } from "../core/secret/secret.ts";
 import type { Canary } from "../ports/ledger/scope.ts";
+import { Breaker } from "./service/breaker.ts";
 import {
   isTokenRefused,
   type ServiceCalling,
@@ -90,10 +91,8 @@ interface Run extends ServiceCalling {
   readonly signal: AbortSignal;
 }
 
-/** For how long a sync tries to delete a canary, in milliseconds. */
-const LONGEST_IN_A_SYNC = 60_000;
-/** The longest pause before a sync repeats a call for a canary, in milliseconds. Enough for failures that come at random. */
-const LONGEST_WAIT_IN_A_SYNC = 2_000;
+/** For how long a sync tries to delete a canary, in milliseconds. Enough for failures that come at random. */
+const LONGEST_IN_A_SYNC = 8_000;
 
 /**
  * Deletes the canary that an earlier probe has left at the service, because it was killed or its DELETE failed. Resolves to
@@ -130,15 +129,16 @@ export async function deleteCanaryOrWarn(run: Run, at: { readonly baseUrl: strin
   await lease.formerCallsEnded(signal);
   const [late, over] = [new AbortController(), new AbortController()];
   void clock.sleep(LONGEST_IN_A_SYNC, over.signal).then(() => late.abort());
-  const hasty: Run = {
-    ...run,
-    handOn: undefined,
-    waitBeforeRetry: async (ms, until) => ms <= LONGEST_WAIT_IN_A_SYNC && run.waitBeforeRetry(ms, until),
-  };
+  // The failures of the run's other calls don't count.
+  const breakers = { GET: new Breaker(true), POST: new Breaker(true), DELETE: new Breaker(true) };
   try {
-    const left = await deleteLeftCanary(hasty, at, AbortSignal.any([signal, late.signal]));
+    const left = await deleteLeftCanary({ ...run, breakers }, at, AbortSignal.any([signal, late.signal]));
     if (left === undefined || signal.aborted) return;
     const { code, message, hint = "" } = left;
+    run.observe({ kind: "warning", code, message, hint });
+  } catch (error) {
+    if (!(error instanceof SyncError && error.code === "SERVICE_UNAVAILABLE")) throw error;
+    const { code, message, hint = "" } = error;
     run.observe({ kind: "warning", code, message, hint });
   } finally {
     over.abort();

@@ -89,7 +89,7 @@ export async function leasedRun(
     await recordTables(run);
     companionEnded = await companion?.begin(run, AbortSignal.any([run.signal, bodyFailed.signal]));
     const work = async (): Promise<void> => {
-      await body({ ...run, handOn: companion?.retry }, service);
+      await body(run, service);
       // The body may have had nothing to do with what has failed.
       failing.signal.throwIfAborted();
     };
@@ -184,10 +184,7 @@ async function openRun(
       POST: new Breaker(false),
       DELETE: new Breaker(false),
     },
-    waitBeforeRetry: async (ms: number, until: AbortSignal): Promise<boolean> => {
-      await clock.sleep(ms, until);
-      return true;
-    },
+    waitBeforeRetry: (ms: number, until: AbortSignal) => clock.sleep(ms, until),
     signal: ending,
   };
   return {
@@ -196,7 +193,6 @@ async function openRun(
     owners,
     identity,
     isForSingleTenants: false,
-    handOn: undefined,
     removals: { isStillRight: async () => true },
     turns: new TenantTurns(),
     refusals: new StoreOutageDetector(),

@@ -80,9 +80,7 @@ export async function applyChanges(
   const applyAll = async (): Promise<void> => {
     // Make one change at a time until an answer shows that this is the right service and team.
     while (!run.identity.confirmed && (await applyNext(run.waitBeforeRetry)));
-    // Until the service has answered, only all the tries of a call tell whether it is there.
-    const handsRetriesOn = (): boolean => run.handOn !== undefined && run.throttle.hasAnswered;
-    await work({ ...run, handsRetriesOn }, applyNext);
+    await work(run, applyNext);
   };
   await run.turns.whileMaking(intents, () =>
     runInOrder([applyAll, () => recorder.drain(), () => intents.withdrawUnsent()]),
@@ -123,8 +121,6 @@ interface Working {
   readonly clock: Clock;
   /** How many work at the same time. */
   readonly concurrency: number;
-  /** Whether somebody else repeats what has failed: then the work doesn't wait for its retries once nothing else is left to do. */
-  readonly handsRetriesOn: () => boolean;
 }
 
 /** The most workers that wait for a retry while others work in their places. Fewer than the failures in a row that show an outage. */
@@ -136,17 +132,11 @@ const MOST_WAITING = 8;
  * the first error, because a call under way must not be abandoned.
  */
 export async function work(
-  { clock, concurrency, handsRetriesOn }: Working,
+  { clock, concurrency }: Working,
   next: (waitBeforeRetry: WaitBeforeRetry) => Promise<boolean>,
 ): Promise<void> {
   const workers: Promise<void>[] = [];
-  const retriesEnd = new AbortController();
-  let busy = 0;
   let waiting = 0;
-  let isAllTaken = false;
-  const endRetries = (): void => {
-    if (isAllTaken && busy === 0 && handsRetriesOn()) retriesEnd.abort();
-  };
 
   const start = (): void => {
     const started = worker();
@@ -161,25 +151,11 @@ export async function work(
         isReplaced = true;
         start();
       }
-      busy--;
       waiting++;
-      endRetries();
-      await clock.sleep(ms, AbortSignal.any([signal, retriesEnd.signal]));
+      await clock.sleep(ms, signal);
       waiting--;
-      busy++;
-      return !retriesEnd.signal.aborted;
     };
-    busy++;
-    try {
-      while (!isReplaced) {
-        if (await next(waitBeforeRetry)) continue;
-        isAllTaken = true;
-        return;
-      }
-    } finally {
-      busy--;
-      endRetries();
-    }
+    while (!isReplaced && (await next(waitBeforeRetry)));
   };
 
   for (let n = 0; n < concurrency; n++) start();

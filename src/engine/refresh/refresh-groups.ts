@@ -68,7 +68,7 @@ async function ask(
   try {
     // Nobody else repeats these calls: a look at the tenant would send none.
     const ending = { until: timeIsUp.signal, stop: tooManyGone.signal };
-    await applyChanges(changes, { ...run, handOn: undefined }, { ...ending, answered });
+    await applyChanges(changes, run, { ...ending, answered });
   } finally {
     timeIsUp.abort();
   }

@@ -44,7 +44,7 @@ export async function seekSignOfLife(
     // The failures of other groups don't count.
     const breakers = { ...run.breakers, GET: new Breaker(true) };
     const signOfLife = { repeatedAfter: REPEATED_AFTER, failed };
-    await applyChanges(only(group), { ...run, breakers, signOfLife, handOn: undefined });
+    await applyChanges(only(group), { ...run, breakers, signOfLife });
   } else {
     found = await run.neutral.signOfLife(REPEATED_AFTER, signal);
   }

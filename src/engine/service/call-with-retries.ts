@@ -25,8 +25,8 @@ export interface CallContext {
   countRequest(): void;
 }
 
-/** Waits this many milliseconds, or until the signal aborts. Resolves to false if the call is not to be repeated. */
-export type WaitBeforeRetry = (ms: number, signal: AbortSignal) => Promise<boolean>;
+/** Waits this many milliseconds, or until the signal aborts. */
+export type WaitBeforeRetry = (ms: number, signal: AbortSignal) => Promise<void>;
 
 export type CallResult<T> =
   | {
@@ -41,8 +41,6 @@ export type CallResult<T> =
       readonly failure: ServiceFailure;
       /** Whether one of the attempts may have had its effect. */
       readonly mayHaveHappened: boolean;
-      /** Somebody else repeats the call later: the failure is no proof that the service is down. */
-      readonly isHandedOn?: boolean;
     }
   /** Not attempted, or not attempted again, because the run is ending. */
   | { readonly kind: "interrupted"; readonly mayHaveHappened: boolean };
@@ -86,37 +84,25 @@ export async function callWithRetries<T>(
       const { waitMs, isOfThisCall } = attempts.failed(error, clock.monotonic() - sentAt);
       if (isOfThisCall) throttle.withdraw(call);
       else throttle.ended(call, error);
-      const failed = { kind: "failed", failure: error, mayHaveHappened: attempts.mayHaveHappened } as const;
-      if (waitMs === undefined) return failed;
-      const goesOn =
-        error.reaction === "slow"
-          ? await waitAsAsked(waitMs, isOfThisCall, context)
-          : await context.waitBeforeRetry(waitMs, signal);
-      if (!goesOn) return { ...failed, isHandedOn: true };
+      if (waitMs === undefined || !(await isWorthRepeating(waitMs, context)))
+        return { kind: "failed", failure: error, mayHaveHappened: attempts.mayHaveHappened };
     }
   }
 }
 
 /**
- * Waits after the service has deferred a call. Resolves to false if the call is better left to a later run: if nothing else is
- * left to do, or if the service takes other calls meanwhile and so means this group alone. A limit that may concern everybody is
- * waited for if the wait is short: who repeated the call would only wait for the limit too.
+ * Waits before the next attempt. Resolves to false after a minute of a longer pause, unless other calls wait for its end too: the
+ * service has taken them, and so means this group alone, or nothing else is left to do. A later run sees to the group then.
  */
-async function waitAsAsked(
+async function isWorthRepeating(
   waitMs: number,
-  isOfThisCall: boolean,
-  { clock, throttle, signal, waitBeforeRetry, repeatedAfter }: CallContext,
+  { throttle, signal, waitBeforeRetry }: CallContext,
 ): Promise<boolean> {
-  if (repeatedAfter) return waitBeforeRetry(waitMs, signal);
-  const isLong = waitMs > LONGEST_TRY;
-  if (isLong && isOfThisCall) return false;
-  const endsAt = clock.monotonic() + waitMs;
-  const goesOn = await waitBeforeRetry(Math.min(waitMs, LONGEST_TRY), signal);
-  const leftMs = endsAt - clock.monotonic();
-  if (signal.aborted) return true;
-  if (isLong) return goesOn && throttle.isPaused && waitBeforeRetry(leftMs, signal);
-  if (!goesOn && !isOfThisCall) await clock.sleep(leftMs, signal);
-  return goesOn || !isOfThisCall;
+  await waitBeforeRetry(Math.min(waitMs, LONGEST_TRY), signal);
+  if (waitMs <= LONGEST_TRY || signal.aborted) return true;
+  if (!throttle.isHoldingCalls) return false;
+  await waitBeforeRetry(waitMs - LONGEST_TRY, signal);
+  return true;
 }
 
 interface NextAttempt {
@@ -197,13 +183,13 @@ class CallAttempts {
     });
     if (isSpent || isHopeless || this.#mustBeLast) return { waitMs: undefined, isOfThisCall };
     const random = (): number => clock.random();
-    // The throttle knows nothing of the refusal, so only this wait spaces the attempts.
-    if (isOfThisCall) {
-      const leastMs = waitBeforeAttempt(this.#deferrals, random, LONGEST_TRY);
-      return { waitMs: Math.max(retryAfterMs, leastMs), isOfThisCall };
-    }
     // Meanwhile other calls show whether the service defers them too.
-    return { waitMs: retryAfterMs || waitBeforeAttempt(Math.max(2, this.#count), random), isOfThisCall };
+    if (!isOfThisCall)
+      return { waitMs: retryAfterMs || waitBeforeAttempt(Math.max(2, this.#count), random), isOfThisCall };
+    // The throttle knows nothing of the refusal, so only this wait spaces the attempts.
+    const waitMs = Math.max(retryAfterMs, waitBeforeAttempt(this.#deferrals, random, LONGEST_TRY));
+    this.#triedMs += waitMs;
+    return { waitMs: this.#triedMs > LONGEST_TRY ? undefined : waitMs, isOfThisCall };
   }
 
   #retry(failure: ServiceFailure): number {

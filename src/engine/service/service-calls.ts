@@ -51,11 +51,6 @@ export interface ServiceCalling extends LedgerWriting, Reporting {
   readonly neutral: Pick<NeutralRequests, "concernsEverybody" | "signOfLife">;
   /** Set if the call is to show whether the service lives. */
   readonly signOfLife?: SignOfLife;
-  /**
-   * Tells somebody else to try a tenant again whose GET has failed, so that the run needn't wait for its retries. Undefined if there
-   * is nobody.
-   */
-  readonly handOn: ((user_group_id: string) => void) | undefined;
 }
 
 /** A call that was not answered well. */
@@ -122,7 +117,6 @@ export class ServiceCalls {
       (beforeSend) => this.#run.service.getOrCreate(group, beforeSend),
       { isFollowUp },
     );
-    if (called.kind === "failed" && called.isHandedOn === true) this.#run.handOn?.(group.user_group_id);
     if (called.kind === "failed") return this.#own("GET", group.user_group_id, called);
     if (called.kind !== "answered") return called;
     const { isNew, group: found } = called.answer;
@@ -227,8 +221,7 @@ export class ServiceCalls {
 
   /** The failure as one of this group alone. Rejects if the run has to end. */
   async #own(method: ServiceMethod, id: string, called: FailedCall): Promise<Unanswered> {
-    const { failure, isHandedOn = false } = called;
-    if (isHandedOn) return called;
+    const { failure } = called;
     const breaker = this.#run.breakers[method];
     if (isUndecided(failure) && !(await this.#isAlone(failure)))
       return { kind: "interrupted", mayHaveHappened: called.mayHaveHappened };

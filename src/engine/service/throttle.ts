@@ -69,9 +69,9 @@ export class Throttle {
     return this.#hasAnswered;
   }
 
-  /** Whether the service has asked all calls to wait. A pause ends early if a call passes: then it was meant for one group. */
-  get isPaused(): boolean {
-    return this.#limits.pausedUntil !== undefined;
+  /** Whether calls wait here for the end of a pause. The pause ends early if one of them passes: then it was meant for one group. */
+  get isHoldingCalls(): boolean {
+    return this.#limits.pausedUntil !== undefined && this.#waiting.length > 0;
   }
 
   /** Takes the end of a call, with its failure if it failed. */

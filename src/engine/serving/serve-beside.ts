@@ -24,7 +24,6 @@ export const serveBeside = (
   ports: PlanPorts,
   settings: AskingSettings,
 ): Companion => ({
-  retry: (user_group_id) => server.retry(user_group_id),
   async begin(run, until) {
     const { table } = await run.ledger.readHistory();
     await startNoticing(table);

@@ -104,7 +104,6 @@ async function serveInTurn(
     tally: new Tally(),
     turns: TURN_IS_TAKEN,
     isForSingleTenants: true,
-    handOn: undefined,
   };
   try {
     if (ids.length === 0) return looked();
@@ -254,8 +253,6 @@ export interface Companion {
    * soon after `until` aborts.
    */
   begin(run: ServingRun, until: AbortSignal): Promise<() => Promise<void>>;
-  /** Tries a tenant again whose call has failed, so that the run needn't wait for it. */
-  retry(user_group_id: string): void;
 }
 
 /**

@@ -75,12 +75,6 @@ export class TenantServer {
     if (!this.#add(id, "retry")) this.#ports.onOverflow();
   }
 
-  /** A full sync leaves it to this server to try the tenant again. */
-  retry(id: string): void {
-    const now = this.#ports.clock.monotonic();
-    this.#add(id, "retry", now, now + LEAST_RETRY);
-  }
-
   /** Somebody asks for the tenant, and doesn't wait for its end. Returns false if it is left to the next full sync. */
   request(id: string): boolean {
     return this.#add(id, "request");

@@ -73,10 +73,7 @@ export async function call(
       signal: stopping.signal,
       throttle: new Throttle(clock, observe, { concurrency: 1 }),
       priority: PRIORITY.fullSync,
-      waitBeforeRetry: async (ms, signal) => {
-        await clock.sleep(ms, signal);
-        return true;
-      },
+      waitBeforeRetry: (ms, signal) => clock.sleep(ms, signal),
       breaker,
       lease: {
         epoch: "1",

@@ -35,11 +35,10 @@ const deferring =
   };
 
 describe("one tenant that is always deferred costs one tenant", () => {
-  const cases = [THROTTLED, THROTTLED_FOR_30_S, OVERLOADED, OVERLOADED_FOR_5_S].flatMap(([name, failure]) =>
-    [1, 8].flatMap((concurrency) =>
-      ["t000", "t007", "t199"].map((id) => ({ name, failure, concurrency, id })),
-    ),
-  );
+  const cases = [THROTTLED, THROTTLED_FOR_30_S, OVERLOADED, OVERLOADED_FOR_5_S].flatMap(([name, failure]) => [
+    { name, failure, concurrency: 1, id: "t000" },
+    { name, failure, concurrency: 8, id: "t199" },
+  ]);
 
   it.each(cases)("with $name, $concurrency at once, if it is $id", async ({ failure, concurrency, id }) => {
     const world = new World(tenants(...IDS));
@@ -84,7 +83,7 @@ describe("one tenant that is told to come back in an hour", () => {
 
 describe("a service that defers everything ends the run", () => {
   const cases = [THROTTLED, OVERLOADED].flatMap(([name, failure]) =>
-    [1, 8, 100].flatMap((concurrency) => [0, 100].map((served) => ({ name, failure, concurrency, served }))),
+    [1, 100].flatMap((concurrency) => [0, 100].map((served) => ({ name, failure, concurrency, served }))),
   );
 
   it.each(cases)(
@@ -161,7 +160,7 @@ describe("a service that defers everything ends the run", () => {
 describe("a 503 without Retry-After", () => {
   const MANY = Array.from({ length: 1_200 }, (_, n) => `t${String(n).padStart(4, "0")}`);
 
-  it.each([0.02, 0.1])(
+  it.each([0.1])(
     "for a share of %f of the calls, by chance, slows a run and fails no group",
     async (share) => {
       const world = new World(tenants(...MANY));
@@ -176,8 +175,6 @@ describe("a 503 without Retry-After", () => {
 
   it.each<[string, () => ServiceLimit, number]>([
     ["180 a minute", () => aWindow({ count: 180, perMs: MINUTE }), 8],
-    ["180 a minute", () => aWindow({ count: 180, perMs: MINUTE }), 32],
-    ["20/s and a burst of 20", () => aBucket({ rate: { count: 20, perMs: 1_000 }, burst: 20 }), 8],
     ["20/s and a burst of 20", () => aBucket({ rate: { count: 20, perMs: 1_000 }, burst: 20 }), 32],
     ["4 at once", () => atOnce(4), 32],
     ["1 at once", () => atOnce(1), 8],

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { ServiceFailure } from "../../../src/core/failure/service-failure.ts";
 import type { Point } from "../../fakes/instance.ts";
 import { tenants, World } from "../../fakes/world.ts";
-import { aSession, asked, slow, stored } from "./a-session.ts";
+import { aSession, asked, slow } from "./a-session.ts";
 
 const ids = (count: number, prefix = "t"): string[] =>
   Array.from({ length: count }, (_, n) => `${prefix}${String(n).padStart(5, "0")}`);
@@ -134,16 +134,6 @@ it("a tenant that alone is told to come back in half a minute holds up no sign-u
   world.tenants.push(...tenants("new"));
   expect(await msUntilServed(world, session, "new")).toBeLessThan(6_000);
   expect(await session.run).toMatchObject({ counts: { failed: 1 } });
-  await session.end();
-});
-
-it("what the end of a full sync leaves to others is tried again within seconds", async () => {
-  let failures = 1;
-  const world = new World(tenants("a", "bad"));
-  const session = aSession(world, { at: failing((id) => isBad(id) && failures-- > 0) });
-  expect(await session.run).toMatchObject({ counts: { failed: 1 } });
-  await world.time.sleep(10_000);
-  expect(stored(world)).toEqual(["a", "bad"]);
   await session.end();
 });
 

@@ -196,21 +196,6 @@ describe("a group that fails", () => {
     },
   });
 
-  it("doesn't hold the full sync, and is tried again beside the next ones", async () => {
-    const world = new World(tenants("a", "bad", "c"));
-    let isBad = true;
-    const { at } = failing("bad");
-    const session = aSession(world, { at: (point) => (isBad ? at(point) : undefined) });
-    const run = await session.run;
-    expect(run).toMatchObject({ outcome: "partial", counts: { created: 2, failed: 1 } });
-    expect(world.time.elapsed).toBeLessThan(2_000);
-    isBad = false;
-    session.server.notice("bad");
-    await world.time.sleep(30_000);
-    expect(stored(world)).toEqual(["a", "bad", "c"]);
-    await session.end();
-  });
-
   it("counts as failed in the full sync, even if somebody else was serving it meanwhile", async () => {
     const world = new World(tenants("a", "bad"));
     const { at } = failing("bad");
