@@ -79,20 +79,17 @@ export async function composeDaemon(
   const services = new MeasuredService(hostClock, metrics.observeCall);
   const tellLog = runLog(logger, hostClock, () => ({ next: lifecycle.daemon.state.nextRun }));
   const observers = [tellLog, metrics.observe];
-  const singles = composeServing(
-    {
-      config: () => accepted.current(),
-      host,
-      log,
-      observe: (event) => lifecycle.daemon.observe(event),
-      syncSoon: () => lifecycle.daemon.syncSoon(),
-      isHolder: () => lifecycle.daemon.isHolder,
-      holder: () => lifecycle.daemon.state.standby?.message,
-    },
-    signal,
-  );
+  const singles = composeServing({
+    config: () => accepted.current(),
+    host,
+    log,
+    observe: (event) => lifecycle.daemon.observe(event),
+    syncSoon: () => lifecycle.daemon.syncSoon(),
+    isHolder: () => lifecycle.daemon.isHolder,
+    holder: () => lifecycle.daemon.state.standby?.message,
+  });
   const syncRequests = new SyncRequests(
-    { serveTenant: singles.serveTenant, clock: hostClock, log, onReply: metrics.observeReply },
+    { serveTenant: singles.serveTenant, log, onReply: metrics.observeReply },
     signal,
   );
   const lookups = new TenantLookups(

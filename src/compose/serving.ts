@@ -61,7 +61,7 @@ export const waysOf = (config: NoticingConfig): string | undefined =>
   noticesChanges(config) || config.http.sync_key !== undefined ? sourceOf(config) : undefined;
 
 /** What serves single tenants in a daemon. It outlives the syncs, and the configs that a reload brings. */
-export function composeServing(ports: ServingPorts, stop: AbortSignal): ComposedServing {
+export function composeServing(ports: ServingPorts): ComposedServing {
   const { config, host, log, observe, syncSoon, isHolder, holder } = ports;
   const server = new TenantServer({
     clock: hostClock,
@@ -128,7 +128,8 @@ export function composeServing(ports: ServingPorts, stop: AbortSignal): Composed
       if (composed?.source !== source) composed = { source, serving: composeFor(of) };
       return composed.serving;
     },
-    serveTenant: (id, waitMs) => (isHolder() ? server.serve(id, waitMs, stop) : askThroughLedger(id)),
+    serveTenant: (id, waitMs, signal) =>
+      isHolder() ? server.serve(id, waitMs, signal) : askThroughLedger(id),
     servingNow: () => now?.() ?? null,
     observe: (event) => {
       unnoticed.observe(event);

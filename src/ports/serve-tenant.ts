@@ -1,9 +1,9 @@
 /**
- * Serves one tenant between two full syncs. Resolves once its token is stored or has failed, or after `waitMs` with
- * `pending`; the tenant is served all the same then. With 0 it resolves as soon as the tenant is taken in. The id may
- * be any text of 1 to `MAX_ID_BYTES` bytes, also one that no row can have.
+ * Serves one tenant between two full syncs. Resolves once its token is stored or has failed. Resolves to `pending` after `waitMs`,
+ * or once `signal` aborts; the tenant is served all the same then. With 0 it resolves as soon as the tenant is taken in. The
+ * id may be any text of 1 to `MAX_ID_BYTES` bytes, also one that no row can have.
  */
-export type ServeTenant = (user_group_id: string, waitMs: number) => Promise<Served>;
+export type ServeTenant = (user_group_id: string, waitMs: number, signal: AbortSignal) => Promise<Served>;
 
 /** What became of one tenant. No message contains a secret. */
 export type Served =

@@ -1,12 +1,6 @@
 import { once } from "node:events";
-import {
-  createServer,
-  type IncomingMessage,
-  type RequestListener,
-  type Server,
-  type ServerResponse,
-} from "node:http";
-import { isIP, type Socket } from "node:net";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { isIP } from "node:net";
 import { setImmediate } from "node:timers/promises";
 import { describe, SyncError } from "../../core/failure/sync-error.ts";
 import { findRoute, plain, type Reply, type Routes } from "./routes.ts";
@@ -28,6 +22,10 @@ export interface HttpServer {
 const LONGEST_REQUEST = 10_000;
 const LONGEST_HEADERS = 2_000;
 const CHECKED_EVERY = 1_000;
+/** More than the requests that may wait for a tenant (see sync-requests.ts), so that these can't keep a probe out. */
+const MOST_CONNECTIONS = 300;
+/** One packet has room for a thousand requests. */
+const MOST_REQUESTS_OF_ONE_CONNECTION = 100;
 
 const HEADERS = {
   "cache-control": "no-store",
@@ -50,7 +48,9 @@ export async function serve(
     headersTimeout: LONGEST_HEADERS,
     connectionsCheckingInterval: CHECKED_EVERY,
   });
-  keepRoom(server, (request, response) => {
+  server.maxConnections = MOST_CONNECTIONS;
+  server.maxRequestsPerSocket = MOST_REQUESTS_OF_ONE_CONNECTION;
+  server.on("request", (request, response) => {
     void answer(routes(), [host, ...allowedHosts()], request, response);
   });
   // Ends connections whose client doesn't read the answer.
@@ -139,54 +139,6 @@ const takesOnly = (...methods: readonly string[]): Reply => ({
 
 const urlOf = (host: string, port: number): string =>
   `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
-
-/**
- * The most connections at once: of all clients together, and of one client address. More than the requests that may
- * wait for a tenant (see sync-requests.ts), so that these can't keep a probe out.
- */
-const MOST = { inAll: 300, fromOneAddress: 150 };
-
-/**
- * Answers the server's requests, and limits its connections, so that nobody can keep a probe out:
- * - If there is a connection too many, the oldest one that waits for no answer is closed. If one address has too many,
- *   one of that address is closed.
- * - A connection that sends a request before the last one is answered is closed. One packet has room for a thousand
- *   requests, and Node.js would hand over all of them before anything else.
- */
-export function keepRoom(server: Server, answer: RequestListener): void {
-  /** The oldest first. */
-  const open = new Set<Socket>();
-  const answering = new Set<Socket>();
-
-  server.on("connection", (socket) => {
-    open.add(socket);
-    socket.once("close", () => {
-      open.delete(socket);
-      answering.delete(socket);
-    });
-    const neighbours = [...open].filter(({ remoteAddress }) => remoteAddress === socket.remoteAddress);
-    if (neighbours.length > MOST.fromOneAddress) makeRoom(neighbours);
-    else if (open.size > MOST.inAll) makeRoom([...open]);
-  });
-  server.on("request", (request, response) => {
-    const { socket } = request;
-    if (answering.has(socket)) socket.destroy();
-    // Node.js still hands over the other requests of the same packet.
-    if (socket.destroyed) return;
-    answering.add(socket);
-    response.once("close", () => answering.delete(socket));
-    answer(request, response);
-  });
-
-  /** Closes the newest connection if all of them wait for an answer. */
-  const makeRoom = (sockets: readonly Socket[]): void => {
-    const ended = sockets.find((socket) => !answering.has(socket)) ?? sockets.at(-1);
-    if (ended === undefined) return;
-    // Forget it now. Its `close` event comes later, and until then a burst would choose the same connection again.
-    open.delete(ended);
-    ended.destroy();
-  };
-}
 
 /**
  * Whether a request with this Host header may see a page that names tenants. It protects against DNS rebinding: a web

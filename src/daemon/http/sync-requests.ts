@@ -1,33 +1,25 @@
 import { hash, timingSafeEqual } from "node:crypto";
 import { asSyncError, interrupted, SyncError } from "../../core/failure/sync-error.ts";
 import { MAX_ID_BYTES } from "../../core/group/tenant.ts";
-import { tokenBucket } from "../../core/limits/rate-limit.ts";
 import type { Secret } from "../../core/secret/secret.ts";
 import { printableId } from "../../core/text/printable.ts";
 import { parseDuration } from "../../core/text/quantity.ts";
-import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { Served, ServeTenant } from "../../ports/serve-tenant.ts";
 import { json, type PostRequest, type Reply, type Routes } from "./routes.ts";
 
 interface SyncRequestPorts {
   readonly serveTenant: ServeTenant;
-  readonly clock: Clock;
   readonly log: Log;
   /** Gets the status of each reply. */
   readonly onReply: (status: number) => void;
 }
 
 /** The statuses that replies have. */
-export const REPLY_STATUSES = [200, 202, 400, 401, 404, 409, 411, 413, 429, 503] as const;
+export const REPLY_STATUSES = [200, 202, 400, 401, 404, 409, 429, 503] as const;
 
-/** The largest body. It is ignored, but some clients can't help sending one. In bytes. */
-const LARGEST_BODY = 4_096;
-/** The most requests that wait at once. Less than the connections that one address may have: see connection-limit.ts. */
+/** The most requests that wait at once. Less than the connections that the server takes. */
 const MOST_WAITING = 100;
-const ALLOWED = { rate: { count: 100, perMs: 1_000 }, burst: 500 };
-/** How much later than asked `serveTenant` may resolve, in milliseconds. */
-const GRACE = 5_000;
 /** How long a reply may be waited for, in milliseconds. */
 const DEFAULT_WAIT = 10_000;
 const LONGEST_WAIT = 60_000;
@@ -41,16 +33,14 @@ const RETRY_AFTER = "5";
 export class SyncRequests {
   readonly #ports: SyncRequestPorts;
   readonly #stop: AbortSignal;
-  readonly #limiter = tokenBucket(ALLOWED);
-  /** Each ends the wait of one request. */
-  readonly #waits = new Set<() => void>();
+  readonly #waits = new Set<AbortController>();
 
   /** After the signal to stop aborts, nobody waits any more. */
   constructor(ports: SyncRequestPorts, stop: AbortSignal) {
     this.#ports = ports;
     this.#stop = stop;
     stop.addEventListener("abort", () => {
-      for (const end of this.#waits) end();
+      for (const wait of this.#waits) wait.abort();
     });
   }
 
@@ -68,40 +58,30 @@ export class SyncRequests {
   /** Looks at the key first, so that nobody without it learns anything. */
   async #answer(request: PostRequest, key: Secret): Promise<Reply> {
     if (!hasBearerKey(request.headers.authorization, key)) return unauthorized();
-    const limitedMs = this.#limiter(this.#ports.clock.monotonic());
-    if (limitedMs > 0) return tooMany("too many requests a second", limitedMs);
-    const body = bodyProblem(request);
-    if (body !== undefined) return body;
     const waitMs = waitOf(request.query);
     if (waitMs === undefined) return refused(400, "wait is a duration up to 60s; write it like 10s or 0");
     const id = idOf(request.below);
     if (id === undefined)
       return refused(400, "write the id percent-encoded, a slash as %2F: /sync/{user_group_id}");
     if (Buffer.byteLength(id) > MAX_ID_BYTES) return servedReply(id, { kind: "unknown" });
-    if (this.#waits.size >= MOST_WAITING) return tooMany("too many requests wait at once", 1_000);
+    if (this.#waits.size >= MOST_WAITING)
+      return refused(429, "too many requests wait at once; try again in a second", { "retry-after": "1" });
     return servedReply(id, await this.#served(id, waitMs, request.gone));
   }
 
   /** Resolves early if the client goes away or groupsync stops. The tenant is served all the same. */
   async #served(id: string, waitMs: number, gone: AbortSignal): Promise<Served> {
     if (this.#stop.aborted) return failed(interrupted());
-
-    const ending = new AbortController();
-    const end = (): void => ending.abort();
-    this.#waits.add(end);
-    gone.addEventListener("abort", end);
-    const { serveTenant, clock } = this.#ports;
+    const wait = new AbortController();
+    this.#waits.add(wait);
+    gone.addEventListener("abort", () => wait.abort());
     try {
-      return await Promise.race([
-        serveTenant(id, waitMs),
-        clock
-          .sleep(waitMs + GRACE, ending.signal)
-          .then((): Served => (this.#stop.aborted ? failed(interrupted()) : { kind: "pending" })),
-      ]);
+      const served = await this.#ports.serveTenant(id, waitMs, wait.signal);
+      return served.kind === "pending" && this.#stop.aborted ? failed(interrupted()) : served;
     } catch (error) {
       return this.#failedWith(error, id);
     } finally {
-      this.#waits.delete(end);
+      this.#waits.delete(wait);
     }
   }
 
@@ -122,19 +102,6 @@ const unauthorized = (): Reply =>
   refused(401, "send the key of http.sync_key once, in the header Authorization: Bearer KEY", {
     "www-authenticate": "Bearer",
   });
-
-const tooMany = (what: string, waitMs: number): Reply => {
-  const seconds = String(Math.ceil(waitMs / 1_000));
-  return refused(429, `${what}; try again in ${seconds} s`, { "retry-after": seconds });
-};
-
-function bodyProblem({ headers }: PostRequest): Reply | undefined {
-  if (headers["transfer-encoding"] !== undefined)
-    return refused(411, "the body needs a Content-Length; leave the body out");
-  if (Number(headers["content-length"] ?? 0) > LARGEST_BODY)
-    return refused(413, `the body is longer than ${LARGEST_BODY} bytes; leave it out`);
-  return undefined;
-}
 
 /** The id that one percent-encoded segment of a path stands for; undefined if the segment stands for none. */
 function idOf(segment: string): string | undefined {

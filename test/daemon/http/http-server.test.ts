@@ -1,12 +1,10 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
-import { EventEmitter } from "node:events";
-import { Agent, type Server } from "node:http";
-import { Socket } from "node:net";
+import { Agent } from "node:http";
+import type { Socket } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
 import {
   type HttpServer,
   isAllowedHost,
-  keepRoom,
   type ListenAt,
   serve,
 } from "../../../src/daemon/http/http-server.ts";
@@ -151,37 +149,6 @@ describe("those who ask", () => {
     expect(await ask(server, "/healthz")).toMatchObject({ status: 200 });
   });
 
-  test("are let in however many others keep silent, who are ended instead, the oldest first", async () => {
-    const server = await aServer();
-    const first = await connected(server);
-    const firstCut = cut(first);
-    const silent = await Promise.all(Array.from({ length: 170 }, () => connected(server)));
-    await firstCut;
-    for (let n = 0; n < 16; n++) expect(await ask(server, "/healthz")).toMatchObject({ status: 200 });
-    expect(silent.at(-1)?.destroyed).toBe(false);
-  });
-
-  test("get their answer, whoever comes meanwhile", async () => {
-    let answer = (_: Reply): void => {};
-    const slow = new Promise<Reply>((resolve) => {
-      answer = resolve;
-    });
-    let isAsked = false;
-    const server = await aServer({
-      "/slow": {
-        page: () => {
-          isAsked = true;
-          return slow;
-        },
-      },
-    });
-    const asked = ask(server, "/slow");
-    await expect.poll(() => isAsked).toBe(true);
-    await Promise.all(Array.from({ length: 170 }, () => connected(server)));
-    answer(plain(200, "at last"));
-    expect(await asked).toMatchObject({ body: "at last\n" });
-  });
-
   test("may wait for their reply for long, but not leave it unread for long", async () => {
     let socket: Socket | undefined;
     const note = (message: unknown): void => {
@@ -201,13 +168,13 @@ describe("those who ask", () => {
     await expect.poll(() => socket?.timeout, { timeout: 60_000 }).toBe(10_000);
   });
 
-  test("ask for one page at a time: a thousand requests in one packet make one page, and keep nobody waiting", async () => {
+  test("get no more than a hundred pages by one packet", async () => {
     let made = 0;
     const server = await aServer({ ...PAGES, "/": { page: () => plain(200, String(++made)) } });
     const greedy = await connected(server);
     greedy.write("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(1000));
     await cut(greedy);
-    expect(made).toBe(1);
+    expect(made).toBe(100);
     expect(await ask(server, "/healthz")).toMatchObject({ status: 200 });
   });
 
@@ -328,12 +295,4 @@ test.each([
   "[::1",
 ])("a page isn't shown at %j", (header) => {
   expect(isAllowedHost(header, ["groupsync.internal"])).toBe(false);
-});
-
-test("a burst from one address leaves its last 150 connections, before any has had time to close", () => {
-  const server = new EventEmitter();
-  keepRoom(server as Server, () => {});
-  const burst = Array.from({ length: 400 }, () => new Socket());
-  for (const socket of burst) server.emit("connection", socket);
-  expect(burst.map(({ destroyed }) => destroyed)).toEqual(burst.map((_, n) => n < 250));
 });

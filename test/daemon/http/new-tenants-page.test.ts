@@ -6,7 +6,6 @@ import { Secret } from "../../../src/core/secret/secret.ts";
 import { serve } from "../../../src/daemon/http/http-server.ts";
 import { SyncRequests } from "../../../src/daemon/http/sync-requests.ts";
 import type { Served } from "../../../src/ports/serve-tenant.ts";
-import { aClock } from "../../fakes/set-clock.ts";
 
 const run = promisify(execFile);
 const page = readFileSync(new URL("../../../docs/new-tenants.md", import.meta.url), "utf8");
@@ -18,11 +17,9 @@ const KEY = "a-key-of-24-characters-0";
 
 /** What the page's reader sets before running its examples. */
 async function anEnvironment(served: Served): Promise<NodeJS.ProcessEnv> {
-  const never = (): Promise<void> => new Promise(() => {});
   const requests = new SyncRequests(
     {
       serveTenant: async (id) => (id === "107" || id === "a/b" ? served : { kind: "unknown" }),
-      clock: { ...aClock(), sleep: never },
       log: () => {},
       onReply: () => {},
     },
