@@ -136,10 +136,6 @@ export async function deleteCanaryOrWarn(run: Run, at: { readonly baseUrl: strin
     if (left === undefined || signal.aborted) return;
     const { code, message, hint = "" } = left;
     run.observe({ kind: "warning", code, message, hint });
-  } catch (error) {
-    if (!(error instanceof SyncError && error.code === "SERVICE_UNAVAILABLE")) throw error;
-    const { code, message, hint = "" } = error;
-    run.observe({ kind: "warning", code, message, hint });
   } finally {
     over.abort();
   }

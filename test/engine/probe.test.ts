@@ -295,8 +295,8 @@ describe("a canary that nobody can delete", () => {
   });
 
   it("doesn't end the sync if the service is out of reach by then", async () => {
-    const world = await aWorld({ deletes: false });
-    await probe(world);
+    const world = await aWorld();
+    await probe(world, { at: noDelete() });
     const { events, report } = world.start({
       at: ({ call, when }) => {
         if (call === "remove" && when === "before") throw new ServiceFailure("UNREACHABLE", "no route");
