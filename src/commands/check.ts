@@ -5,7 +5,7 @@ import { EXIT } from "../core/report/exit-code.ts";
 import type { Finding, FindingLevel } from "../core/report/finding.ts";
 import { printable } from "../core/text/printable.ts";
 import { quantities } from "../core/text/quantity.ts";
-import { type CheckResult, startChecks } from "../engine/check/check.ts";
+import { type CheckResult, runChecks } from "../engine/check/check.ts";
 import type { CommandContext, CommandIo } from "./context.ts";
 import { type Paint, painter } from "./output/colours.ts";
 
@@ -33,10 +33,9 @@ export async function check(
   { json }: { readonly json: boolean },
   io: CommandIo,
 ): Promise<void> {
-  const widest = Math.max(...checks.flat().map(({ title }) => title.length));
+  const widest = Math.max(...checks.map(({ title }) => title.length));
   const results: CheckResult[] = [];
-  for (const ending of startChecks(checks, { ...limits, stop: io.stop })) {
-    const result = await ending;
+  for await (const result of runChecks(checks, { ...limits, stop: io.stop })) {
     if (io.stop.aborted) throw new SyncError("INTERRUPTED", "told to stop before all checks had ended");
     results.push(result);
     if (!json) io.stdout(resultText(result, widest, io.isTerminal));

@@ -31,24 +31,15 @@ import {
   tokenFindings,
 } from "../engine/check/databases.ts";
 import { serviceFindings } from "../engine/check/service.ts";
-import type { ChangeFeed } from "../ports/change-feed.ts";
 import type { LogEntry } from "../ports/log.ts";
 import { changeChannel, changeFeed } from "./changes.ts";
 import { readConfig } from "./config.ts";
-import {
-  Databases,
-  LEDGER_CONNECTIONS,
-  TOKEN_CONNECTIONS,
-  VIEW_CONNECTIONS,
-  VIEW_TIMEOUTS,
-} from "./databases.ts";
+import { Databases, LEDGER_CONNECTIONS, TOKEN_CONNECTIONS, VIEW_TIMEOUTS } from "./databases.ts";
 import type { Host } from "./host.ts";
-import { composeLedgerView, openLedgerView } from "./ledger-view.ts";
 import type { Opened } from "./opened.ts";
-import { composePlan } from "./plan.ts";
+import { composePlan, type PlanSetup } from "./plan.ts";
 import { connectionOf } from "./sync.ts";
 import { tenantSource } from "./tenant-source.ts";
-import { openTokens } from "./token-stores.ts";
 
 /** What the operator allows beyond what leaves no trace. */
 export interface CheckOptions {
@@ -57,8 +48,7 @@ export interface CheckOptions {
 }
 
 export interface CheckSetup extends Omit<CheckLimits, "stop"> {
-  /** Those of one list run one after the other. */
-  readonly checks: readonly (readonly Check[])[];
+  readonly checks: readonly Check[];
 }
 
 /** How long one check may take, in milliseconds. Long enough to read a source of millions of rows. */
@@ -66,10 +56,7 @@ const LIMIT = 300_000;
 const TICKS_SHOWN = 3;
 const RIGHTS = "the rights of its user: docs/security.md#roles-and-rights";
 
-/**
- * What `check` needs. Each check opens its own connections, so that one that fails hides no other. Throws CONFIG_… if the
- * config is wrong. Contacts nothing before a check begins.
- */
+/** What `check` needs. Throws CONFIG_… if the config is wrong. Contacts nothing before a check begins. */
 export function composeCheck(path: string, host: Host, { notify }: CheckOptions): CheckSetup {
   const warnings: Finding[] = [];
   const config = readConfig(path, host, (event) => {
@@ -92,72 +79,52 @@ export function composeCheck(path: string, host: Host, { notify }: CheckOptions)
     },
   };
 
+  /** Each check opens its own connections, so that one that fails hides no other. */
+  const opened = (find: (setup: PlanSetup, stop: AbortSignal) => AsyncIterable<Finding>): Check["run"] =>
+    whileOpen((stop) => composePlan(config, { ...host, stop }), find);
+
   const sourceCheck: Check = {
     title: "source",
     remedy: `check source.url, and ${RIGHTS}`,
-    run: whileOpen(
-      async (stop) => {
-        const databases = new Databases(name, VIEW_TIMEOUTS, stop);
-        return { value: await tenantSource(config, databases), close: () => databases.close() };
-      },
-      (open, stop) => sourceFindings(open, { rules: group, database: checked(source.url) }, stop),
+    run: opened(({ ports }, stop) =>
+      sourceFindings(ports.source, { rules: group, database: checked(source.url) }, stop),
     ),
   };
 
   const { column, channel } = source.changes;
-  const changes = { title: "changes", remedy: "see docs/new-tenants.md" };
-  const columnCheck: Check | undefined =
-    column === undefined
-      ? undefined
-      : {
-          ...changes,
-          async *run(stop) {
-            const feed = await changeFeed(config, column);
-            yield* columnFindings(feed, stop);
-            yield* whileOpen(
-              (until) => daemonConnections(config, feed, { ...host, stop: until }),
-              (open, until) => connectionFindings(open, until, "the daemon"),
-            )(stop);
-          },
-        };
-  const channelCheck: Check | undefined =
-    channel === undefined
-      ? undefined
-      : {
-          ...changes,
-          async *run(stop) {
-            yield* channelFindings(await changeChannel(config, channel), stop);
-          },
-        };
+  const changesCheck: Check = {
+    title: "changes",
+    remedy: "see docs/new-tenants.md",
+    async *run(stop) {
+      if (column !== undefined) yield* columnFindings(await changeFeed(config, column), stop);
+      if (channel !== undefined) yield* channelFindings(await changeChannel(config, channel), stop);
+    },
+  };
 
   const ledgerCheck: Check = {
     title: "ledger",
     remedy: `check ledger.url, and ${RIGHTS}`,
-    run: whileOpen(
-      (stop) => composeLedgerView(config, { ...host, stop }),
-      (view) => ledgerFindings(view, { database: checked(ledger.url), baseUrl, update }),
+    run: opened(({ ports }) =>
+      ledgerFindings(ports.ledger, { database: checked(ledger.url), baseUrl, update }),
     ),
   };
 
   const tokenCheck: Check = {
     title: "tokens",
     remedy: "check the config's section tokens, and the rights there: docs/security.md#roles-and-rights",
-    run: whileOpen(
-      (stop) => openStores(config, { ...host, stop }),
-      (stores) => tokenFindings(stores, { name, baseUrl }),
-    ),
+    run: opened(({ ports, tokens }) => tokenFindings({ ledger: ports.ledger, tokens }, { name, baseUrl })),
   };
 
   const planCheck: Check = {
     title: "plan",
     remedy: "groupsync plan shows more",
-    run: whileOpen((stop) => composePlan(config, { ...host, stop }), planFindings),
+    run: opened(planFindings),
   };
 
   const connectionCheck: Check = {
     title: "connections",
     remedy: "see docs/databases.md",
-    run: whileOpen((stop) => syncConnections(config, { ...host, stop }), connectionFindings),
+    run: whileOpen((stop) => connectionsAtOnce(config, { ...host, stop }), connectionFindings),
   };
 
   const serviceCheck: Check = {
@@ -200,20 +167,17 @@ export function composeCheck(path: string, host: Host, { notify }: CheckOptions)
     clock: hostClock,
     limitMs: LIMIT,
     checks: [
-      [configCheck],
-      // All at once they might use more connections than a sync does.
-      [
-        sourceCheck,
-        ...(columnCheck ? [columnCheck] : []),
-        ...(channelCheck ? [channelCheck] : []),
-        ledgerCheck,
-        tokenCheck,
-        planCheck,
-        connectionCheck,
-      ],
-      [serviceCheck],
-      [scheduleCheck, httpCheck],
-      [notifyCheck],
+      configCheck,
+      sourceCheck,
+      ...(column === undefined && channel === undefined ? [] : [changesCheck]),
+      ledgerCheck,
+      tokenCheck,
+      planCheck,
+      connectionCheck,
+      serviceCheck,
+      scheduleCheck,
+      httpCheck,
+      notifyCheck,
     ],
   };
 }
@@ -237,18 +201,6 @@ const checked = (at: DatabaseUrl): CheckedDatabase => ({
   privacy: connectionPrivacy(at.dialect, at.url.reveal()),
 });
 
-async function openStores(config: Config, { uid, stop }: Host) {
-  const databases = new Databases(config.name, VIEW_TIMEOUTS, stop);
-  const tokens = await openTokens(config, uid, (url) => databases.open(url, VIEW_CONNECTIONS));
-  return {
-    value: { ledger: await openLedgerView(config, databases), tokens: tokens.value },
-    close: async () => {
-      await tokens.close();
-      await databases.close();
-    },
-  };
-}
-
 /** Sends by the daemon's own notifier, and collects what the daemon would log of it. */
 const sendingTo =
   ({ notify }: Config, stop: AbortSignal): TrySending =>
@@ -264,76 +216,51 @@ const TRIAL: WaitLimits = { answerMs: 5_000, afterStopMs: 0, isRead: true };
 
 /**
  * What a sync has open while it reads the source, while it writes to ledger and tokens in different databases, and while
- * it reads tokens or renews its lease beside a transaction of the ledger.
+ * it renews its lease beside a transaction of the ledger; and what the daemon has open besides for `source.changes.column`.
+ * A pooler in session mode reserves a connection for each.
  */
-async function syncConnections(config: Config, { stop }: Host): Promise<Opened<readonly SyncConnection[]>> {
+async function connectionsAtOnce(config: Config, { stop }: Host): Promise<Opened<readonly SyncConnection[]>> {
   const { name, group } = config;
+  const { column } = config.source.changes;
   const databases = new Databases(name, VIEW_TIMEOUTS, stop);
   const source = await tenantSource(config, databases);
+  const feed = column === undefined ? undefined : await changeFeed(config, column);
   const ledger = await databases.open(config.ledger.url, LEDGER_CONNECTIONS);
   const tokens = await Promise.all(
     config.tokens.flatMap((store) =>
       store.store === "table" ? [databases.open(store.url, TOKEN_CONNECTIONS)] : [],
     ),
   );
+  const [columns, seed] = [columnsOf(group), digestSeed(group)];
+  const reading = (
+    what: string,
+    open: (stop: AbortSignal) => Promise<{ close(): Promise<unknown> }>,
+  ): SyncConnection => ({
+    for: `for ${what}`,
+    open: async (until) => {
+      const opened = await soon(until, open);
+      return () => opened.close();
+    },
+  });
+  const writing = (what: string, database: Database, code: string): SyncConnection => ({
+    for: `for ${what}`,
+    open: () => transactionIn(database, code, `open ${what}`),
+  });
   return {
     value: [
-      {
-        for: "for the source",
-        open: async (until) => {
-          const snapshot = await source.open(columnsOf(group), digestSeed(group), until);
-          return () => snapshot.close();
-        },
-      },
-      {
-        for: "for the ledger",
-        open: () => transactionIn(ledger, "LEDGER_UNAVAILABLE", "open the ledger"),
-      },
+      ...(feed
+        ? [
+            reading("source.changes.column", (until) => feed.open(until)),
+            reading("single tenants", (until) => source.lookUps(columns, seed, until)),
+          ]
+        : []),
+      reading("the source", (until) => source.open(columns, seed, until)),
+      writing("the ledger", ledger, "LEDGER_UNAVAILABLE"),
       // A token table in the ledger's database takes part in the ledger's transactions.
       ...[...new Set(tokens)]
         .filter((database) => database !== ledger)
-        .map((database) => ({
-          for: "for the tokens",
-          open: () => transactionIn(database, "TOKEN_STORE_UNAVAILABLE", "write tokens"),
-        })),
-      {
-        for: "for the ledger a second time",
-        // If both have the same url, the source's connection does once the source is read.
-        isSpare: config.source.url.url.reveal() === config.ledger.url.url.reveal(),
-        open: () => transactionIn(ledger, "LEDGER_UNAVAILABLE", "renew the lease"),
-      },
-    ],
-    close: () => databases.close(),
-  };
-}
-
-/**
- * What the daemon has open to the source while a sync reads it. A pooler in session mode reserves a connection for each, so
- * with fewer the daemon's syncs wait in vain.
- */
-async function daemonConnections(
-  config: Config,
-  feed: ChangeFeed,
-  { stop }: Host,
-): Promise<Opened<readonly SyncConnection[]>> {
-  const databases = new Databases(config.name, VIEW_TIMEOUTS, stop);
-  const source = await tenantSource(config, databases);
-  const [columns, seed] = [columnsOf(config.group), digestSeed(config.group)];
-  const closing = async (opening: Promise<{ close(): Promise<unknown> }>): Promise<() => Promise<void>> => {
-    const open = await opening;
-    return async () => void (await open.close());
-  };
-  return {
-    value: [
-      { for: "for source.changes.column", open: (until) => closing(feed.open(until)) },
-      {
-        for: "for single tenants",
-        open: (until) => closing(soon(until, (end) => source.lookUps(columns, seed, end))),
-      },
-      {
-        for: "for a sync",
-        open: (until) => closing(soon(until, (end) => source.open(columns, seed, end))),
-      },
+        .map((database) => writing("the tokens", database, "TOKEN_STORE_UNAVAILABLE")),
+      writing("the ledger a second time", ledger, "LEDGER_UNAVAILABLE"),
     ],
     close: () => databases.close(),
   };

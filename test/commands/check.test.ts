@@ -16,7 +16,7 @@ const aCheck = (title: string, ...findings: Finding[]): Check => ({
 async function check(checks: readonly Check[], json = false): Promise<Printed> {
   const { io, printed } = anIo();
   const clock = new VirtualClock(new VirtualTime());
-  await runChecks({ checks: [checks], clock, limitMs: 1_000 }, { json }, io);
+  await runChecks({ checks, clock, limitMs: 1_000 }, { json }, io);
   return printed;
 }
 
@@ -69,7 +69,7 @@ test("told to stop, it says so and not that all is well", async () => {
       yield ok("so far");
     },
   };
-  const setup = { checks: [[stops]], clock: new VirtualClock(new VirtualTime()), limitMs: 1_000 };
+  const setup = { checks: [stops], clock: new VirtualClock(new VirtualTime()), limitMs: 1_000 };
   const ended = runChecks(setup, { json: false }, { ...io, stop: stopping.signal });
   await expect(ended).rejects.toMatchObject({ code: "INTERRUPTED" });
   expect(printed.stdout).toBe("");

@@ -29,22 +29,10 @@ export interface CheckLimits {
   readonly stop: AbortSignal;
 }
 
-/**
- * Starts all lists of checks at once; the checks of one list run one after the other. Each result comes when its check
- * has ended, or when its time is over. None rejects.
- */
-export const startChecks = (
-  lists: readonly (readonly Check[])[],
-  limits: CheckLimits,
-): readonly Promise<CheckResult>[] =>
-  lists.flatMap((checks) => {
-    let before: Promise<unknown> = Promise.resolve();
-    return checks.map((check) => {
-      const result = before.then(() => resultOf(check, limits));
-      before = result;
-      return result;
-    });
-  });
+/** Runs the checks one after the other. One that fails, or whose time is over, hides no other. */
+export async function* runChecks(checks: readonly Check[], limits: CheckLimits): AsyncGenerator<CheckResult> {
+  for (const check of checks) yield await resultOf(check, limits);
+}
 
 async function resultOf(check: Check, { clock, limitMs, stop }: CheckLimits): Promise<CheckResult> {
   const { title, remedy } = check;

@@ -256,22 +256,19 @@ async function* rowFindings({ entries, conclusive, guard, sourceTable }: Plan): 
 export interface SyncConnection {
   /** What it is needed for, in words. */
   readonly for: string;
-  /** Without it, only a read that outlasts the lease fails. */
-  readonly isSpare?: boolean;
   /** Connects, and begins a transaction if a sync does. Resolves to what ends both. Rejects as the sync would. */
-  open(stop: AbortSignal): Promise<() => Promise<void>>;
+  open(stop: AbortSignal): Promise<() => Promise<unknown>>;
 }
 
 /**
- * Whether the databases, and the poolers in front of them, give `user` as many connections as it has open at once. Says
- * nothing of a connection that can't be opened alone either: the check of its database tells why.
+ * Whether the databases, and the poolers in front of them, give as many connections as are open at once. Says nothing of a
+ * connection that can't be opened alone either: the check of its database tells why.
  */
 export async function* connectionFindings(
   connections: readonly SyncConnection[],
   stop: AbortSignal,
-  user: "a sync" | "the daemon" = "a sync",
 ): AsyncGenerator<Finding> {
-  const open: (() => Promise<void>)[] = [];
+  const open: (() => Promise<unknown>)[] = [];
   let refused: { readonly connection: SyncConnection; readonly error: unknown } | undefined;
   try {
     for (const connection of connections) {
@@ -287,16 +284,16 @@ export async function* connectionFindings(
   }
   const all = connections.length;
   if (refused === undefined) {
-    yield ok(`${all} connections at once, as many as ${user} uses`);
+    yield ok(`${all} connections at once, as many as groupsync uses`);
     return;
   }
   const { connection, error } = refused;
   if (open.length === 0 || !(await opensAlone(connection, stop))) return;
   const { code, message } = asSyncError(error);
-  yield asFinding(connection.isSpare ? "warning" : "failure", {
+  yield asFinding("failure", {
     code,
-    message: `${user} uses ${all} connections at once and gets ${open.length}; ${connection.for}: ${message}`,
-    hint: `let this user have ${all} connections at once: default_pool_size if the pooler is PgBouncer, else max_connections or the user's own limit`,
+    message: `groupsync uses ${all} connections at once and gets ${open.length}; ${connection.for}: ${message}`,
+    hint: `let the users of source, ledger and tokens have ${all} connections at once: default_pool_size if the pooler is PgBouncer, else max_connections or the limit of a user`,
   });
 }
 

@@ -104,7 +104,7 @@ test("finds that a user may have fewer connections at once than a sync uses", as
   expect(shown.code).toBe(1);
   expect(troubleOf(shown)).toEqual(["✗ connections LEDGER_UNAVAILABLE"]);
   expect(shown.stdout).toContain(
-    "a sync uses 3 connections at once and gets 2; for the ledger a second time",
+    "groupsync uses 3 connections at once and gets 2; for the ledger a second time",
   );
 });
 

@@ -1,19 +1,21 @@
 import { expect, test } from "vitest";
 import { SyncError } from "../../../src/core/failure/sync-error.ts";
 import { ok } from "../../../src/core/report/finding.ts";
-import { type Check, startChecks } from "../../../src/engine/check/check.ts";
+import { type Check, type CheckResult, runChecks } from "../../../src/engine/check/check.ts";
 import { VirtualClock, VirtualTime } from "../../fakes/virtual-time.ts";
 
 const LIMIT = 10_000;
 
-const run = (...lists: Check[][]) =>
-  Promise.all(
-    startChecks(lists, {
-      clock: new VirtualClock(new VirtualTime()),
-      limitMs: LIMIT,
-      stop: new AbortController().signal,
-    }),
-  );
+async function run(...checks: Check[]): Promise<CheckResult[]> {
+  const limits = {
+    clock: new VirtualClock(new VirtualTime()),
+    limitMs: LIMIT,
+    stop: new AbortController().signal,
+  };
+  const results: CheckResult[] = [];
+  for await (const result of runChecks(checks, limits)) results.push(result);
+  return results;
+}
 
 const well: Check = {
   title: "well",
@@ -38,7 +40,7 @@ test("a check that throws is a failure after what it has found, and hides no oth
     message: "no such host",
     hint: "check ledger.url",
   };
-  expect(await run([broken], [well])).toEqual([
+  expect(await run(broken, well)).toEqual([
     { title: "broken", findings: [ok("so far so good"), error] },
     { title: "well", findings: [ok("it is there")] },
   ]);
@@ -53,7 +55,7 @@ test("the check's remedy stands below an error that has none of its own", async 
       throw new SyncError("LEDGER_UNAVAILABLE", "no such host");
     },
   };
-  const [result] = await run([broken]);
+  const [result] = await run(broken);
   expect(result?.findings).toMatchObject([{ message: "no such host", hint: "read the docs" }]);
 });
 
@@ -72,27 +74,11 @@ test("a check that doesn't end is told to stop and keeps what it has found; thos
       });
     },
   };
-  const [first, second] = await run([silent, well]);
+  const [first, second] = await run(silent, well);
   expect(first?.findings).toEqual([
     ok("connected"),
     { level: "failure", message: "the check did not end within 10 s", hint: "read the docs" },
   ]);
   expect(second?.findings).toEqual([ok("it is there")]);
   expect(stopped).toBe(true);
-});
-
-test("a check of a list begins after the one before it, and at the same time as other lists", async () => {
-  const order: string[] = [];
-  const check = (title: string): Check => ({
-    title,
-    remedy: "read the docs",
-    async *run() {
-      order.push(`${title} begins`);
-      await Promise.resolve();
-      order.push(`${title} ends`);
-      yield ok(title);
-    },
-  });
-  await run([check("a"), check("b")], [check("other")]);
-  expect(order).toEqual(["a begins", "other begins", "a ends", "other ends", "b begins", "b ends"]);
 });
