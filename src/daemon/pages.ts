@@ -17,10 +17,9 @@ export function pages(
   lookups: Pick<TenantLookups, "at">,
   now: () => Date,
 ): Routes {
-  const ofThisSecond = madeOnce(statusPage);
   const home = async ({ query, gone }: PageRequest): Promise<Reply> => {
     const id = new URLSearchParams(query).get("tenant") ?? "";
-    if (id === "") return page(200, ofThisSecond(state(), now()));
+    if (id === "") return page(200, statusPage(state(), now()));
     const lookup = await lookups.at(id, gone);
     return page(STATUSES[lookup.kind], tenantPage(id, lookup, state(), now()));
   };
@@ -47,21 +46,6 @@ const STATUSES: Readonly<Record<Lookup["kind"], number>> = {
   slow: 503,
   failed: 503,
 };
-
-/**
- * Makes the page again only if a second has passed, a run has begun or ended, or a config was read. With a week of runs the page is
- * expensive, and somebody may request it in an endless loop.
- */
-function madeOnce(make: (state: DaemonState, at: Date) => string): typeof make {
-  let shown: { readonly of: readonly unknown[]; readonly page: string } = { of: [], page: "" };
-  return (state, at) => {
-    const { current, standby, lastRun, ledger, rejectedConfig } = state;
-    const second = Math.floor(at.getTime() / 1000);
-    const of = [second, current === null, standby, lastRun, ledger, rejectedConfig];
-    if (of.some((part, n) => part !== shown.of[n])) shown = { of, page: make(state, at) };
-    return shown.page;
-  };
-}
 
 function readyPage(state: DaemonState, now: Date): Reply {
   const { isReady, reason } = readiness(state, now);

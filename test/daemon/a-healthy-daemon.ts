@@ -95,21 +95,6 @@ export const anUnfinishedRun = (overrides: Partial<RecordedRun> = {}): RecordedR
   ...overrides,
 });
 
-/** One every so many minutes, newest first. Same number, same runs. */
-export const manyRuns = (count: number, everyMinutes: number): RecordedRun[] =>
-  Array.from({ length: count }, (_, index) => {
-    const startedAt = minutesAgo(2.5 + index * everyMinutes);
-    const noise = ((index * 7919) % 1000) / 1000;
-    const id = String(count - index);
-    if (index % 900 === 700) {
-      const error = { code: "SERVICE_UNAVAILABLE", message: "the service doesn't answer" };
-      return aPastRun({ id, startedAt, tookMs: 61_000, error });
-    }
-    if (index % 1300 === 1000) return anUnfinishedRun({ id, startedAt });
-    if (index % 450 === 300) return aPastRun({ id, startedAt, counts: { rejected: 2 }, tookMs: 2_000 });
-    return aPastRun({ id, startedAt, tookMs: 350 + noise ** 12 * 40_000 });
-  });
-
 export const aHealthyStatus = (overrides: Partial<LedgerStatus> = {}): LedgerStatus =>
   aLedgerStatus({
     groups: { total: 383, in_sync: 381, under_way: 0, failing: 0, missing: 2, unverified: 0 },

@@ -66,25 +66,6 @@ test("the status page is of now, and may load and run nothing", async () => {
   expect(await answer.text()).toContain("asia-7");
 });
 
-test("the status page is made once a second, however many ask for it, and when a run has ended", async () => {
-  const { daemon, ask } = await shown();
-  const shows = async (name: string): Promise<boolean> => (await (await ask("/")).text()).includes(name);
-  const first = aDaemonState({ name: "asia-7" });
-  daemon.state = first;
-  expect(await shows("asia-7")).toBe(true);
-  daemon.state = { ...first, name: "europe-3" };
-  daemon.now = new Date(NOON.getTime() + 999);
-  expect(await shows("asia-7")).toBe(true);
-  daemon.now = new Date(NOON.getTime() + 1000);
-  expect(await shows("europe-3")).toBe(true);
-  daemon.state = {
-    ...first,
-    name: "africa-1",
-    standby: { since: NOON, message: "another instance is at work" },
-  };
-  expect(await shows("africa-1")).toBe(true);
-});
-
 test("a tenant is shown if its id is asked for, and only then are databases asked", async () => {
   const { daemon, ask } = await shown();
   for (const path of ["/", "/?", "/?tenant=", "/?other=a"])

@@ -13,10 +13,6 @@ const GROUP_SEPARATOR = "\u202f";
 /** `1 000 000` */
 export const grouped = (count: number): string => String(count).replace(/\B(?=(\d{3})+$)/g, GROUP_SEPARATOR);
 
-/** Groups the digits of all numbers in a text. Not for texts from outside. */
-export const withGrouped = (text: string): string =>
-  text.replace(/\d+/g, (digits) => grouped(Number(digits)));
-
 /** `1 run`, `5 000 runs` */
 export const groupedCount = (count: number, noun: string): string =>
   `${grouped(count)} ${noun}${count === 1 ? "" : "s"}`;
@@ -53,31 +49,9 @@ export const moment = (date: Date, { now, timeZone }: PageTime): Html =>
 export const briefMoment = (date: Date, { now, timeZone }: PageTime): Html =>
   html`<time datetime="${date.toISOString()}">${relative(date, now)} <span>(${absolute(date, timeZone)})</span></time>`;
 
+/** The Swedish write dates as ISO 8601 does. */
 const absolute = (date: Date, timeZone: string): string =>
-  wallClock(date, timeZone).toISOString().slice(0, 19).replace("T", " ");
-
-/** What the wall clock of a time zone shows at a time, as a Date that has it in UTC. */
-export function wallClock(date: Date, timeZone: string): Date {
-  const parts = clockOf(timeZone).formatToParts(date);
-  const [year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0] = (
-    ["year", "month", "day", "hour", "minute", "second"] as const
-  ).map((type) => Number(parts.find((part) => part.type === type)?.value));
-  return new Date(Date.UTC(year, month - 1, day, hour, minute, second));
-}
-
-const CLOCKS = new Map<string, Intl.DateTimeFormat>();
-
-/** To make one takes longer than to make the rest of the page. */
-function clockOf(timeZone: string): Intl.DateTimeFormat {
-  const known = CLOCKS.get(timeZone);
-  if (known) return known;
-  const clock = new Intl.DateTimeFormat("en", {
-    ...{ timeZone, hourCycle: "h23", year: "numeric", month: "numeric", day: "numeric" },
-    ...{ hour: "numeric", minute: "numeric", second: "numeric" },
-  });
-  CLOCKS.set(timeZone, clock);
-  return clock;
-}
+  date.toLocaleString("sv-SE", { timeZone, dateStyle: "short", timeStyle: "medium" });
 
 /** An exact duration: `405 ms`, `4 min 10 s`. */
 export const took = (ms: number): string => unbroken(durationText(Math.max(0, ms)));

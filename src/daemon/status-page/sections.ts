@@ -2,7 +2,7 @@ import { rejectedRows } from "../../core/group/rejections.ts";
 import { countsText } from "../../core/report/counts.ts";
 import { progress, queuedText } from "../../core/report/progress.ts";
 import { printable } from "../../core/text/printable.ts";
-import type { LedgerStatus, RecordedRun, RunId, RunResult } from "../../ports/ledger/scope.ts";
+import type { LedgerStatus, RunResult } from "../../ports/ledger/scope.ts";
 import { type PastRun, pastRuns } from "../state/problems.ts";
 import {
   type CurrentRun,
@@ -25,8 +25,6 @@ import {
   relative,
   roundText,
   took,
-  wallClock,
-  withGrouped,
 } from "./number-and-time-text.ts";
 
 const LONGEST_MESSAGE = 500;
@@ -52,7 +50,7 @@ function lastRunText({ command, startedAt, finishedAt }: PastRun, result: RunRes
   const what =
     error && outcome === "failed"
       ? `${error.code}: ${printable(error.message, LONGEST_MESSAGE)}`
-      : withGrouped(countsText(counts));
+      : countsText(counts);
   const duration = finishedAt ? ` in ${took(finishedAt.getTime() - startedAt.getTime())}` : "";
   return html`<strong class="outcome ${outcome}">${command} ${outcome}</strong> <bdi>${what || "nothing to do"}</bdi>; ${grouped(requests)} ${requests === 1 ? "request" : "requests"}${duration}`;
 }
@@ -80,7 +78,7 @@ export function currentRunSection(
 ${total > 0 ? html`<progress max="${total}" value="${Math.min(done, total)}" aria-labelledby="now"></progress>` : null}
 <p>${workText(run, done, total)}${left}</p>
 <p class="note">Began ${briefMoment(since, at)}</p>
-${waiting && html`<p class="note">Waits until ${instant(waiting.until, at)}: <bdi>${printable(waiting.reason, LONGEST_MESSAGE)}</bdi></p>`}${queued && html`<p class="note">${withGrouped(queuedText(queued))}</p>`}</section>`;
+${waiting && html`<p class="note">Waits until ${instant(waiting.until, at)}: <bdi>${printable(waiting.reason, LONGEST_MESSAGE)}</bdi></p>`}${queued && html`<p class="note">${queuedText(queued)}</p>`}</section>`;
 }
 
 function workText(run: CurrentRun["run"], done: number, total: number): string {
@@ -142,55 +140,6 @@ function wayTile({ key, state }: NamedWay, at: PageTime): Html {
 function lastText({ last }: ServedCount, now: Date): Content {
   if (last === null) return "since this process began";
   return `the last one ${relative(last.at, now)}, ${took(last.ms)} after it was noticed`;
-}
-
-/** From worst to best, so that a phone shows the worst. `unfinished`: the ledger has no end of the run, for instance after a kill. */
-const ENDINGS = ["failed", "unfinished", "held", "partial", "ok"] as const;
-const DAYS = 7;
-const DAY = 86_400_000;
-const QUARTER = 900_000;
-const DAY_NAME = new Intl.DateTimeFormat("en", {
-  ...{ weekday: "short", day: "numeric", month: "short" },
-  timeZone: "UTC",
-});
-
-/** How the runs of the last days ended, by the days of the page's time zone. `goesOn` has not ended yet. */
-export function historySection(history: LedgerSnapshot["history"], goesOn: RunId | null, at: PageTime): Html {
-  const dayOf = calendarOf(at.timeZone);
-  const ended = history.filter(({ id }) => id !== goesOn);
-  const byDay = new Map(Array.from({ length: DAYS }, (_, ago) => [dayOf(at.now) - ago, [] as RecordedRun[]]));
-  for (const run of ended) byDay.get(dayOf(run.startedAt))?.push(run);
-  return html`<section aria-labelledby="history"><h2 id="history">Last seven days</h2>
-<div class="scrolls" tabindex="0" role="region" aria-labelledby="history"><table>
-<thead><tr><th scope="col">Day</th><th scope="col">Runs</th>${ENDINGS.map((ending) => html`<th scope="col">${ending}</th>`)}<th scope="col">Longest</th></tr></thead>
-<tbody>${Array.from(byDay, ([day, runs]) => dayRow(day, runs))}</tbody></table></div></section>`;
-}
-
-/**
- * The days of a time zone, by number. Asks once for each quarter of an hour, because there may be thousands of runs: in all
- * zones a day begins at one.
- */
-function calendarOf(timeZone: string): (date: Date) => number {
-  const days = new Map<number, number>();
-  return (date) => {
-    const quarter = Math.floor(date.getTime() / QUARTER);
-    const day =
-      days.get(quarter) ?? Math.floor(wallClock(new Date(quarter * QUARTER), timeZone).getTime() / DAY);
-    days.set(quarter, day);
-    return day;
-  };
-}
-
-function dayRow(day: number, runs: readonly RecordedRun[]): Html {
-  const endings = runs.map(({ result }) => result?.outcome ?? "unfinished");
-  const times = runs.flatMap(({ startedAt, finishedAt }) =>
-    finishedAt ? [finishedAt.getTime() - startedAt.getTime()] : [],
-  );
-  const cells = ENDINGS.map((ending) => {
-    const count = endings.filter((other) => other === ending).length;
-    return html`<td${count > 0 && ending === "failed" ? html` class="bad"` : null}>${grouped(count)}</td>`;
-  });
-  return html`<tr><th scope="row">${DAY_NAME.format(day * DAY)}</th><td>${grouped(runs.length)}</td>${cells}<td>${times.length === 0 ? "–" : took(Math.max(...times))}</td></tr>`;
 }
 
 /** How old the oldest token is, and how many are older than `rotation.max_age`. */

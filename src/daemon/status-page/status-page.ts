@@ -9,7 +9,6 @@ import {
   aboutSection,
   currentRunSection,
   groupsSection,
-  historySection,
   runsSection,
   servingSection,
   tokensSection,
@@ -32,7 +31,7 @@ export function statusPage(state: DaemonState, now: Date): string {
 ${ledger && troubleSections(ledger, state, at)}${isServingBroken ? ofServing : null}
 ${current && currentRunSection(current, state.queued, at)}
 ${runsSection(state, at)}${isServingBroken ? null : ofServing}
-${ledger && ledgerSections(ledger, current?.run ?? null, at)}
+${ledger && ledgerSections(ledger, at)}
 ${aboutSection(state, at)}`;
   return documentOf(
     {
@@ -55,10 +54,9 @@ ${groups.failing > 0 ? failingSection(failing, groups.failing, names, at) : null
 ${rejected.length > 0 ? rejectedSection(rejected, names, at) : null}`;
 }
 
-function ledgerSections(ledger: LedgerSnapshot, goesOn: string | null, at: PageTime): Html {
-  const { status, readAt, history } = ledger;
+function ledgerSections(ledger: LedgerSnapshot, at: PageTime): Html {
+  const { status, readAt } = ledger;
   return html`${status.groups.total > 0 ? groupsSection(status, readAt, at) : null}
-${history.length > 0 ? historySection(history, goesOn, at) : null}
 ${tokensSection(ledger, at)}`;
 }
 

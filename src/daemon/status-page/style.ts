@@ -57,10 +57,6 @@ a{color:inherit;text-underline-offset:.15em}h3 bdi,.name{overflow-wrap:anywhere}
 .facts li{padding:.25rem 0}.fact{display:grid;grid-template-columns:12rem minmax(0,1fr);gap:0 1rem;align-items:baseline}
 .fact>:first-child{color:var(--muted);font-size:.875rem}.facts code{font-size:.9em}
 .code{font-weight:600;font-size:.875rem;color:var(--bad)}
-.scrolls{overflow-x:auto;margin-top:.5rem}
-table{border-collapse:collapse;font-size:.875rem}
-.scrolls th,.scrolls td{padding:.25rem .75rem;text-align:right;white-space:nowrap;border-top:1px solid var(--line)}
-.scrolls thead th{border-top:0;color:var(--muted);font-weight:400}.scrolls th:first-child{text-align:left;padding-left:0;font-weight:400}
 .about{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(16rem,100%),1fr));gap:.75rem 2rem}
 @media (max-width:40rem){label,header .zone{flex:1 0 100%;margin:0}.fact{grid-template-columns:minmax(0,1fr)}.fact+.fact{margin-top:.25rem}.headline:not(.also){grid-template-columns:2rem 1fr;gap:0 .75rem;padding:1.25rem}.headline:not(.also) svg{width:2rem;height:2rem}
 .headline h1{font-size:1.375rem}.headline h1.long{font-size:1.125rem}section{padding:1rem 1.25rem}

@@ -1,20 +1,16 @@
 import { describe, expect, test } from "vitest";
 import { noCounts } from "../../../src/core/report/counts.ts";
 import type { DaemonState, LedgerSnapshot } from "../../../src/daemon/state/state.ts";
-import type { RecordedRun } from "../../../src/ports/ledger/scope.ts";
 import { aBrokenWay, anAliveWay, aServingState } from "../../builders/daemon-state.ts";
 import {
   aFinishedRun,
   aHealthyDaemon,
   aHealthySnapshot,
   aHealthyStatus,
-  anUnfinishedRun,
-  aPastRun,
-  daysAgo,
   minutesAgo,
   secondsAgo,
 } from "../a-healthy-daemon.ts";
-import { aBadEnd, aCurrentRun, aStandby, pageOf, readOf, textOf } from "./shown-page.ts";
+import { aBadEnd, aCurrentRun, aStandby, pageOf, readOf } from "./shown-page.ts";
 
 test("nothing of a healthy page is a value that nobody can read", () => {
   expect(readOf(aHealthyDaemon())).not.toMatch(/\[object|undefined|NaN/);
@@ -46,7 +42,7 @@ describe("runs", () => {
     const counts = { ...noCounts(), created: 12_345, unchanged: 1 };
     const lastRun = aFinishedRun({ counts, requests: 12_345 });
     expect(readOf(aHealthyDaemon({ lastRun }))).toContain(
-      "sync ok 12 345 created, 1 unchanged ; 12 345 requests in 405 ms",
+      "sync ok 12345 created, 1 unchanged ; 12 345 requests in 405 ms",
     );
     expect(readOf(aHealthyDaemon({ lastRun: aFinishedRun({ error: aBadEnd }) }))).toContain(
       "sync failed SERVICE_UNAVAILABLE: the service doesn't answer ; 0 requests in 405 ms",
@@ -165,43 +161,6 @@ describe("a way that doesn't work", () => {
     expect(readOf(broken(minutesAgo(5)))).toContain(
       "source.changes.channel broken since 5 min ago (2026-03-01 11:57:30) . CHANGES_NOT_HEARD: no notification <b> arrives ; write a direct url",
     );
-  });
-});
-
-describe("the runs of the last seven days", () => {
-  const rowsOf = (state: DaemonState): string[] =>
-    [...pageOf(state).matchAll(/<tr><th scope="row">.*?<\/tr>/g)].map(([row]) => textOf(row).trim());
-  const of = (history: readonly RecordedRun[], overrides: Partial<DaemonState> = {}): string[] =>
-    rowsOf(aHealthyDaemon({ ledger: aHealthySnapshot({ history }), ...overrides }));
-
-  test("are counted by days and endings, the latest day first", () => {
-    const rows = of([
-      aPastRun({ id: "5", startedAt: minutesAgo(2), tookMs: 4_000 }),
-      aPastRun({ id: "4", startedAt: minutesAgo(20), counts: { rejected: 1 } }),
-      aPastRun({ id: "3", startedAt: minutesAgo(25), error: aBadEnd, tookMs: 61_000 }),
-      anUnfinishedRun({ id: "2", startedAt: daysAgo(1) }),
-      aPastRun({ id: "1", startedAt: daysAgo(6), counts: { held: 2 } }),
-      aPastRun({ id: "0", startedAt: daysAgo(7) }),
-    ]);
-    expect(rows).toHaveLength(7);
-    expect(rows[0]).toBe("Sun, Mar 1 3 1 0 0 1 1 1 min 1 s");
-    expect(rows[1]).toBe("Sat, Feb 28 1 0 1 0 0 0 –");
-    expect(rows[2]).toBe("Fri, Feb 27 0 0 0 0 0 0 –");
-    expect(rows[6]).toBe("Mon, Feb 23 1 0 0 1 0 0 1.4 s");
-  });
-
-  test("are of the days of the config's time zone", () => {
-    const late = aPastRun({ startedAt: new Date("2026-02-28T18:15:00Z") });
-    const early = aPastRun({ startedAt: new Date("2026-02-28T18:14:59Z") });
-    expect(of([late, early], { timezone: "Asia/Kathmandu" }).slice(0, 2)).toEqual([
-      "Sun, Mar 1 1 0 0 0 0 1 1.4 s",
-      "Sat, Feb 28 1 0 0 0 0 1 1.4 s",
-    ]);
-  });
-
-  test("leave out the one that goes on", () => {
-    const history = [anUnfinishedRun({ id: aCurrentRun.run, startedAt: aCurrentRun.since })];
-    expect(of(history, { current: aCurrentRun })[0]).toBe("Sun, Mar 1 0 0 0 0 0 0 –");
   });
 });
 

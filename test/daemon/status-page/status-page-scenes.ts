@@ -10,13 +10,9 @@ import {
   aHealthySnapshot,
   aHealthyStatus,
   aPastRun,
-  manyRuns,
   minutesAgo,
-  NOW,
   secondsAgo,
 } from "../a-healthy-daemon.ts";
-
-const daysBack = (date: Date): number => Math.floor((NOW.getTime() - date.getTime()) / 86_400_000);
 
 const HELD_MESSAGE =
   "191 deletions are held: deletion.limit lets 38 of 383 groups go in 24 hours, and 1 went already";
@@ -56,7 +52,6 @@ const partial = { rejected: 2, failed: 26, unchanged: 355 };
 /** What the page has to look well with: how a daemon is on a good day, on bad ones, and with data that nobody expects. */
 export const SCENES: Readonly<Record<string, DaemonState>> = {
   healthy: aHealthyDaemon({
-    ledger: aHealthySnapshot({ history: manyRuns(2016, 5) }),
     serving: aServingState({
       ways: { column: { since: minutesAgo(17_280), error: null } },
       served: { count: 1_204, last: { at: secondsAgo(42), ms: 84 } },
@@ -81,7 +76,6 @@ export const SCENES: Readonly<Record<string, DaemonState>> = {
   failing: aHealthyDaemon({
     lastRun: aFinishedRun({ outcome: "partial", counts: { ...noCounts(), ...partial } }),
     ledger: aHealthySnapshot({
-      history: manyRuns(2016, 5),
       status: aHealthyStatus({
         groups: { total: 383, in_sync: 355, under_way: 1, failing: 26, missing: 2, unverified: 4 },
         oldestUnsynced: minutesAgo(190),
@@ -116,7 +110,6 @@ export const SCENES: Readonly<Record<string, DaemonState>> = {
       names: NAMES,
       missing: { count: 60, due: 60, toBeHeld: 60, owned: 383, allowed: 38 },
       tooOld: { maxAgeMs: 60 * 86_400_000, tokens: 118 },
-      history: manyRuns(2016, 5).filter(({ startedAt }) => ![1, 2, 4].includes(daysBack(startedAt))),
       status: aHealthyStatus({
         groups: { total: 383, in_sync: 40, under_way: 12, failing: 200, missing: 251, unverified: 4 },
         oldestUnsynced: minutesAgo(190),
@@ -132,17 +125,6 @@ export const SCENES: Readonly<Record<string, DaemonState>> = {
       error: { ...failed, hint: "is service.base_url right, and is the service up?" },
     }),
     ledger: aHealthySnapshot({
-      history: [
-        ...Array.from({ length: 8 }, (_, index) =>
-          aPastRun({
-            id: `f${index}`,
-            startedAt: minutesAgo(2.5 + index * 5),
-            error: failed,
-            tookMs: 60_400,
-          }),
-        ),
-        ...manyRuns(2016, 5).slice(8),
-      ],
       status: aHealthyStatus({ runs: [aPastRun({ error: failed })] }),
     }),
   }),
@@ -154,16 +136,6 @@ export const SCENES: Readonly<Record<string, DaemonState>> = {
       error: { code: "DELETIONS_HELD", message: HELD_MESSAGE },
     }),
     ledger: aHealthySnapshot({
-      history: manyRuns(2016, 5).map((run, index) =>
-        index < 30
-          ? aPastRun({
-              id: run.id,
-              startedAt: run.startedAt,
-              counts: { held: 191 },
-              error: { code: "DELETIONS_HELD", message: HELD_MESSAGE },
-            })
-          : run,
-      ),
       status: aHealthyStatus({
         groups: { total: 383, in_sync: 192, under_way: 0, failing: 0, missing: 191, unverified: 0 },
         held,
@@ -184,7 +156,6 @@ export const SCENES: Readonly<Record<string, DaemonState>> = {
     },
     skippedTicks: 1,
     serving: aServingState(),
-    ledger: aHealthySnapshot({ history: manyRuns(40, 240) }),
   }),
 
   odd: aHealthyDaemon({
@@ -210,7 +181,6 @@ export const SCENES: Readonly<Record<string, DaemonState>> = {
       served: { count: 12_345_678, last: { at: minutesAgo(90), ms: 7_265_000 } },
     }),
     ledger: aHealthySnapshot({
-      history: manyRuns(5000, 1),
       tooOld: { maxAgeMs: 90 * 86_400_000, tokens: 350_014 },
       names: new Map([
         ["x".repeat(255), "W".repeat(200)],
