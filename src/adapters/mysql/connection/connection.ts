@@ -19,7 +19,7 @@ import {
   withTimeout,
 } from "../../sql/connection/wait-limits.ts";
 import { failures } from "./failures.ts";
-import { lockHolders, type Process } from "./lock-holders.ts";
+import { lockHolders } from "./lock-holders.ts";
 
 const DEFAULT_PORT = 3306;
 
@@ -160,19 +160,11 @@ export class Session {
   }
 
   async #waitsFor(): Promise<string> {
-    const holders = await this.#onAnother(async (asking, { id }, me) => {
-      const [listed] = await asking.query<(Process & RowDataPacket)[]>("SHOW PROCESSLIST");
-      const processes = listed.filter((one) => Number(one.Id) !== me);
-      const ours = processes.find((one) => Number(one.Id) === id);
-      return ours && lockHolders(asking, ours, processes);
-    });
-    return holders ?? "";
+    return (await this.#onAnother((asking, { id }) => lockHolders(asking, id))) ?? "";
   }
 
   /** Runs `body` on another connection to this session's server. Undefined if there is none, or if `body` fails. */
-  async #onAnother<T>(
-    body: (asking: Asking, session: Thread, me: number) => Promise<T>,
-  ): Promise<T | undefined> {
+  async #onAnother<T>(body: (asking: Asking, session: Thread) => Promise<T>): Promise<T | undefined> {
     const session = this.#thread;
     if (!session) return undefined;
     const { url, applicationName } = this.#options;
@@ -184,7 +176,7 @@ export class Session {
     const ask = async (): Promise<T | undefined> => {
       const asking = connection.promise();
       const [[here]] = await asking.query<(Thread & RowDataPacket)[]>(WHO_AM_I);
-      return here?.server === session.server ? body(asking, session, Number(here.id)) : undefined;
+      return here?.server === session.server ? body(asking, session) : undefined;
     };
     try {
       return await withTimeout(FAREWELL, ask());

@@ -106,7 +106,7 @@ export class Session {
     this.#client = client;
     const waiting = {
       socket: () => socketOf(client),
-      waitsFor: () => waitsFor(client, options),
+      waitsFor: () => waitsFor(options),
       cut: () => this.cut(),
       isLockTimeout: failures.isLockTimeout,
     };
@@ -188,63 +188,47 @@ interface Cancellable {
   readonly secretKey: unknown;
 }
 
-interface Waits {
-  readonly holders: readonly Holder[] | null;
+/** Whom a session waits for: another session, unless it is for a standby. Null stands for what this user may not see. */
+interface Wait {
   readonly forStandby: boolean;
-}
-
-/** Null stands for what this user may not see. */
-interface Holder {
-  readonly pid: number;
+  readonly pid: number | null;
   readonly user: string | null;
   readonly program: string | null;
   readonly since: string | null;
-  readonly locks: string | null;
 }
 
 /**
- * What a session waits for, by the id that the driver knows. If that id is a pooler's own, what all sessions of this user and
- * program in this database wait for. The server keeps the first 63 bytes of a program's name, as a value of type name has.
- * Never reads a statement's text, which may hold secrets. A holder with pid 0 is a prepared transaction.
+ * What the sessions of this user and program in this database wait for: behind a pooler nobody knows the id of a single one.
+ * The server keeps the first 63 bytes of a program's name, as a value of type name has. Never reads a statement's text, which
+ * may hold secrets. A holder with pid 0 is a prepared transaction.
  */
 const WAITS = `
-  WITH named AS (
-    SELECT a.pid, a.wait_event_type AS kind, a.wait_event AS event FROM pg_catalog.pg_stat_activity AS a
-    WHERE a.application_name = $1::name::text AND a.usename = session_user AND a.datname = current_database()),
-  ours AS (
-    SELECT pid, event FROM named
-    WHERE (kind = 'Lock' OR event = 'SyncRep') AND (pid = $2 OR NOT EXISTS (SELECT 1 FROM named WHERE pid = $2)))
-  SELECT EXISTS (SELECT 1 FROM ours WHERE event = 'SyncRep') AS "forStandby",
-    (SELECT jsonb_agg(DISTINCT jsonb_build_object('pid', b.pid, 'user', h.usename, 'program', h.application_name,
-         'since', to_char(h.xact_start AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), 'locks', (
-       SELECT string_agg(DISTINCT theirs.mode || coalesce(' on ' || theirs.relation::regclass::text, ''), ', ')
-       FROM pg_catalog.pg_locks AS wanted JOIN pg_catalog.pg_locks AS theirs ON theirs.pid = b.pid AND theirs.granted
-         AND theirs.locktype = wanted.locktype AND theirs.database IS NOT DISTINCT FROM wanted.database
-         AND theirs.relation IS NOT DISTINCT FROM wanted.relation
-         AND theirs.transactionid IS NOT DISTINCT FROM wanted.transactionid
-       WHERE wanted.pid = ours.pid AND NOT wanted.granted)))
-     FROM ours CROSS JOIN LATERAL unnest(pg_blocking_pids(ours.pid)) AS b (pid)
-       LEFT JOIN pg_catalog.pg_stat_activity AS h ON h.pid = b.pid) AS holders`;
+  SELECT DISTINCT ours.wait_event = 'SyncRep' AS "forStandby", b.pid, h.usename AS user, h.application_name AS program,
+    to_char(h.xact_start AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') AS since
+  FROM pg_catalog.pg_stat_activity AS ours
+    LEFT JOIN LATERAL unnest(pg_blocking_pids(ours.pid)) AS b (pid) ON TRUE
+    LEFT JOIN pg_catalog.pg_stat_activity AS h ON h.pid = b.pid
+  WHERE ours.application_name = $1::name::text AND ours.usename = session_user AND ours.datname = current_database()
+    AND (ours.wait_event_type = 'Lock' OR ours.wait_event = 'SyncRep')`;
 
 /** A session may have the rights of another role, which sees nothing of what the sessions of its own user wait for. */
 const AS_OWN_USER = { ...PINNED_PATH, role: "none" } as const;
 
-async function waitsFor(of: pg.ClientBase, options: SessionOptions): Promise<string> {
-  const { url, applicationName } = options;
+async function waitsFor({ url, applicationName }: SessionOptions): Promise<string> {
   const client = new Client({
     ...connectionOptions(url, applicationName),
     connectionTimeoutMillis: FAREWELL,
   });
   try {
-    const query = { text: WAITS, values: [applicationName, (of as pg.ClientBase & Cancellable).processID] };
+    const query = { text: WAITS, values: [applicationName] };
     const ask = async () => {
       await client.connect();
-      return inOneRoundTrip<Waits>(client, reading(setLocally(AS_OWN_USER)), query);
+      return inOneRoundTrip<Wait>(client, reading(setLocally(AS_OWN_USER)), query);
     };
     const { rows } = await withTimeout(FAREWELL, ask());
-    const [{ holders = null, forStandby = false } = {}] = rows;
-    if (holders) return `held by ${holders.map(holderText).join("; ")}`;
-    return forStandby ? "the commit waits for a synchronous standby" : "";
+    const holders = rows.filter(({ pid }) => pid !== null);
+    if (holders.length > 0) return `held by ${holders.map(holderText).join("; ")}`;
+    return rows.some(({ forStandby }) => forStandby) ? "the commit waits for a synchronous standby" : "";
   } catch {
     return "";
   } finally {
@@ -252,9 +236,9 @@ async function waitsFor(of: pg.ClientBase, options: SessionOptions): Promise<str
   }
 }
 
-function holderText({ pid, user, program, since, locks }: Holder): string {
+function holderText({ pid, user, program, since }: Wait): string {
   if (pid === 0) return "a prepared transaction (see pg_prepared_xacts)";
-  const details = [user && `user ${user}`, program, since && `in a transaction since ${since}`, locks];
+  const details = [user && `user ${user}`, program, since && `in a transaction since ${since}`];
   const known = details.filter((detail) => detail !== null && detail !== "");
   return `session ${pid}${known.length === 0 ? "" : ` (${known.join(", ")})`}`;
 }
