@@ -47,13 +47,7 @@ export interface SourceRole {
   /** Tables of the tokens and the ledger that the role can read. */
   readonly secrets: readonly string[];
   /** Schemas in which the config's SQL looks functions up and in which other roles may create functions. */
-  readonly openSchemas: readonly OpenSchema[];
-}
-
-export interface OpenSchema {
-  readonly name: string;
-  /** The statements that close the schema to others, or take it out of the path. */
-  readonly remedy: string;
+  readonly openSchemas: readonly string[];
 }
 
 /** Its methods reject as `open` does. */

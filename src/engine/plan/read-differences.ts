@@ -110,8 +110,8 @@ export function roleWarnings({ name, secrets, openSchemas }: SourceRole): readon
   };
   const finds = openSchemas.map((schema) => ({
     code: "SOURCE_PATH_OPEN",
-    message: `the SQL in \`source\` finds its functions and operators in schema ${schema.name} too, where others than user ${name} may create them and so run code as this user`,
-    hint: schema.remedy,
+    message: `the SQL in \`source\` finds its functions and operators in schema ${schema} too, where others than user ${name} may create them and so run code as this user`,
+    hint: `let only the schema's owner create in it (REVOKE CREATE ON SCHEMA ${schema} FROM …); or write each table in \`source\` as schema.table, and set the user's search_path to pg_catalog`,
   }));
   const all = secrets.length === 0 ? finds : [reads, ...finds];
   return all.map((warning) => ({ kind: "warning", ...warning, isStanding: true }));

@@ -13,6 +13,7 @@ import { databaseHost } from "../../../core/tls/database-tls.ts";
 import { insistOnVersion } from "../../sql/connection/server-version.ts";
 import { tlsSettings } from "../../sql/connection/tls.ts";
 import {
+  NoAnswer,
   type SessionTimeouts,
   SessionWaits,
   type WaitLimits,
@@ -30,11 +31,11 @@ const DEFAULT_PORT = 3306;
 export function connectionOptions(url: Secret, applicationName: string): ConnectionOptions {
   const { hostname, port, username, password, pathname } = new URL(url.reveal());
   const database = decodeURIComponent(pathname.slice(1));
+  const host = hostname.replace(/^\[(.*)\]$/, "$1");
   return {
-    ...endpointOptions(url, {
-      host: hostname.replace(/^\[(.*)\]$/, "$1"),
-      port: port === "" ? DEFAULT_PORT : Number(port),
-    }),
+    host,
+    port: port === "" ? DEFAULT_PORT : Number(port),
+    ...tlsOptions(url, host),
     user: decodeURIComponent(username),
     password: decodeURIComponent(password),
     ...(database !== "" && { database }),
@@ -118,10 +119,14 @@ export class Session {
   readonly #options: SessionOptions;
   readonly #waits: SessionWaits;
   #thread: Thread | undefined;
+  #lost: Error | undefined;
 
   constructor(connection: Connection, options: SessionOptions) {
     this.#connection = connection;
     this.#options = options;
+    connection.on("error", (error) => {
+      this.#lost ??= error;
+    });
     const waiting = {
       socket: () => socketOf(connection),
       waitsFor: () => this.#waitsFor(),
@@ -143,14 +148,31 @@ export class Session {
     this.#thread = thread;
   }
 
-  /** See `SessionWaits.wait`. */
-  wait<T>(ask: () => Promise<T>, limits?: WaitLimits): Promise<T> {
-    return this.#waits.wait(ask, limits);
+  get isLost(): boolean {
+    return this.#lost !== undefined;
+  }
+
+  /** See `SessionWaits.wait`. If the connection was lost, rejects with the reason. */
+  async wait<T>(ask: () => Promise<T>, limits?: WaitLimits): Promise<T> {
+    try {
+      return await this.#waits.wait(ask, limits);
+    } catch (error) {
+      throw this.#reason(error);
+    }
   }
 
   /** Reads a query to its end, in batches of at most `size`. If the reader stops early, ends the connection. */
-  batches<Row extends readonly unknown[]>(query: QueryOptions, size: number): AsyncGenerator<Row[]> {
-    return this.#waits.each(readStream<Row>(this.#connection, query, size));
+  async *batches<Row extends readonly unknown[]>(query: QueryOptions, size: number): AsyncGenerator<Row[]> {
+    try {
+      yield* this.#waits.each(readStream<Row>(this.#connection, query, size));
+    } catch (error) {
+      throw this.#reason(error);
+    }
+  }
+
+  /** A connection that was cut is lost too, but that is no reason. Later statements fail with "connection is closed". */
+  #reason(error: unknown): unknown {
+    return error instanceof NoAnswer ? error : (this.#lost ?? error);
   }
 
   /** Ends the connection at once, and its session at the server: while a server sorts, it doesn't notice such an end. */
@@ -222,37 +244,21 @@ async function* readStream<Row extends readonly unknown[]>(
   }
 }
 
-interface Endpoint {
-  /** A name or an address; an IPv6 address without brackets. */
-  readonly host: string;
-  readonly port: number;
-}
-
 /**
- * The options for a connection to the server, with TLS as the url asks for. Throws CONFIG_TLS if that TLS can't be had.
+ * What of the options makes TLS, as the url asks for. If the host is an IP address, the driver gives Node.js no host, and
+ * Node.js then expects a certificate for "localhost". The driver takes an address with a dot at its end for a name. Node.js
+ * ignores the dot when it compares the certificate.
  */
-function endpointOptions(url: Secret, endpoint: Endpoint): ConnectionOptions {
+function tlsOptions(url: Secret, host: string): ConnectionOptions {
   const tls = tlsSettings("mysql", url);
-  if (tls.kind === "off") return { ...endpoint };
+  if (tls.kind === "off") return {};
   const ssl = {
     ...tls.pem,
     rejectUnauthorized: tls.verify !== "none",
     verifyIdentity: tls.verify === "full",
   };
-  return isIP(endpoint.host) !== 0 && ssl.verifyIdentity
-    ? { ...verifiedAddress(endpoint), ssl }
-    : { ...endpoint, ssl };
-}
-
-/**
- * If the host is an IP address, the driver gives Node.js no host, and Node.js then expects a certificate for
- * "localhost". The driver takes an address with a dot at its end for a name. Node.js ignores the dot when it compares
- * the certificate.
- */
-function verifiedAddress({ host, port }: Endpoint): ConnectionOptions {
-  return {
-    host: `${host}.`,
-    port,
-    stream: () => connect({ host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: 10_000 }),
-  };
+  if (isIP(host) === 0 || !ssl.verifyIdentity) return { ssl };
+  const port = Number(new URL(url.reveal()).port || DEFAULT_PORT);
+  const stream = () => connect({ host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: 10_000 });
+  return { host: `${host}.`, stream, ssl };
 }

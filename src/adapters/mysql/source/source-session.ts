@@ -1,6 +1,6 @@
 import { type Connection, createConnection } from "mysql2";
 import type { FieldPacket, RowDataPacket } from "mysql2/promise";
-import { NoAnswer, STEP, type WaitLimits, withinLimits } from "../../sql/connection/wait-limits.ts";
+import { STEP, type WaitLimits, withinLimits } from "../../sql/connection/wait-limits.ts";
 import type { SourceOptions, SourceSession } from "../../sql/source/open-reader.ts";
 import {
   BEGIN_SNAPSHOT,
@@ -28,8 +28,6 @@ export class MysqlSourceSession implements SourceSession {
   readonly #connection: Connection;
   readonly #session: Session;
   #isReading = false;
-  /** Why the connection was lost. Later statements would fail with no more than "connection is closed". */
-  #lost: Error | undefined;
   #isClosed = false;
 
   private constructor(options: SourceOptions, stop: AbortSignal) {
@@ -37,17 +35,14 @@ export class MysqlSourceSession implements SourceSession {
       ...connectionOptions(options.url, options.applicationName),
       jsonStrings: true,
     });
-    this.#connection.on("error", (error) => {
-      this.#lost ??= error;
-    });
     this.#session = new Session(this.#connection, { ...options, stop });
   }
 
   static async open(options: SourceOptions, stop: AbortSignal): Promise<MysqlSourceSession> {
     const session = new MysqlSourceSession(options, stop);
     try {
-      await withinLimits(stop, session.#orWhyLost(session.#connection.promise().connect()), STEP);
-      await session.#orWhyLost(session.#session.introduce(STEP));
+      await withinLimits(stop, session.#connection.promise().connect(), STEP);
+      await session.#session.introduce(STEP);
       await session.#query(`${SESSION}, ${lockLimits(options.timeouts.lockMs)}`, STEP);
       await session.#query("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ", STEP);
       return session;
@@ -58,7 +53,7 @@ export class MysqlSourceSession implements SourceSession {
   }
 
   get isOpen(): boolean {
-    return !this.#isClosed && this.#lost === undefined;
+    return !this.#isClosed && !this.#session.isLost;
   }
 
   async begin(): Promise<void> {
@@ -99,7 +94,7 @@ export class MysqlSourceSession implements SourceSession {
     this.#isReading = true;
     try {
       const ask = () => this.#connection.promise().query<(Row & RowDataPacket)[]>({ sql, rowsAsArray: true });
-      const [rows] = await this.#orWhyLost(this.#session.wait(ask, limits));
+      const [rows] = await this.#session.wait(ask, limits);
       return rows;
     } finally {
       this.#isReading = false;
@@ -110,8 +105,6 @@ export class MysqlSourceSession implements SourceSession {
     this.#isReading = true;
     try {
       yield* this.#session.batches<Row>({ sql, rowsAsArray: true }, size);
-    } catch (error) {
-      throw this.#reason(error);
     } finally {
       this.#isReading = false;
     }
@@ -129,19 +122,6 @@ export class MysqlSourceSession implements SourceSession {
     limits?: WaitLimits,
   ): Promise<[(Row & RowDataPacket)[], FieldPacket[]]> {
     const ask = () => this.#connection.promise().query<(Row & RowDataPacket)[]>(sql);
-    return this.#orWhyLost(this.#session.wait(ask, limits));
-  }
-
-  async #orWhyLost<T>(answer: Promise<T>): Promise<T> {
-    try {
-      return await answer;
-    } catch (error) {
-      throw this.#reason(error);
-    }
-  }
-
-  /** A connection that was cut is lost too, but that is no reason. */
-  #reason(error: unknown): unknown {
-    return error instanceof NoAnswer ? error : (this.#lost ?? error);
+    return this.#session.wait(ask, limits);
   }
 }

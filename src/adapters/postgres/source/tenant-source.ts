@@ -1,5 +1,5 @@
 import { describe, SyncError } from "../../../core/failure/sync-error.ts";
-import type { OpenSchema, SourceRole, TenantSource } from "../../../ports/tenant-source.ts";
+import type { SourceRole, TenantSource } from "../../../ports/tenant-source.ts";
 import type { SourceDialect, SourceOptions } from "../../sql/source/open-reader.ts";
 import type { SensitiveTable } from "../../sql/source/sensitive-tables.ts";
 import { SqlTenantSource } from "../../sql/source/tenant-source.ts";
@@ -41,12 +41,11 @@ async function sourceRole(
   { query, where, removedWhen, readyWhen, sensitiveTables = async () => [] }: SourceOptions,
 ): Promise<SourceRole> {
   const rows = await session.query<{ name: string }>("SELECT current_user::pg_catalog.text AS name");
-  const name = rows[0]?.name ?? "";
   const usesPath = [query, where, removedWhen, readyWhen].some((sql) => sql !== undefined);
   return {
-    name,
+    name: rows[0]?.name ?? "",
     secrets: await readable(session, await sensitiveTables()),
-    openSchemas: usesPath ? await openSchemas(session, name) : [],
+    openSchemas: usesPath ? await openSchemas(session) : [],
   };
 }
 
@@ -81,9 +80,9 @@ async function readable(
 }
 
 /** The schemas of the search_path in which others may create functions. A schema's owner and superusers are trusted. */
-async function openSchemas(session: PostgresSourceSession, user: string): Promise<OpenSchema[]> {
-  const rows = await session.query<{ schema: string; grantee: string | null }>(
-    `SELECT n.nspname::pg_catalog.text AS schema, r.rolname::pg_catalog.text AS grantee
+async function openSchemas(session: PostgresSourceSession): Promise<string[]> {
+  const rows = await session.query<{ name: string }>(
+    `SELECT DISTINCT n.nspname::pg_catalog.text AS name
      FROM pg_catalog.unnest(pg_catalog.current_schemas(false)) AS path (name)
        JOIN pg_catalog.pg_namespace AS n ON n.nspname OPERATOR(pg_catalog.=) path.name
        CROSS JOIN LATERAL pg_catalog.aclexplode(n.nspacl) AS acl
@@ -92,14 +91,5 @@ async function openSchemas(session: PostgresSourceSession, user: string): Promis
        AND acl.grantee OPERATOR(pg_catalog.<>) n.nspowner
        AND (r.oid IS NULL OR NOT r.rolsuper AND r.rolname OPERATOR(pg_catalog.<>) current_user)`,
   );
-  const schemas = new Map<string, string[]>();
-  for (const { schema, grantee } of rows) {
-    const from = grantee === null ? "PUBLIC" : quoteName(grantee);
-    schemas.set(schema, [...(schemas.get(schema) ?? []), from]);
-  }
-  const without = `ALTER ROLE ${quoteName(user)} SET search_path = pg_catalog`;
-  return [...schemas].map(([name, grantees]) => ({
-    name,
-    remedy: `REVOKE CREATE ON SCHEMA ${quoteName(name)} FROM ${grantees.toSorted().join(", ")}; or write each table in \`source\` as schema.table, and ${without}`,
-  }));
+  return rows.map(({ name }) => name);
 }
