@@ -282,7 +282,6 @@ export const NO_TOKENS: TokenStore = {
   batchSize: 1,
   prepare: async () => {},
   inspect: async () => {},
-  holdsAny: async () => false,
   read: async () => new Map(),
   lagging: async () => new Map(),
   write: refuse,

@@ -48,11 +48,6 @@ export interface TokenStore {
   /** Rejects if `prepare` would, as far as that can be seen without a change. */
   inspect(): Promise<void>;
   /**
-   * Whether the store holds any token at all. False if the store does not exist yet. A store that can't tell goes by the
-   * owner's mark: whether a service has ever confirmed the team in it.
-   */
-  holdsAny(): Promise<boolean>;
-  /**
    * Stores each token durably. A store in the ledger's own database writes in `transaction`; any other store commits by
    * itself before `transaction` does.
    * Returns, by id, why tokens could not be stored; TOKEN_NOT_EVERYWHERE if some of several stores have the token. Rejects
@@ -99,7 +94,10 @@ export interface TokenStore {
 export interface TokenDestination {
   /** For messages, such as `the table groupsync_tokens`. */
   readonly title: string;
-  /** Whether there is any token. False if the destination does not exist yet. */
+  /**
+   * Whether there is any token. False if the destination does not exist yet. A secret store goes by the owner's mark: whether a
+   * service has ever confirmed the team in it.
+   */
   holdsAny(): Promise<boolean>;
   /** Which groups have a token there, ordered by the UTF-8 bytes of the id. Null if the destination can't be listed. */
   ids(): AsyncIterable<readonly string[]> | null;

@@ -58,7 +58,7 @@ async function plan(
     settings,
     rotation,
     refresh,
-    tokens: { inspect, destinations: tokens.destinations, holdsAny: () => tokens.holdsAny() },
+    tokens: { inspect, destinations: tokens.destinations },
     tokenDestinations,
     baseUrl,
     clock: new VirtualClock(world.time),

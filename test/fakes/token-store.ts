@@ -55,7 +55,7 @@ export class InMemoryTokenStore implements TokenStore {
     return [
       {
         title: "the store",
-        holdsAny: () => this.holdsAny(),
+        holdsAny: () => this.#holdsAny(),
         ids: () => this.#ids(),
         owner: async () => {
           await this.#step({ when: "before", call: "tokenOwner" });
@@ -84,7 +84,7 @@ export class InMemoryTokenStore implements TokenStore {
     return this.#step({ when: "before", call: "prepareTokens" });
   }
 
-  async holdsAny(): Promise<boolean> {
+  async #holdsAny(): Promise<boolean> {
     await this.#step({ when: "before", call: "holdsAny" });
     return this.#state.tokens.size > 0;
   }

@@ -62,7 +62,7 @@ export class AwsStore implements SecretStore {
     this.#marks = managedTags(options.scope);
     // A client keeps its credentials until they expire. After a refused login, a new client asks for new ones.
     this.#client = new VendorClient<SecretsManager>({
-      connect: (last) => this.#connect(last),
+      connect: () => this.#connect(),
       isLoginFailure,
       failureOf,
       close: (client) => client.destroy(),
@@ -146,10 +146,8 @@ export class AwsStore implements SecretStore {
     return this.#client.unless((error) => names.includes(nameOf(error)), send, call);
   }
 
-  async #connect(last?: SecretsManager): Promise<SecretsManager> {
+  async #connect(): Promise<SecretsManager> {
     const { region, endpoint, allowHttp = false } = this.#options;
-    // Keep the correction of this machine's clock that the former client has found.
-    const systemClockOffset = last?.config.systemClockOffset ?? 0;
     const { SecretsManager } = await optional(
       "aws_secrets_manager",
       () => import("@aws-sdk/client-secrets-manager"),
@@ -159,7 +157,6 @@ export class AwsStore implements SecretStore {
       ...(endpoint === undefined ? {} : { endpoint }),
       // The caller makes the retries.
       maxAttempts: 1,
-      systemClockOffset,
       requestHandler: TIMEOUTS,
     });
     // AWS_ENDPOINT_URL and profiles name endpoints too. The client reads them at its first call, so check each request.

@@ -46,11 +46,6 @@ export class CompositeTokenStore implements TokenStore {
     for (const store of this.#stores) await store.inspect();
   }
 
-  async holdsAny(): Promise<boolean> {
-    for (const store of this.#stores) if (await store.holdsAny()) return true;
-    return false;
-  }
-
   async write(
     tokens: readonly StoredToken[],
     transaction: LedgerTransaction,

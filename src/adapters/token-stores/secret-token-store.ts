@@ -53,7 +53,7 @@ export class SecretTokenStore implements TokenStore {
       {
         // A store with its own place for the owner mark belongs to one config as a whole: the path adds nothing.
         title: secrets.owner ? secrets.title : `the secrets ${before}…${after} of ${secrets.title}`,
-        holdsAny: () => this.holdsAny(),
+        holdsAny: () => this.#holdsAny(),
         ids: () => null,
         owner: () => this.#usable("read", () => this.#retries.with(() => this.#owner.read())),
         claim: (mark, former) =>
@@ -83,7 +83,7 @@ export class SecretTokenStore implements TokenStore {
    * Goes by the owner's mark, because many stores list their secrets slowly, or not without another right. The mark gets its
    * team before the first token is written.
    */
-  holdsAny(): Promise<boolean> {
+  #holdsAny(): Promise<boolean> {
     return this.#usable("read", async () => {
       const mark = await this.#retries.with(() => this.#owner.read());
       return mark !== null && mark.teamId !== null;

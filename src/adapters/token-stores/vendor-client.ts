@@ -31,8 +31,8 @@ export async function optional<T>(store: keyof typeof OPTIONAL_PACKAGES, load: (
 }
 
 interface VendorClientOptions<Client> {
-  /** Logs in. `last` is the former client, if its login was refused. */
-  readonly connect: (last?: Client) => Promise<Client>;
+  /** Logs in. */
+  readonly connect: () => Promise<Client>;
   /** Whether a call failed because the login was refused or has expired. */
   readonly isLoginFailure: (error: unknown) => boolean;
   /** What the vendor's error means. Must not repeat the error's text, which may quote a secret. */
@@ -90,18 +90,18 @@ export class VendorClient<Client> {
       if (!this.#options.isLoginFailure(error)) throw error;
       // If several calls are refused at once, only the first makes a new client.
       if (this.#current === current) this.#current = undefined;
-      return await work(await this.#connected(client));
+      return await work(await this.#connected());
     }
   }
 
-  #connected(last?: Client): Promise<Client> {
-    this.#current ??= this.#connect(last);
+  #connected(): Promise<Client> {
+    this.#current ??= this.#connect();
     return this.#current;
   }
 
-  async #connect(last: Client | undefined): Promise<Client> {
+  async #connect(): Promise<Client> {
     try {
-      const client = await this.#options.connect(last);
+      const client = await this.#options.connect();
       this.#made.add(client);
       return client;
     } catch (error) {

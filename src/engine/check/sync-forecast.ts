@@ -40,7 +40,7 @@ export interface ForecastSetup {
   readonly settings: PlanSettings;
   readonly rotation: RotationPolicy;
   readonly refresh: RefreshPolicy;
-  readonly tokens: Pick<TokenStore, "inspect" | "destinations" | "holdsAny">;
+  readonly tokens: Pick<TokenStore, "inspect" | "destinations">;
   /** The token destinations, for people to read. */
   readonly tokenDestinations: readonly string[];
   readonly baseUrl: string;

@@ -126,15 +126,18 @@ function moved(before: TokenTable, now: FoundTokenTable): SyncError {
 
 interface LossPorts {
   readonly ledger: Pick<GroupReads, "existingCount">;
-  readonly tokens: Pick<TokenStore, "holdsAny">;
+  readonly tokens: Pick<TokenStore, "destinations">;
 }
 
 /**
  * Whether tokens are stored although the ledger is empty: the ledger was lost, or the config names another ledger. A first
  * sync that was cut short doesn't count: it may have stored tokens, but its intents are in the ledger.
  */
-const isLost = async ({ ledger, tokens }: LossPorts, known: KnownService): Promise<boolean> =>
-  known.baseUrl === null && (await ledger.existingCount({})) === 0 && (await tokens.holdsAny());
+async function isLost({ ledger, tokens }: LossPorts, known: KnownService): Promise<boolean> {
+  if (known.baseUrl !== null || (await ledger.existingCount({})) > 0) return false;
+  for (const destination of tokens.destinations) if (await destination.holdsAny()) return true;
+  return false;
+}
 
 const MESSAGE = "the ledger is empty, but the token store already holds tokens";
 const CHECK = "if a ledger was there before, check ledger.url, ledger.table_prefix and name";

@@ -49,13 +49,13 @@ export function realSecretStoreSuite(
       await tokens.prepare();
       for (const token of ["1", `"2"\n😀`]) {
         expect(await write(token)).toEqual(new Map());
-        expect(await read()).toEqual(IDS.map(() => token));
+        // Some stores show a change only after a moment.
+        await expect.poll(read, { timeout: 60_000 }).toEqual(IDS.map(() => token));
       }
-      await expect.poll(() => tokens.holdsAny(), { timeout: 60_000 }).toBe(true);
       expect(await remove()).toEqual(new Map());
       await expect.poll(read, { timeout: 60_000 }).toEqual([]);
       expect(await write("3")).toEqual(new Map());
-      expect(await read()).toEqual(IDS.map(() => "3"));
+      await expect.poll(read, { timeout: 60_000 }).toEqual(IDS.map(() => "3"));
     });
 
     test("leaves alone what another config manages", PATIENCE, async () => {

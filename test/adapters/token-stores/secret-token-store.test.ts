@@ -156,7 +156,7 @@ describe("a secret store", () => {
     secrets.atCall = failing(problem);
     const calls = [
       () => store.prepare(),
-      () => store.holdsAny(),
+      () => store.inspect(),
       () => write({ a: "token-a" }),
       () => read("a"),
       () => remove("a"),
@@ -300,8 +300,8 @@ describe("the owner's mark", () => {
     const [destination] = store.destinations;
     const unconfirmed = { ...OURS, teamId: null };
     await destination?.claim(unconfirmed, null);
-    expect(await store.holdsAny()).toBe(false);
+    expect(await store.destinations[0]?.holdsAny()).toBe(false);
     await destination?.claim(OURS, unconfirmed);
-    expect(await store.holdsAny()).toBe(true);
+    expect(await store.destinations[0]?.holdsAny()).toBe(true);
   });
 });

@@ -78,8 +78,8 @@ const ROLLED_BACK: ReadonlySet<number> = new Set([1213, 1317, 3101]);
 export const failures: Failures & SourceFailures = {
   hintFor: (error) => HINTS[errorNumber(error)] ?? connectionHint("mysql", error),
   isGeneral: (error) => !isAnswer(error) || GENERAL.has(errorNumber(error)),
-  // The server puts a question mark in its place.
-  isUntranslatable: () => false,
+  // The server puts a question mark in its place, or takes it for 0.
+  isOfValue: () => false,
   refusesNull: (error, column) =>
     error instanceof Error && errorNumber(error) === 1048 && error.message.includes(`'${column}'`),
   isDeadlock: (error) => ROLLED_BACK.has(errorNumber(error)),

@@ -85,8 +85,8 @@ export class MysqlTokenStatements implements TokenStatements {
     return idsOf(tokens).map((id) => ({ id, isThere: isThere.get(id) ?? null }));
   }
 
-  async find(connection: Queryable, ids: readonly string[], byText: boolean): Promise<readonly TokenRow[]> {
-    const rows = await this.#read(connection, ids, byText ? ANY_COLUMN : this.#idColumn);
+  async find(connection: Queryable, ids: readonly string[]): Promise<readonly TokenRow[]> {
+    const rows = await this.#read(connection, ids);
     return this.#options.rows === "own" ? rows : rows.filter(({ token }) => token);
   }
 
@@ -100,7 +100,7 @@ export class MysqlTokenStatements implements TokenStatements {
         [this.#idRows(ids)],
       );
     }
-    const kept = new Set((await this.find(connection, ids, false)).map(({ id }) => id));
+    const kept = new Set((await this.find(connection, ids)).map(({ id }) => id));
     return ids.filter((id) => !kept.has(id));
   }
 
@@ -121,14 +121,10 @@ export class MysqlTokenStatements implements TokenStatements {
   }
 
   /** The rows of these groups, as they are. */
-  async #read(
-    connection: Queryable,
-    ids: readonly string[],
-    idColumn = this.#idColumn,
-  ): Promise<readonly TokenRow[]> {
+  async #read(connection: Queryable, ids: readonly string[]): Promise<readonly TokenRow[]> {
     return connection.query<TokenRow>(
-      `SELECT t.id, CONVERT(theirs.${this.#token} USING utf8mb4) AS token FROM ${this.#join(IDS, idColumn)}`,
-      [this.#idRows(ids, idColumn)],
+      `SELECT t.id, CONVERT(theirs.${this.#token} USING utf8mb4) AS token FROM ${this.#join(IDS)}`,
+      [this.#idRows(ids)],
     );
   }
 
@@ -173,12 +169,12 @@ export class MysqlTokenStatements implements TokenStatements {
       ON DUPLICATE KEY UPDATE ${set("updated_at", isNew)}, ${set(this.#token, isSameId)}`;
   }
 
-  #join(rows: string, idColumn = this.#idColumn): string {
-    return `${rows} STRAIGHT_JOIN ${this.#table} AS theirs ON ${idColumn.matches(`theirs.${this.#id}`)}`;
+  #join(rows: string): string {
+    return `${rows} STRAIGHT_JOIN ${this.#table} AS theirs ON ${this.#idColumn.matches(`theirs.${this.#id}`)}`;
   }
 
-  #idRows(ids: readonly string[], { takes } = this.#idColumn): string {
-    return JSON.stringify(ids.filter(takes).map((id) => ({ id })));
+  #idRows(ids: readonly string[]): string {
+    return JSON.stringify(ids.filter(this.#idColumn.takes).map((id) => ({ id })));
   }
 
   get #hasToken(): string {

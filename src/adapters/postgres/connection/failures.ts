@@ -94,7 +94,7 @@ export const failures: Failures & SourceFailures = {
     return messageHint(error) ?? HINTS[sqlState(error)] ?? connectionHint("postgres", error);
   },
   isGeneral: (error) => !isAnswer(error) || isOnStandby(error) || GENERAL.test(sqlState(error)),
-  isUntranslatable: (error) => /^22(021|P05)$/.test(sqlState(error)),
+  isOfValue: (error) => sqlState(error).startsWith("22"),
   refusesNull: (error, column) =>
     error instanceof Error && sqlState(error) === "23502" && "column" in error && error.column === column,
   isDeadlock: (error) => /^40(001|P01)/.test(sqlState(error)),

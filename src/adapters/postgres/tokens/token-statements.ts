@@ -96,9 +96,9 @@ export class PostgresTokenStatements implements TokenStatements {
     );
   }
 
-  find(connection: Queryable, ids: readonly string[], byText: boolean): Promise<readonly TokenRow[]> {
+  find(connection: Queryable, ids: readonly string[]): Promise<readonly TokenRow[]> {
     const found = `SELECT t.id, ${text(`theirs.${this.#token}`)} AS token
-      FROM ${IDS} JOIN ${this.#table} AS theirs ON ${byText ? this.#matchesText : this.#matches}`;
+      FROM ${IDS} JOIN ${this.#table} AS theirs ON ${this.#matches}`;
     const wanted = this.#options.rows === "own" ? found : `${found} WHERE ${this.#hasToken}`;
     return connection.query<TokenRow>(wanted, [ids]);
   }

@@ -10,8 +10,8 @@ export interface Failures {
    * concern one row alone, because of a trigger, a policy, a constraint or a lock.
    */
   isGeneral(error: unknown): boolean;
-  /** A text of the statement or of the answer has no counterpart in the other side's encoding. */
-  isUntranslatable(error: unknown): boolean;
+  /** No column of this type or encoding can have a value of the statement, or what is there has no counterpart here. */
+  isOfValue(error: unknown): boolean;
   /** The database refused a NULL in this column. */
   refusesNull(error: unknown, column: string): boolean;
   /** The database rolled this transaction back in favour of another one. A retry may succeed. */

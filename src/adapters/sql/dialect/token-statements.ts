@@ -68,11 +68,8 @@ export interface TokenStatements {
   writeIf(query: string, token: StoredToken): OneStatement | undefined;
   /** Returns one entry for each token. */
   check(connection: Queryable, tokens: readonly StoredToken[]): Promise<readonly TokenCheck[]>;
-  /**
-   * The rows of these groups that may have a token. `byText` compares ids as text: it can't use the index, but takes
-   * ids that the column's type doesn't.
-   */
-  find(connection: Queryable, ids: readonly string[], byText: boolean): Promise<readonly TokenRow[]>;
+  /** The rows of these groups that may have a token. Rejects if the column's type can't have one of the ids. */
+  find(connection: Queryable, ids: readonly string[]): Promise<readonly TokenRow[]>;
   /** Resolves to the ids whose tokens were removed. */
   remove(connection: Queryable, ids: readonly string[]): Promise<readonly string[]>;
 }

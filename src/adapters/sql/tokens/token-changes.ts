@@ -89,47 +89,41 @@ async function whyNot(
     .map(({ id, isThere }) => [id, hasRow(isThere) ? refusals.skipped(id) : refusals.noRow(id)]);
 }
 
-/** The rows that have a token to remove. */
-export function findTokens(
-  { statements }: OpenTable,
-  ids: readonly string[],
-  savepoints: Savepoints,
-): Promise<readonly TokenRow[]> {
-  const { dialect, connection } = savepoints;
-  const find = (some: readonly string[]) =>
-    orElse(
-      savepoints,
-      () => statements.find(connection, some, false),
-      () => orElse(savepoints, () => statements.find(connection, some, true), rethrow),
-    );
-  return findTranslatable(dialect, ids, find);
-}
-
-const rethrow = (error: unknown): never => {
-  throw error;
-};
-
 /**
- * Runs `find` with all ids. If one of them, or what is in its row, has no counterpart in the other side's encoding, runs
- * `find` with each half, down to single ids, and leaves out those: the table has no usable token for them.
+ * The rows of these ids. If the column can't have one of the ids, looks for each half of them, down to single ids, and leaves
+ * those out that the column can't have. `find` looks for some of them.
  */
-export async function findTranslatable(
-  dialect: Pick<Dialect, "isUntranslatable">,
+export async function findRows(
+  dialect: Pick<Dialect, "isOfValue">,
   ids: readonly string[],
   find: (ids: readonly string[]) => Promise<readonly TokenRow[]>,
 ): Promise<readonly TokenRow[]> {
   try {
     return await find(ids);
   } catch (error) {
-    if (!dialect.isUntranslatable(error)) throw error;
+    if (!dialect.isOfValue(error)) throw error;
   }
   if (ids.length <= 1) return [];
   const half = Math.ceil(ids.length / 2);
   return [
-    ...(await findTranslatable(dialect, ids.slice(0, half), find)),
-    ...(await findTranslatable(dialect, ids.slice(half), find)),
+    ...(await findRows(dialect, ids.slice(0, half), find)),
+    ...(await findRows(dialect, ids.slice(half), find)),
   ];
 }
+
+const rethrow = (error: unknown): never => {
+  throw error;
+};
+
+/** Looks for rows in a transaction, which goes on after a statement that fails. */
+export const findWithin = (
+  { statements }: OpenTable,
+  ids: readonly string[],
+  savepoints: Savepoints,
+): Promise<readonly TokenRow[]> =>
+  findRows(savepoints.dialect, ids, (some) =>
+    orElse(savepoints, () => statements.find(savepoints.connection, some), rethrow),
+  );
 
 /** Resolves to the tokens that are still there. Rejects if the database refuses to remove one. */
 export async function removeTokens(
@@ -146,7 +140,7 @@ const WAIT_FOR_ONE = 1;
 
 /** A transaction that goes on after a statement has failed. */
 export interface Savepoints {
-  readonly dialect: Pick<Dialect, "isGeneral" | "isDeadlock" | "isUntranslatable" | "lockWait" | "savepoint">;
+  readonly dialect: Pick<Dialect, "isGeneral" | "isDeadlock" | "isOfValue" | "lockWait" | "savepoint">;
   readonly connection: Pick<InTransaction, "query" | "isLastAttempt">;
 }
 

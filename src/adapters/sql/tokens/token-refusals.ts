@@ -5,12 +5,12 @@ import type { TokenStatements, TokenTableOptions } from "../dialect/token-statem
 
 /** Why one group's token could not be stored, or could not be removed. */
 export class TokenRefusals {
-  readonly #failures: Pick<Failures, "refusesNull" | "isUntranslatable">;
+  readonly #failures: Pick<Failures, "refusesNull">;
   readonly #statements: Pick<TokenStatements, "allowNull">;
   readonly #options: TokenTableOptions;
 
   constructor(
-    failures: Pick<Failures, "refusesNull" | "isUntranslatable">,
+    failures: Pick<Failures, "refusesNull">,
     statements: Pick<TokenStatements, "allowNull">,
     options: TokenTableOptions,
   ) {
@@ -26,9 +26,7 @@ export class TokenRefusals {
       "TOKEN_NOT_STORED",
       `${table} refused the token: ${describe(withoutTokens(error, [token]))}`,
       {
-        hint: this.#failures.isUntranslatable(error)
-          ? "the encoding of the table's database lacks a character of the id: name a token table in a database in UTF8"
-          : `look at the type and the constraints of column ${tokenColumn}, and at the triggers and policies of ${table}`,
+        hint: `look at the type, the constraints and the encoding of column ${tokenColumn}, and at the triggers and policies of ${table}`,
       },
     );
   }

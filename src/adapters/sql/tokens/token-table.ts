@@ -15,8 +15,8 @@ import { once } from "../connection/table-place.ts";
 import { type Database, insistOnWrites } from "../dialect/database.ts";
 import type { TokenRow, TokenTableOptions } from "../dialect/token-statements.ts";
 import {
-  findTokens,
-  findTranslatable,
+  findRows,
+  findWithin,
   type OpenTable,
   openTable,
   type Refusal,
@@ -67,7 +67,7 @@ export class SqlTokenTable implements TokenStore {
       () => openTable(database, options),
       ({ marked }) => marked !== undefined,
     );
-    const contents = { holdsAny: () => this.holdsAny(), ids: () => this.#ids() };
+    const contents = { holdsAny: () => this.#holdsAny(), ids: () => this.#ids() };
     const place = async () => (await this.#open()).marked;
     this.destinations = [new TokenTableOwner(database, options, place, contents)];
   }
@@ -93,7 +93,7 @@ export class SqlTokenTable implements TokenStore {
     }
   }
 
-  async holdsAny(): Promise<boolean> {
+  async #holdsAny(): Promise<boolean> {
     try {
       const { statements } = await this.#open();
       return await statements.holdsAny(this.#database);
@@ -103,7 +103,7 @@ export class SqlTokenTable implements TokenStore {
   }
 
   async *#ids(): AsyncGenerator<readonly string[]> {
-    if (!(await this.holdsAny())) return;
+    if (!(await this.#holdsAny())) return;
     const { dialect } = this.#database;
     try {
       const { statements } = await this.#open();
@@ -123,12 +123,7 @@ export class SqlTokenTable implements TokenStore {
     try {
       const { statements } = await this.#open();
       const { dialect, byRolesPath } = this.#database;
-      const rows = await findTranslatable(dialect, ids, (some) =>
-        statements.find(byRolesPath, some, false).catch((error: unknown) => {
-          if (dialect.isGeneral(error)) throw error;
-          return statements.find(byRolesPath, some, true);
-        }),
-      );
+      const rows = await findRows(dialect, ids, (some) => statements.find(byRolesPath, some));
       return new Map(tokensOf(rows));
     } catch (error) {
       throw this.#unavailable("read tokens from", error);
@@ -199,7 +194,7 @@ export class SqlTokenTable implements TokenStore {
     try {
       const table = await this.#open();
       const refusals = await this.#within(transaction, async (savepoints) => {
-        rows = await findTokens(table, ids, savepoints);
+        rows = await findWithin(table, ids, savepoints);
         const secretsOf = (id: string): Secret[] => secretsIn(rows.filter((row) => row.id === id));
         return togetherOrEach<string, Refusal>(
           savepoints,

@@ -39,7 +39,7 @@ test.for([
 
   const read = await database.transaction(["FLUSH STATUS"], async (connection) => {
     expect(await statements.write(connection, tokens, true)).toHaveLength(10);
-    expect(await statements.find(connection, ids, false)).toHaveLength(10);
+    expect(await statements.find(connection, ids)).toHaveLength(10);
     expect(await statements.remove(connection, ids)).toHaveLength(10);
     const counts = await connection.query<{ Value: string }>("SHOW SESSION STATUS LIKE 'Handler_read%'");
     return counts.reduce((sum, { Value }) => sum + Number(Value), 0);

@@ -45,7 +45,7 @@ test("a token table that somebody else made is refused, whatever is asked of it,
   };
   await expect(store.inspect()).rejects.toMatchObject(refusal);
   await expect(store.prepare()).rejects.toMatchObject(refusal);
-  await expect(store.holdsAny()).rejects.toMatchObject(refusal);
+  await expect(store.destinations[0]?.holdsAny()).rejects.toMatchObject(refusal);
   await expect(store.read(["a"])).rejects.toMatchObject(refusal);
   await expect(store.destinations[0]?.owner()).rejects.toMatchObject(refusal);
   await tokens({ owner: mallory.name }).prepare();

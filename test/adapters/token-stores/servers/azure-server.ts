@@ -37,7 +37,6 @@ export interface Answer {
 
 const CHALLENGE =
   'Bearer authorization="https://login.example.com/a-tenant", resource="https://vault.azure.net"';
-const PAGE = 2;
 
 /**
  * Key Vault as far as groupsync speaks to it, after the REST reference of its secrets (API version 2025-07-01) and the
@@ -66,11 +65,10 @@ export class AzureServer {
       request.on("data", (chunk) => chunks.push(chunk));
       request.on("end", () => {
         const path = (request.url ?? "").replace(/\?.*/, "").replace(/\/$/, "");
-        const query = new URL(request.url ?? "", this.url).searchParams;
         const token = request.headers.authorization?.replace(/^Bearer /, "");
         const body = Buffer.concat(chunks).toString("utf8");
         const call = { method: request.method ?? "", path, token, body };
-        const { status, headers, body: text = "" } = this.#answer(call, query);
+        const { status, headers, body: text = "" } = this.#answer(call);
         response
           .writeHead(status, { "content-type": "application/json; charset=utf-8", ...headers })
           .end(text);
@@ -115,7 +113,7 @@ export class AzureServer {
     return Object.fromEntries(readable);
   }
 
-  #answer(call: Call, query: URLSearchParams): Answer {
+  #answer(call: Call): Answer {
     if (call.token === undefined || !this.tokens.has(call.token))
       return { ...fault(401, "Unauthorized", "no token"), headers: { "www-authenticate": CHALLENGE } };
     this.calls.push(call);
@@ -126,8 +124,7 @@ export class AzureServer {
     const early = this.before(call);
     if (early) return early;
     if (collection === "deletedsecrets" && name) return this.#ofDeleted(call, name, third);
-    if (collection !== "secrets") return fault(404, "NotFound", call.path);
-    if (name === undefined) return this.#list(Number(query.get("$skiptoken") ?? 0));
+    if (collection !== "secrets" || name === undefined) return fault(404, "NotFound", call.path);
     return this.#ofSecret(call, name, third);
   }
 
@@ -175,16 +172,6 @@ export class AzureServer {
     this.secrets.set(name, found.versions);
     this.#recovering.set(name, this.delay);
     return this.#shown(name, found.versions.at(-1));
-  }
-
-  #list(from: number): Answer {
-    const all = [...this.secrets];
-    const value = all.slice(from, from + PAGE).map(([name, versions]) => {
-      const { id, ...rest } = this.#item(name, versions.at(-1));
-      return { ...rest, id: id.replace(/\/[^/]*$/, "") };
-    });
-    const next = `${this.url}/secrets?api-version=2025-07-01&$skiptoken=${from + PAGE}`;
-    return json({ value, nextLink: from + PAGE < all.length ? next : null });
   }
 
   #item(name: string, version: Version | undefined) {

@@ -23,10 +23,7 @@ interface Request {
   readonly secretId?: string;
   readonly secret?: Pick<ServedSecret, "labels" | "replication">;
   readonly payload?: { readonly data: Buffer };
-  readonly filter?: string;
   readonly etag?: string;
-  readonly pageSize?: number;
-  readonly pageToken?: string;
 }
 
 export interface Answer {
@@ -36,7 +33,6 @@ export interface Answer {
 }
 
 export type Method =
-  | "ListSecrets"
   | "CreateSecret"
   | "AddSecretVersion"
   | "GetSecret"
@@ -76,10 +72,6 @@ export class GcpServer {
   readonly calls: Call[] = [];
   /** Looks at each call before it is answered, and may fail it. */
   before: (call: Call) => Answer | undefined = () => undefined;
-  /** The version that `latest` still stands for, by the secret's name. */
-  readonly latest = new Map<string, number>();
-  /** An emulator may give all that there is, whatever is asked for. */
-  isFiltering = true;
   readonly #server = new grpc.Server();
   #port = 0;
 
@@ -134,7 +126,6 @@ export class GcpServer {
 
   #handlers(): grpc.UntypedServiceImplementation {
     const answers: Record<Method, (request: Request) => unknown> = {
-      ListSecrets: (request) => this.#list(request),
       CreateSecret: ({ parent, secretId = "", secret }) => {
         if (parent !== `projects/${PROJECT}`) throw fault(status.NOT_FOUND, `no project ${parent}`);
         if (!/^[\w-]{1,255}$/.test(secretId)) throw fault(status.INVALID_ARGUMENT, `the id ${secretId}`);
@@ -201,22 +192,6 @@ export class GcpServer {
     };
   }
 
-  /** One to a page, as a filter may make it. */
-  #list({ parent, filter = "", pageToken = "0" }: Request): unknown {
-    if (parent !== `projects/${PROJECT}`) throw fault(status.NOT_FOUND, `no project ${parent}`);
-    const wanted = (this.isFiltering ? filter : "").split(" AND ").flatMap((term) => {
-      const [, label = "", value = ""] = /^labels\.([a-z-]+)=([a-z0-9_-]+)$/.exec(term) ?? [];
-      return label ? [[label, value] as const] : [];
-    });
-    const names = [...this.secrets.keys()];
-    const index = Number(pageToken);
-    const secrets = names
-      .slice(index, index + 1)
-      .filter((name) => wanted.every(([label, value]) => this.secrets.get(name)?.labels[label] === value))
-      .map((name) => this.#shown(name));
-    return { secrets, nextPageToken: index + 1 < names.length ? String(index + 1) : "" };
-  }
-
   #secret(path = ""): ServedSecret & { readonly name: string } {
     const name = new RegExp(`^projects/${PROJECT}/secrets/([^/]+)$`).exec(path)?.[1];
     const secret = name === undefined ? undefined : this.secrets.get(name);
@@ -227,7 +202,7 @@ export class GcpServer {
   #versionOf(path = ""): { secret: string; version: ServedVersion; number: number } {
     const [, secretPath, alias] = /^(.*)\/versions\/([^/]+)$/.exec(path) ?? [];
     const { name, versions } = this.#secret(secretPath);
-    const number = alias === "latest" ? (this.latest.get(name) ?? versions.length) : Number(alias);
+    const number = alias === "latest" ? versions.length : Number(alias);
     const version = versions[number - 1];
     if (!version) throw fault(status.NOT_FOUND, `no version ${path}`);
     return { secret: name, version, number };

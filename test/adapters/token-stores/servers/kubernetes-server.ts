@@ -17,7 +17,6 @@ import type { SecretWorld } from "../a-secret-place.ts";
 export interface KubernetesCall {
   readonly method: string;
   readonly path: string;
-  readonly query: URLSearchParams;
   readonly authorization: string | undefined;
   readonly body: unknown;
 }
@@ -73,11 +72,9 @@ export class KubernetesServer {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk);
     const text = Buffer.concat(chunks).toString("utf8");
-    const url = new URL(request.url ?? "", this.address);
     const call: KubernetesCall = {
       method: request.method ?? "",
-      path: url.pathname,
-      query: url.searchParams,
+      path: new URL(request.url ?? "", this.address).pathname,
       authorization: request.headers.authorization,
       body: text === "" ? undefined : JSON.parse(text),
     };
@@ -90,13 +87,11 @@ export class KubernetesServer {
     response.end(isText ? body : JSON.stringify(body));
   }
 
-  #answer({ method, path, query, authorization, body }: KubernetesCall): KubernetesReply {
+  #answer({ method, path, authorization, body }: KubernetesCall): KubernetesReply {
     if (authorization !== `Bearer ${this.token}`) return failure(401, "Unauthorized", "Unauthorized");
     const [, namespace, , name] = /^\/api\/v1\/namespaces\/([^/]+)\/secrets(\/([^/]+))?$/.exec(path) ?? [];
     if (namespace === undefined) return { status: 404, body: "404 page not found" };
-    if (namespace === "dashboards") return this.kube.answer(method, name, query, body);
-    if (method === "GET" && name === undefined)
-      return { status: 200, body: { kind: "SecretList", items: [] } };
+    if (namespace === "dashboards") return this.kube.answer(method, name, body);
     return method === "GET"
       ? failure(404, "NotFound", `secrets "${name}" not found`)
       : failure(404, "NotFound", `namespaces "${namespace}" not found`);
@@ -150,11 +145,8 @@ export class KubernetesSecrets {
   readonly secrets = new Map<string, WireSecret>();
   #version = 100;
 
-  answer(method: string, name: string | undefined, query: URLSearchParams, body: unknown): KubernetesReply {
-    if (name === undefined) {
-      if (method === "GET") return this.#list(query);
-      if (method === "POST") return this.create(body as WireSecret);
-    }
+  answer(method: string, name: string | undefined, body: unknown): KubernetesReply {
+    if (name === undefined && method === "POST") return this.create(body as WireSecret);
     const found = name === undefined ? undefined : this.secrets.get(name);
     if (!found) return failure(404, "NotFound", `secrets "${name}" not found`);
     if (method === "GET") return { status: 200, body: { ...KIND, ...found } };
@@ -200,21 +192,6 @@ export class KubernetesSecrets {
       return failure(422, "Invalid", `Secret "${name}" is invalid: data: field is immutable when set`);
     if (found.type !== secret.type) return failure(422, "Invalid", "type: field is immutable");
     return invalid(secret) ?? { status: 200, body: this.#store(secret, uid) };
-  }
-
-  #list(query: URLSearchParams): KubernetesReply {
-    const wanted = (query.get("labelSelector") ?? "")
-      .split(",")
-      .filter(Boolean)
-      .map((term) => term.split("="));
-    const items = [...this.secrets.values()].filter(({ metadata: { labels = {} } }) =>
-      wanted.every(([label = "", value]) => labels[label] === value),
-    );
-    const limit = Number(query.get("limit") ?? items.length);
-    return {
-      status: 200,
-      body: { kind: "SecretList", apiVersion: "v1", metadata: {}, items: items.slice(0, limit) },
-    };
   }
 
   #store(secret: WireSecret, uid: string): WireSecret {

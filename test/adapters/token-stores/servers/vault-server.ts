@@ -111,10 +111,10 @@ export class VaultServer {
       case "sys/internal/ui/mounts/secret":
         return { status: 200, body: { data: { ...this.engine, path: "secret/" } } };
     }
-    const [path = "", query = ""] = call.path.split("?");
-    const [, endpoint, name] = /^secret\/(\w+)\/(.*)$/.exec(path) ?? [];
-    if (endpoint === undefined || name === undefined) return errors(404, `no handler for route "${path}"`);
-    return this.kv.answer(call.method, endpoint, name, query === "list=true", call.body);
+    const [, endpoint, name] = /^secret\/(\w+)\/(.*)$/.exec(call.path) ?? [];
+    if (endpoint === undefined || name === undefined)
+      return errors(404, `no handler for route "${call.path}"`);
+    return this.kv.answer(call.method, endpoint, name, call.body);
   }
 
   #login(mount: string, fields: Record<string, unknown>): VaultReply {
@@ -158,7 +158,7 @@ const empty: VaultReply = { status: 204 };
 const refused = (...errors: string[]): VaultReply => ({ status: 400, body: { errors } });
 const data = (value: unknown): VaultReply => ({ status: 200, body: { data: value } });
 
-/** One KV version 2 engine, by its API reference: data, metadata, lists, deletions that can be undone. */
+/** One KV version 2 engine, by its API reference: data, metadata, deletions that can be undone. */
 export class VaultKv {
   readonly keys = new Map<string, Key>();
 
@@ -171,7 +171,7 @@ export class VaultKv {
     return Object.fromEntries(current);
   }
 
-  answer(method: string, endpoint: string, name: string, list: boolean, body: unknown): VaultReply {
+  answer(method: string, endpoint: string, name: string, body: unknown): VaultReply {
     const fields = (body ?? {}) as Written;
     switch (`${method} ${endpoint}`) {
       case "GET data":
@@ -181,7 +181,7 @@ export class VaultKv {
       case "DELETE data":
         return this.delete(name);
       case "GET metadata":
-        return list ? this.#list(name) : this.#metadata(name);
+        return this.#metadata(name);
       case "POST metadata":
         return this.describe(name, fields);
       case "DELETE metadata":
@@ -261,12 +261,6 @@ export class VaultKv {
       { created_time: CREATED, deletion_time: deletedAt, destroyed },
     ]);
     return data({ ...key, cas_required: false, oldest_version: 0, versions: Object.fromEntries(versions) });
-  }
-
-  #list(folder: string): VaultReply {
-    const below = [...this.keys.keys()].filter((name) => name.startsWith(folder));
-    const keys = new Set(below.map((name) => name.slice(folder.length).replace(/\/.*$/, "/")));
-    return keys.size === 0 ? nothing : data({ keys: [...keys].sort() });
   }
 }
 
