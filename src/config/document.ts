@@ -1,9 +1,7 @@
 import {
-  type Alias,
   type Document,
   type ErrorCode,
   isAlias,
-  isCollection,
   isMap,
   isNode,
   isPair,
@@ -17,7 +15,6 @@ import {
   visit,
   type visitorFn,
   type YAMLError,
-  type YAMLMap,
 } from "yaml";
 import { isJsonObject, type Json } from "../core/text/json.ts";
 import { interpolate, type ValueSources } from "./interpolate.ts";
@@ -37,32 +34,17 @@ export interface ConfigDocument {
 /** Reads YAML text. Never throws: `problems` has everything that is wrong. */
 export function readDocument(text: string, sources: ValueSources): ConfigDocument {
   const lines = new LineCounter();
-  const yaml = parseDocument(text, {
-    lineCounter: lines,
-    merge: true,
-    prettyErrors: false,
-    uniqueKeys: false,
-  });
+  const yaml = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: false });
   const broken = syntaxProblems(yaml.errors, text, lines);
   if (broken.length > 0) return unread(broken);
   const reader = new Reader(lines, sources);
   visit(yaml, reader.visitor);
   if (reader.isTooDeep) return unread([{ line: 1, path: [], message: TOO_DEEP }]);
   const { problems, literals } = reader;
-  try {
-    const tree: Json = yaml.toJS({ maxAliasCount: MOST_ALIASES });
-    return { tree, problems, literals, lineOf: (path) => reader.lineOf(path, yaml.contents) };
-  } catch (error) {
-    const message =
-      error instanceof ReferenceError
-        ? "it has too many aliases (*…); is it the right file?"
-        : "a merge (<<) is not of a map; merge one with <<: *anchor";
-    return unread([{ line: 1, path: [], message }]);
-  }
+  const tree: Json = yaml.toJS();
+  return { tree, problems, literals, lineOf: (path) => lineOf(path, yaml.contents, lines) };
 }
 
-/** Far more than any config has. A few lines of nested aliases can stand for billions of values. */
-const MOST_ALIASES = 1_000;
 const DEEPEST = 64;
 
 const unread = (problems: readonly Problem[]): ConfigDocument => ({
@@ -88,10 +70,7 @@ type Ancestors = readonly (Document | Node | Pair)[];
 class Reader {
   readonly problems: Problem[] = [];
   readonly literals = new Set<string>();
-  readonly #entries = new Map<unknown, Map<string, Pair>>();
   isTooDeep = false;
-  /** The library's own lookup goes through the whole document for each alias. */
-  readonly #anchors = new Map<string, Node>();
   readonly #lines: LineCounter;
   readonly #sources: ValueSources;
 
@@ -107,23 +86,19 @@ class Reader {
     }
     // The map around it has looked at a key.
     if (role === "key") return visit.SKIP;
-    if (isNode(node) && node.tag !== undefined && !node.tag.startsWith("tag:yaml.org,2002:"))
-      this.#problem(node, around, "a tag (!…) means nothing here; put text that starts with ! in quotes");
-    if ((isScalar(node) || isCollection(node)) && node.anchor !== undefined)
-      this.#anchors.set(node.anchor, node);
-    if (isMap(node)) node.items = node.items.filter(this.#keyFilter(node, pathOf([...around, node])));
-    else if (isAlias(node)) return this.#alias(node, around);
+    if (isAlias(node) || (isNode(node) && isMarked(node))) {
+      this.#problem(node, around, MARK);
+      return new Scalar(null);
+    }
+    if (isMap(node)) node.items = node.items.filter(this.#keyFilter(pathOf([...around, node])));
     else if (isScalar(node)) this.#scalar(node, around);
     return undefined;
   };
 
   /** Takes out what has no key of its own. */
-  #keyFilter(map: YAMLMap, path: Path): (pair: Pair) => boolean {
-    const entries = new Map<string, Pair>();
-    this.#entries.set(map, entries);
-    return (pair) => {
-      const { key: node } = pair;
-      if (isScalar(node) && typeof node.value === "symbol") return true;
+  #keyFilter(path: Path): (pair: Pair) => boolean {
+    const lineOfKey = new Map<string, number>();
+    return ({ key: node }) => {
       const line = lineAt(node, this.#lines) ?? 1;
       const key = isScalar(node) ? textOf(node) : undefined;
       const problem = (message: string): false => {
@@ -132,20 +107,12 @@ class Reader {
       };
       if (key === undefined) return problem(`a key must be text; a template needs quotes: "{{ column }}"`);
       if (key === "__proto__") return problem("this name cannot be used; choose another");
-      const earlier = lineAt(entries.get(key)?.key, this.#lines);
+      const earlier = lineOfKey.get(key);
       if (earlier !== undefined) return problem(`is already there on line ${earlier}; keep one of the two`);
-      entries.set(key, pair);
+      lineOfKey.set(key, line);
       if (isScalar(node)) node.value = key;
       return true;
     };
-  }
-
-  #alias(alias: Alias, around: Ancestors): Scalar | undefined {
-    const target = this.#anchors.get(alias.source);
-    if (target !== undefined && !around.includes(target)) return undefined;
-    const wrong = target === undefined ? "names no anchor above it" : "stands inside of its own anchor";
-    this.#problem(alias, around, `an alias (*…) ${wrong}; put text that starts with * in quotes`);
-    return new Scalar(null);
   }
 
   #scalar(scalar: Scalar, around: Ancestors): void {
@@ -162,20 +129,6 @@ class Reader {
     }
   }
 
-  /** The line of a value's key. A value behind an alias or a merge has the line of the map or list around that. */
-  lineOf(path: Path, root: unknown): number {
-    let line = 1;
-    let node = root;
-    for (const step of path) {
-      const pair = this.#entries.get(node)?.get(String(step));
-      const item = isSeq(node) ? node.items[Number(step)] : undefined;
-      if (pair === undefined && item === undefined) return line;
-      line = lineAt(pair?.key ?? item, this.#lines) ?? line;
-      node = pair?.value ?? item;
-    }
-    return line;
-  }
-
   /** `around` is what holds the node. A value's line is that of its key. */
   #problem(node: unknown, around: Ancestors, message: string): void {
     const parent = around.at(-1);
@@ -184,18 +137,41 @@ class Reader {
   }
 }
 
+const MARK =
+  "a tag (!…), an anchor (&…) and an alias (*…) mean nothing here; write the value out, or put text that starts so in quotes";
+
+/** Whether the node has a tag, beside those that YAML itself gives, or an anchor. */
+const isMarked = (node: Node): boolean =>
+  ("anchor" in node && node.anchor !== undefined) ||
+  (node.tag !== undefined && !node.tag.startsWith("tag:yaml.org,2002:"));
+
+/** The line of a value's key. If there is none at the path, that of the innermost map or list around it. */
+function lineOf(path: Path, root: unknown, lines: LineCounter): number {
+  let line = 1;
+  let node = root;
+  for (const step of path) {
+    const pair = isMap(node)
+      ? node.items.find(({ key }) => isScalar(key) && key.value === String(step))
+      : undefined;
+    const item = isSeq(node) ? node.items[Number(step)] : undefined;
+    if (pair === undefined && item === undefined) return line;
+    line = lineAt(pair?.key ?? item, lines) ?? line;
+    node = pair?.value ?? item;
+  }
+  return line;
+}
+
 /**
  * Whether a number keeps its meaning. In `group` it becomes text: 007 would silently become 7, and a mapping could lead
- * to the wrong data; so it would behind an alias. Elsewhere only an integer that was rounded loses its meaning.
+ * to the wrong data. Elsewhere only an integer that was rounded loses its meaning.
  */
-const keepsMeaning = ({ source, anchor }: Scalar, value: number, around: Ancestors): boolean =>
-  anchor !== undefined || pathOf(around)[0] === "group"
+const keepsMeaning = ({ source }: Scalar, value: number, around: Ancestors): boolean =>
+  pathOf(around)[0] === "group"
     ? String(value) === source
     : !Number.isInteger(value) || Number.isSafeInteger(value);
 
 /** A key as it is written: `40` and `"40"` are one key, and `040` is another. */
-const textOf = ({ value, source }: Scalar): string =>
-  typeof value === "symbol" ? "<<" : typeof value === "string" ? value : (source ?? "");
+const textOf = ({ value, source }: Scalar): string => (typeof value === "string" ? value : (source ?? ""));
 
 /** The keys and indices that lead to the last of these nodes, each of which holds the next. */
 const pathOf = (nodes: readonly unknown[]): Path =>

@@ -33,47 +33,21 @@ describe("a value", () => {
     expect(load(yaml).deletion.limit.percent).toBe(value);
   });
 
-  it("may have anchors, merges and numbers as keys", () => {
-    const { group } = load(`
-service: { base_url: https://dash.example.com, api_key: k3y }
-source: { url: postgres://localhost/crm, table: customers }
-group:
-  id: id
-  name: name
-  mapping: &rules
-    40: a
-    041: &b { column: b }
-    constructor: *b
-  properties:
-    <<: *rules
-    40: mine
-`);
+  it("may have numbers as keys", () => {
+    const yaml = withKeys({ group: { mapping: "here" } }).replace(
+      '"here"',
+      "{ 40: a, 041: b, constructor: c }",
+    );
     const column = (name: string) => ({ kind: "column", column: name, optional: false });
-    expect(group.mapping).toEqual({
+    expect(load(yaml).group.mapping).toEqual({
       kind: "keys",
-      keys: { "40": column("a"), "041": column("b"), constructor: column("b") },
-    });
-    expect(group.properties).toEqual({
-      kind: "keys",
-      keys: { "40": column("mine"), "041": column("b"), constructor: column("b") },
+      keys: { "40": column("a"), "041": column("b"), constructor: column("c") },
     });
   });
 });
 
 describe("a file that is no config", () => {
-  const bomb = [
-    "a0: &a0 [x]",
-    ...Array.from({ length: 12 }, (_, n) => `a${n + 1}: &a${n + 1} [${`*a${n},`.repeat(9)}]`),
-  ];
-
   it.each([
-    ["a nest of aliases", bomb.join("\n"), "line 1  it has too many aliases (*…)"],
-    [
-      "many aliases of much",
-      `a: &a [${"x,".repeat(2_000)}]\nb: [${"*a,".repeat(5_000)}]`,
-      "it has too many aliases (*…)",
-    ],
-    ["a merge of no map", "service:\n  <<: hunter2", "line 1  a merge (<<) is not of a map"],
     ["brackets without an end", "[".repeat(5_000), "line 1  "],
     ["a deep nest", `a: ${"[".repeat(2_000)}${"]".repeat(2_000)}`, "line 1  this is nested too deeply"],
     ["a deeper one", `a: ${"[".repeat(20_000)}${"]".repeat(20_000)}`, "line 1  this is nested too deeply"],
@@ -81,20 +55,16 @@ describe("a file that is no config", () => {
     const report = problemsOf(yaml);
     expect(report).toContain(problem);
     expect(report).toContain("config.yaml has 1 problem");
-    expect(report).not.toContain("hunter2");
   });
 });
 
 describe("a document with problems", () => {
   it.each([
     ["text", "hello", "is not a section"],
-    ["an alias of nothing", "name: *hunter2", "name: an alias (*…) names no anchor above it"],
-    [
-      "an alias of itself",
-      "source: &a { table: *a }",
-      "source.table: an alias (*…) stands inside of its own anchor",
-    ],
-    ["a tag", "name: !hunter2 x", "name: a tag (!…) means nothing here"],
+    ["an alias", "name: *hunter2", "name: a tag (!…), an anchor (&…) and an alias (*…) mean nothing here"],
+    ["an anchor", "name: &hunter2 x", "name: a tag (!…), an anchor (&…) and an alias (*…) mean nothing here"],
+    ["a tag", "name: !hunter2 x", "name: a tag (!…), an anchor (&…) and an alias (*…) mean nothing here"],
+    ["a merge of an alias", "<<: *hunter2", '"<<": a tag (!…), an anchor (&…) and an alias'],
     [
       "a forgotten space",
       "service: {api_key:hunter2}",
@@ -111,11 +81,6 @@ describe("a document with problems", () => {
   ])("names %s", (_, yaml, problem) => {
     expect(problemsOf(yaml)).toContain(`  line ${yaml.split("\n").length}  ${problem}`);
     expect(problemsOf(yaml)).not.toContain("hunter2");
-  });
-
-  it("names a number that would become another text behind its alias", () => {
-    const yaml = "schedule: &id 007\ngroup:\n  mapping: { 40: { value: *id } }";
-    expect(problemsOf(yaml)).toContain("line 1  schedule: as a number this would not keep the form");
   });
 
   it.each<[string, object, string]>([
