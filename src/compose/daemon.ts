@@ -133,13 +133,13 @@ export async function composeDaemon(
         }
       },
       reread: async () => {
-        const { config, accept, located } = accepted.reread();
+        const { config, accept } = accepted.reread();
         if (ledgerOf(config) !== ledgerOf(accepted.current())) throw needsRestart();
         const unchecked = await insistOnColumns(config, host).then(
           () => undefined,
           (error: unknown) => {
             if (error instanceof SyncError && !isConfigError(error)) return error;
-            throw located(error);
+            throw error;
           },
         );
         return { settings: settings(config), take: accept, unchecked };

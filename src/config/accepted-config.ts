@@ -1,18 +1,11 @@
-import { MissingColumns, SyncError } from "../core/failure/sync-error.ts";
-import { columnUses } from "../core/group/group-rules.ts";
 import type { Config } from "./config.ts";
-import { type ConfigDocument, readDocument } from "./document.ts";
 import type { ValueSources } from "./interpolate.ts";
 import { loadConfig, type OnSecretsInFile } from "./load.ts";
-import { type Problem, problemReport } from "./problems.ts";
-import { closest } from "./section.ts";
 
 interface RereadConfig {
   readonly config: Config;
   /** Makes this config the accepted one. */
   readonly accept: () => void;
-  /** An error about its columns with the places in the file. Returns any other error as it is. */
-  readonly located: (error: unknown) => unknown;
 }
 
 /**
@@ -56,36 +49,6 @@ export class AcceptedConfig {
       accept: () => {
         this.#text = text;
       },
-      located: (error) =>
-        locatedColumns(error, this.#path, config, readDocument(text, { ...this.#sources, readFile })),
     };
   }
-}
-
-/** The same error with key and line of each column, and with the column that may be meant. Returns any other error as it is. */
-function locatedColumns(
-  error: unknown,
-  path: string,
-  { source, group }: Config,
-  { lineOf }: ConfigDocument,
-): unknown {
-  if (!(error instanceof MissingColumns)) return error;
-  const { column } = source.changes;
-  const uses = [
-    ...columnUses(group).map(({ keys, column: name }) => ({ path: ["group", ...keys], name })),
-    ...(column ? [{ path: ["source", "changes", "column"], name: column }] : []),
-  ];
-  const problems: Problem[] = uses
-    .filter(({ name }) => error.missing.includes(name))
-    .map((use) => ({ line: lineOf(use.path), path: use.path, message: messageOf(use.name, error) }));
-  return new SyncError("CONFIG_COLUMNS", problemReport(path, problems), {
-    ...(error.hint !== undefined && { hint: error.hint }),
-    cause: error,
-  });
-}
-
-function messageOf(name: string, { source, there }: MissingColumns): string {
-  const close = closest(name, there);
-  const remedy = close === undefined ? `its columns are ${there.join(", ")}` : `did you mean "${close}"?`;
-  return `${source} has no column ${name}; ${remedy}`;
 }

@@ -43,12 +43,8 @@ const closestKind = (text: string, kinds: readonly string[]): string | undefined
     ? undefined
     : (kinds.find((kind) => kind.startsWith(text)) ?? closestMatch(text, kinds, { maxDistance: 2 }));
 
-/** The name that is so close that it may be meant. */
-export const closest = (name: string, known: readonly string[]): string | undefined =>
-  closestMatch(name, known, { maxDistance: Math.max(2, Math.floor(name.length / 3)) });
-
 function unknownKey(key: string, known: readonly string[]): string {
   if (key.includes(":")) return "unknown key; is a space missing after the colon?";
-  const close = closest(key, known);
+  const close = closestMatch(key, known, { maxDistance: Math.max(2, Math.floor(key.length / 3)) });
   return `unknown key; ${close === undefined ? `the keys here are ${known.join(", ")}` : `did you mean "${close}"?`}`;
 }

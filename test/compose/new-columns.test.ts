@@ -30,8 +30,8 @@ test.each(KINDS)("%s says which columns of a config are not there", async (kind)
     await refusal({ source: { changes }, group: { name: "compny", mapping: { 40: "warehouse" } } }),
   ).toMatchObject({
     code: "CONFIG_COLUMNS",
-    missing: ["compny", "warehouse", "changd"],
-    there: ["id", "company", "changed"],
+    message: expect.stringMatching(/has no column compny, warehouse, changd$/),
+    hint: expect.stringMatching(/: id, company, changed$/),
   });
   expect(await refusal({ source: { changes: { column: "company" } } })).toMatchObject({
     code: "CONFIG_COLUMNS",

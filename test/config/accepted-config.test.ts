@@ -1,7 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: it is what the config file has
 import { describe, expect, test } from "vitest";
 import { AcceptedConfig } from "../../src/config/accepted-config.ts";
-import { MissingColumns } from "../../src/core/failure/sync-error.ts";
 import { rejection } from "../contracts/collect.ts";
 
 const yaml = (name: string, apiKey = "k3y"): string => `
@@ -54,40 +53,6 @@ describe("the accepted config", () => {
     else files["config.yaml"] = text;
     expect(await thrownBy(() => accepted.reread())).toMatchObject({ code });
     expect(accepted.current().name).toBe("eu");
-  });
-});
-
-test("columns that the source lacks are said with key, line and what may be meant", () => {
-  const files = { "config.yaml": yaml("eu") };
-  const accepted = anAcceptedConfig(files);
-  files["config.yaml"] = `service: { base_url: https://dash.example.com, api_key: k3y }
-source:
-  url: postgres://app@localhost/crm
-  table: customers
-  changes:
-    column: changd
-group:
-  id: id
-  name: compny
-  mapping:
-    "40": "{{ region }}-{{ xyz }}"
-  properties:
-    company: { value: compny }
-    since: { column: changd }
-    plan: plan
-  data_source_provided_id: compny
-`;
-  const missing = ["compny", "region", "xyz", "changd"];
-  const error = new MissingColumns("customers", missing, ["id", "company", "changed", "plan", "Region"]);
-  expect(accepted.reread().located(error)).toMatchObject({
-    code: "CONFIG_COLUMNS",
-    message: `config.yaml has 6 problems:
-  line 6   source.changes.column: customers has no column changd; did you mean "changed"?
-  line 9   group.name: customers has no column compny; did you mean "company"?
-  line 11  group.mapping.40: customers has no column region; did you mean "Region"?
-  line 11  group.mapping.40: customers has no column xyz; its columns are id, company, changed, plan, Region
-  line 14  group.properties.since: customers has no column changd; did you mean "changed"?
-  line 16  group.data_source_provided_id: customers has no column compny; did you mean "company"?`,
   });
 });
 

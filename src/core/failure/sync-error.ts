@@ -82,20 +82,3 @@ export const isHandOver = ({ code }: Pick<Failure, "code">): boolean => code ===
 /** Whether nothing is wrong: the run was interrupted, or another instance holds the lease. */
 export const isNoFault = (failure: Pick<Failure, "code">): boolean =>
   isInterruption(failure) || failure.code === "LEASE_HELD";
-
-/** Columns that the config names, and that the source doesn't have. */
-export class MissingColumns extends SyncError<"CONFIG_COLUMNS"> {
-  /** The source, for messages. */
-  readonly source: string;
-  readonly missing: readonly string[];
-  readonly there: readonly string[];
-
-  constructor(source: string, missing: readonly string[], there: readonly string[]) {
-    super("CONFIG_COLUMNS", `${source} has no column ${missing.join(", ")}`, {
-      hint: `its columns, as the config has to write them: ${there.join(", ")}`,
-    });
-    this.source = source;
-    this.missing = missing;
-    this.there = there;
-  }
-}

@@ -60,40 +60,26 @@ export function parseTemplate(text: string): TemplateRule["parts"] | undefined {
   return stray ? undefined : parts;
 }
 
-/** A column, and the keys of the `group` section that lead to the rule that reads it. */
-interface ColumnUse {
-  readonly keys: readonly string[];
-  readonly column: string;
-}
-
-/** Where the rules read a column; the id comes first. */
-export function columnUses(rules: GroupRules): readonly ColumnUse[] {
-  const ofRule = (rule: Rule, ...keys: readonly string[]): ColumnUse[] => {
+/** The columns that the rules read, each once; the id comes first. */
+export function columnsOf(rules: GroupRules): readonly string[] {
+  const ofRule = (rule: Rule): readonly string[] => {
     switch (rule.kind) {
       case "column":
-        return [{ keys, column: rule.column }];
+        return [rule.column];
       case "template":
-        return rule.parts.flatMap((part) =>
-          typeof part === "string" ? [] : [{ keys, column: part.column }],
-        );
+        return rule.parts.flatMap((part) => (typeof part === "string" ? [] : [part.column]));
       case "constant":
         return [];
     }
   };
-  const ofObject = (rule: ObjectRule, key: string): ColumnUse[] =>
-    rule.kind === "json"
-      ? [{ keys: [key], column: rule.column }]
-      : Object.entries(rule.keys).flatMap(([name, inner]) => ofRule(inner, key, name));
-  return [
-    { keys: ["id"], column: rules.id },
-    ...ofRule(rules.name, "name"),
-    ...ofObject(rules.mapping, "mapping"),
-    ...ofObject(rules.properties, "properties"),
-    ...(rules.dataSourceId ? ofRule(rules.dataSourceId, "data_source_provided_id") : []),
+  const ofObject = (rule: ObjectRule): readonly string[] =>
+    rule.kind === "json" ? [rule.column] : Object.values(rule.keys).flatMap(ofRule);
+  const used = [
+    rules.id,
+    ...ofRule(rules.name),
+    ...ofObject(rules.mapping),
+    ...ofObject(rules.properties),
+    ...(rules.dataSourceId ? ofRule(rules.dataSourceId) : []),
   ];
+  return [...new Set(used)];
 }
-
-/** The columns that the rules read, each once; the id comes first. */
-export const columnsOf = (rules: GroupRules): readonly string[] => [
-  ...new Set(columnUses(rules).map(({ column }) => column)),
-];

@@ -96,7 +96,7 @@ test("SIGHUP makes the daemon read its config again; a wrong config is reported,
   await until(() => daemon.lines().some(({ code }) => code === "CONFIG_COLUMNS"));
   const { text } = await daemon.page("/");
   expect(text).toContain("the new config was rejected");
-  expect(text).toMatch(/line \d+ +group.name: customers has no column compny_name; did you mean/);
+  expect(text).toContain("customers has no column compny_name");
   expect((await daemon.page("/metrics")).text).toContain("groupsync_config_last_reload_successful 0");
   expect(await world.requests()).toEqual(before);
   const runs = daemon.runs().length;

@@ -1,4 +1,4 @@
-import { MissingColumns, SyncError } from "../../../core/failure/sync-error.ts";
+import { SyncError } from "../../../core/failure/sync-error.ts";
 import type { Identifiers } from "../connection/identifiers.ts";
 import type { SourceFailures, SourceRequest } from "./open-reader.ts";
 
@@ -45,11 +45,10 @@ export async function readColumns<Field extends { readonly name: string }>(
   );
   if (fields.length === columns.length) return { fields, select };
   const names = there ?? found.map((field) => field.name);
-  throw new MissingColumns(
-    name,
-    columns.filter((column) => !names.includes(column)),
-    names,
-  );
+  const missing = columns.filter((column) => !names.includes(column));
+  throw new SyncError("CONFIG_COLUMNS", `${name} has no column ${missing.join(", ")}`, {
+    hint: `its columns, as the config has to write them: ${names.join(", ")}`,
+  });
 }
 
 /**
