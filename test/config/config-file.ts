@@ -13,7 +13,7 @@ export const MINIMAL = {
 export const withKeys = (keys: object): string => {
   const sections: Record<string, object> = { ...MINIMAL };
   for (const [key, value] of Object.entries(keys)) {
-    const isSection = typeof value === "object" && value !== null;
+    const isSection = typeof value === "object" && value !== null && !Array.isArray(value);
     sections[key] = isSection ? { ...sections[key], ...value } : value;
   }
   return JSON.stringify(sections);

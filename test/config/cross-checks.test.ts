@@ -1,7 +1,5 @@
 import { describe, expect, it, test } from "vitest";
-import { stringify } from "yaml";
-import { loadConfig } from "../../src/config/load.ts";
-import { SyncError } from "../../src/core/failure/sync-error.ts";
+import { parse } from "yaml";
 import { load, MINIMAL, problemsOf, withKeys } from "./config-file.ts";
 
 describe("sections", () => {
@@ -50,30 +48,13 @@ const ELSEWHERE = "http://vault.internal:8200";
 
 type Keys = Readonly<Record<string, unknown>>;
 
-const withService = (keys: Keys): Keys => ({ service: { base_url: ELSEWHERE, api_key: "k3y", ...keys } });
+const withService = (keys: Keys): Keys => ({ service: { base_url: ELSEWHERE, ...keys } });
 const withTokens =
   (tokens: Keys) =>
   (keys: Keys): Keys => ({ tokens: { ...tokens, ...keys } });
 const withNotify =
   (notify: Keys) =>
   (keys: Keys): Keys => ({ notify: { ...notify, ...keys } });
-
-/** The problems of the report; none if the config is right. */
-function problemLines(keys: Keys): string[] {
-  const config = {
-    service: { base_url: "https://dashboards.example.com", api_key: "k3y" },
-    source: { url: "postgres://localhost/crm", table: "customers" },
-    group: { id: "id", name: "company_name" },
-    ...keys,
-  };
-  try {
-    loadConfig("config.yaml", { env: {}, readFile: () => stringify(config) });
-    return [];
-  } catch (error) {
-    if (!(error instanceof SyncError)) throw error;
-    return error.message.split("\n").slice(1);
-  }
-}
 
 describe.each<[key: string, (keys: Keys) => Keys]>([
   ["service.base_url", withService],
@@ -84,24 +65,21 @@ describe.each<[key: string, (keys: Keys) => Keys]>([
   ["notify.heartbeat", withNotify({ heartbeat: `${ELSEWHERE}/hunter2` })],
 ])("plain http to another host in %s", (key, config) => {
   it("is a problem, and its value isn't shown", () => {
-    const problems = problemLines(config({}));
-    expect(problems).toEqual([
-      expect.stringMatching(
-        `${key}: is http to another host.*write https://…, or allow_http: true beside it`,
-      ),
-    ]);
-    expect(problems.join()).not.toContain("hunter2");
+    const problems = problemsOf(withKeys(config({})));
+    expect(problems).toMatch(/has 1 problem:.*\n.* is http to another host.*or allow_http: true beside it$/);
+    expect(problems).toContain(`${key}: is http`);
+    expect(problems).not.toContain("hunter2");
   });
 
   it("is allowed by allow_http: true", () => {
-    expect(problemLines(config({ allow_http: true }))).toEqual([]);
+    expect(problemsOf(withKeys(config({ allow_http: true })))).toBe("none");
   });
 });
 
 test.each(["http://localhost:8080", "http://127.0.0.1", "http://[::1]:80/tenant/a", "http://0x7f.1"])(
   "%s stays on this machine",
   (base_url) => {
-    expect(problemLines(withService({ base_url }))).toEqual([]);
+    expect(problemsOf(withKeys(withService({ base_url })))).toBe("none");
   },
 );
 
@@ -111,5 +89,92 @@ test.each([
   "http://[::ffff:10.0.0.1]",
   "http://0",
 ])("%s is another host", (base_url) => {
-  expect(problemLines(withService({ base_url }))).toHaveLength(1);
+  expect(problemsOf(withKeys(withService({ base_url })))).toContain("is http to another host");
+});
+
+/** The problems of a config whose list of token stores has these entries. */
+const problemsOfStores = (...entries: readonly string[]): string =>
+  problemsOf(withKeys({ tokens: entries.map((entry) => parse(`{ ${entry} }`)) }));
+
+const ID = "{{ user_group_id }}";
+const vault = "store: vault, address: https://v, auth: { token: t }";
+const kubernetes = "store: kubernetes";
+
+describe("two token stores", () => {
+  it.each<[string, string, string, string]>([
+    ["one table", "verify: 1h", "table: groupsync_tokens", "writes into the table of"],
+    [
+      "a table by two urls and spellings",
+      "table: app.t",
+      `url: "postgresql://me:hunter2@LOCALHOST:5432/crm?sslmode=require", table: '"app"."t"'`,
+      "writes into the table of",
+    ],
+    [
+      "one column",
+      "rows: existing, table: t, id_column: id, token_column: token",
+      "rows: existing, table: t, id_column: other, token_column: token",
+      "writes into the table of",
+    ],
+    [
+      "rows of which only one is the owner",
+      "table: t, token_column: a",
+      "rows: existing, table: t, id_column: user_group_id, token_column: b",
+      "writes into the table of",
+    ],
+    [
+      "one directory",
+      "store: file, directory: /x",
+      "store: file, directory: /x/y/..",
+      "shares a directory with",
+    ],
+    ["a directory in the other", "store: file, directory: /x/y", "store: file, directory: /x", "shares a"],
+    ["one path in Vault", vault, `${vault}, format: json, mount: /secret/`, "may write secrets of"],
+    [
+      "a path that begins like the other",
+      vault,
+      `${vault}, path: "dashboards/json-${ID}"`,
+      "may write secrets of",
+    ],
+    [
+      "a path that only ends differently",
+      vault,
+      `${vault}, path: "dashboards/${ID}.json"`,
+      "may write secrets of",
+    ],
+    ["one key", kubernetes, `${kubernetes}, format: json`, "may write secrets of"],
+    [
+      "Secrets of different tenants",
+      kubernetes,
+      `${kubernetes}, key: other, path: "dashboards-x-${ID}"`,
+      "may write secrets of",
+    ],
+  ])("cannot share %s", (_, one, other, message) => {
+    const problems = problemsOfStores(one, "store: file, directory: /apart", other);
+    expect(problems).toMatch(new RegExp(`1 problem:\\n  line 1  tokens\\.2: ${message}.* tokens\\.0[;,]`));
+    expect(problems).not.toContain("hunter2");
+  });
+
+  it.each<[string, string, string]>([
+    ["tables", "table: a", "table: b"],
+    ["databases", "table: t", "url: mysql://localhost/crm, table: t"],
+    [
+      "columns of somebody else's table",
+      "rows: existing, table: t, id_column: id, token_column: a",
+      "rows: existing, table: t, id_column: id, token_column: b",
+    ],
+    ["directories", "store: file, directory: /x", "store: file, directory: /xy"],
+    ["folders", vault, `${vault}, path: "dashboards-json/${ID}", format: json`],
+    ["mounts", vault, `${vault}, mount: other`],
+    ["regions", "store: aws_secrets_manager, region: eu-a-1", "store: aws_secrets_manager, region: eu-b-1"],
+    ["keys of one Secret", kubernetes, `${kubernetes}, key: json, format: json`],
+    ["kinds", vault, "store: file, directory: /x"],
+  ])("may have %s of their own", (_, one, other) => {
+    expect(problemsOfStores(one, other)).toBe("none");
+  });
+
+  it("are compared even if a third store is wrong", () => {
+    const problems = problemsOfStores("table: t", "store: nowhere", "table: t");
+    expect(problems).toContain("tokens.1.store: is not possible here");
+    expect(problems).toContain("tokens.2: writes into the table of tokens.0;");
+  });
 });
