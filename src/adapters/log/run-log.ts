@@ -13,30 +13,23 @@ import type { Served } from "../../ports/serve-tenant.ts";
 
 const PROGRESS_EVERY = 10_000;
 const QUEUE_TOLD_EVERY = 300_000;
-/** A failing group and a rejected row have lines of their own in the runs that try them, or find them for the first time. */
+/** A failing group and a rejected row have lines of their own only in the runs that try them, or find them for the first time. */
 const SEE_STATUS = "`groupsync status` names the failing groups and the rejected rows";
+
+type Fields = Readonly<Record<string, unknown>>;
 
 /** What an event is in the log. */
 interface Line {
   readonly level: "debug" | "info" | "warn" | "error";
   readonly text: string;
   /** Those of the event if left out. */
-  readonly fields?: object;
+  readonly fields?: Fields;
   /**
    * What the line has in common with others, if they may be summed up. Left out for an event that has a line in any case: it
    * happens only now and then, or the log is the record of each tenant that an operator may have to look for, such as drift, a
    * tenant that is locked out, or a token or group that was there before.
    */
-  readonly alike?: Alike;
-}
-
-/** The text and the fields of a line that stands for many. */
-interface Alike {
-  readonly text: string;
-  readonly code?: string;
-  readonly absence?: string;
-  /** Where the tenants are named that the log only counts. */
-  readonly hint?: string;
+  readonly alike?: string | undefined;
 }
 
 /**
@@ -49,32 +42,27 @@ export function runLog(logger: Logger, clock: Clock, atEnd: () => object = () =>
   let work = NO_WORK;
   let workBegan = 0;
   let progressTold = 0;
-  const alikes = new AlikeLines<Line & { readonly alike: Alike }>();
+  const alikes = new AlikeLines<Pick<Line, "level"> & { readonly fields: Fields; readonly alike: string }>();
   const isRepeated = repetitions(clock);
 
   /** Ends a run, or the time between two of them. */
   const sumUp = (): void => {
     for (const { line, count } of alikes.restart()) {
-      const { text, hint: _, ...fields } = line.alike;
-      log[line.level](
-        { ...fields, count },
-        `${text}: ${count} in all; the log has the first ${MOST_IN_FULL}`,
+      const { level, alike, fields } = line;
+      const { code, absence } = fields;
+      log[level](
+        { code, absence, count },
+        `${alike}: ${count} in all; the log has the first ${MOST_IN_FULL}`,
       );
     }
   };
 
   const write = (event: RunEvent): void => {
-    const line = lineOf(event);
-    const level = isRepeated(event) ? "debug" : line.level;
-    const { alike, fields = fieldsOf(event) } = line;
-    const isSummed = alike !== undefined && level === line.level && !log.isLevelEnabled("debug");
-    const written = isSummed ? alikes.add(alike.text, { ...line, alike }) : "line";
-    if (written === "line")
-      log[level](event.kind === "finished" ? { ...fields, ...atEnd() } : fields, line.text);
-    if (alike && written === "notice") {
-      const { text, ...more } = alike;
-      log[level](more, `${text}: further ones are only counted`);
-    }
+    const { level: first, text, alike, fields = fieldsOf(event) } = lineOf(event);
+    const level = isRepeated(event) ? "debug" : first;
+    const isSummed = alike !== undefined && level === first && !log.isLevelEnabled("debug");
+    if (isSummed && !alikes.add(alike, { level, alike, fields })) return;
+    log[level](event.kind === "finished" ? { ...fields, ...atEnd() } : fields, text);
   };
 
   const tellProgress = (event: RunEvent): void => {
@@ -142,7 +130,7 @@ function repetitions(clock: Clock): (event: RunEvent) => boolean {
   };
 }
 
-function fieldsOf(event: RunEvent): object {
+function fieldsOf(event: RunEvent): Fields {
   const { kind: _, message: __, ...fields } = { message: undefined, ...event };
   return fields;
 }
@@ -174,14 +162,16 @@ function lineOf(event: RunEvent): Line {
     case "warning": {
       const { code, message, hint } = event;
       // Nothing else names the group that has to be removed by hand.
-      const alike = code === "GROUP_LEFT_BEHIND" ? {} : { alike: { text: code, code } };
-      return { level: "warn", text: message, fields: { code, hint }, ...alike };
+      const alike = code === "GROUP_LEFT_BEHIND" ? undefined : code;
+      return { level: "warn", text: message, fields: { code, hint }, alike };
     }
     case "rejected": {
       const { rejection } = event;
       return {
-        ...{ level: "warn", text: `rejected: ${rejection.message}`, fields: rejectionFields(rejection) },
-        ...alikeRejections(rejection, "rejected", SEE_STATUS),
+        level: "warn",
+        text: `rejected: ${rejection.message}`,
+        fields: rejectionFields(rejection),
+        alike: alikeRejections("rejected", rejection),
       };
     }
     case "accepted": {
@@ -190,14 +180,12 @@ function lineOf(event: RunEvent): Line {
         level: "info",
         text: `no longer rejected; it was: ${rejection.message}`,
         fields: { ...rejectionFields(rejection), since: rejection.since },
-        ...alikeRejections(rejection, "no longer rejected"),
+        alike: alikeRejections("no longer rejected", rejection),
       };
     }
     case "left": {
-      const { absence } = event;
-      const text = ABSENCE_TEXT[absence];
-      const hint = "`groupsync plan` names the groups whose tenants are gone";
-      return { level: "info", text, alike: { text, absence, hint } };
+      const text = ABSENCE_TEXT[event.absence];
+      return { level: "info", text, alike: text };
     }
     case "held":
       return { level: "warn", text: event.message };
@@ -212,7 +200,7 @@ function lineOf(event: RunEvent): Line {
         text: `waits up to ${durationText(ms)}: ${reason}`,
         fields: { ms: Math.round(ms) },
         // The reason says a rate, which changes from one wait to the next.
-        alike: { text: `waits: ${reason.replace(/\d[\d.,]*/g, "…")}` },
+        alike: `waits: ${reason.replace(/\d[\d.,]*/g, "…")}`,
       };
     }
     case "queued":
@@ -225,7 +213,7 @@ function lineOf(event: RunEvent): Line {
     }
     case "restored": {
       const text = "its token is written again to a store that lacked it";
-      return { level: "info", text, alike: { text } };
+      return { level: "info", text, alike: text };
     }
     case "deleted":
       return { level: "info", text: "deleted" };
@@ -241,11 +229,7 @@ function lineOf(event: RunEvent): Line {
         text: `its new token is not stored, and the old one is dead; tries again in ${durationText(event.waitMs)}: ${event.message}`,
       };
     case "failed":
-      return {
-        level: "warn",
-        text: `failed: ${event.message}`,
-        alike: alikeByCode("failed", event.code, SEE_STATUS),
-      };
+      return { level: "warn", text: `failed: ${event.message}`, alike: `failed (${event.code})` };
     case "served": {
       const { served, ms, user_group_id } = event;
       const { text, ...line } = servedLine(served);
@@ -274,47 +258,39 @@ function servedLine(served: Served): Line {
       const text = `${outcome}: ${message}`;
       // It has failed before, and its failure had a line.
       if (outcome === "waiting") return { level: "debug", text };
-      return { level: "info", text, alike: alikeByCode(`served alone, ${outcome}`, code) };
+      return { level: "info", text, alike: `served alone, ${outcome} (${code})` };
     }
     case "failed": {
-      const alike = alikeByCode("served alone, failed", served.code, SEE_STATUS);
-      return { level: "warn", text: `failed: ${served.message}`, alike };
+      const { code, message } = served;
+      return { level: "warn", text: `failed: ${message}`, alike: `served alone, failed (${code})` };
     }
   }
 }
 
-const alikeByCode = (what: string, code: string, hint?: string): Alike => ({
-  ...{ text: `${what} (${code})`, code },
-  ...(hint !== undefined && { hint }),
-});
-
 /** Rows that are only counted are one line already. */
-const alikeRejections = (
-  { user_group_id, code }: Rejection,
-  what: string,
-  hint?: string,
-): Pick<Line, "alike"> => (user_group_id === null ? {} : { alike: alikeByCode(what, code, hint) });
+const alikeRejections = (what: string, { user_group_id, code }: Rejection): string | undefined =>
+  user_group_id === null ? undefined : `${what} (${code})`;
 
 /** Rows that are only counted come with their number. */
-const rejectionFields = ({ user_group_id, code, rows }: Rejection): object =>
+const rejectionFields = ({ user_group_id, code, rows }: Rejection): Fields =>
   user_group_id === null ? { user_group_id, code, rows } : { user_group_id, code };
 
 const tokenFields = (event: {
   readonly tokenFingerprint: string;
   readonly formerTokenFingerprint: string | null;
-}): object => ({
+}): Fields => ({
   token_fingerprint: event.tokenFingerprint,
   former_token_fingerprint: event.formerTokenFingerprint,
 });
 
-const summaryFields = ({ command, outcome, counts, requests, durationMs, error }: RunSummary): object => ({
+const summaryFields = ({ command, outcome, counts, requests, durationMs, error }: RunSummary): Fields => ({
   ...{ command, outcome, ...shownCounts(counts), requests, duration_ms: Math.round(durationMs) },
   code: error?.code,
   hint: error ? error.hint : counts.rejected + counts.failed > 0 ? SEE_STATUS : undefined,
 });
 
 /** The counts that are not zero, so that a run with nothing to do has a short line. */
-const shownCounts = ({ drift, ...counts }: Readonly<Counts>): object => {
+const shownCounts = ({ drift, ...counts }: Readonly<Counts>): Fields => {
   const found = withoutZeros(drift);
   return { ...withoutZeros(counts), ...(Object.keys(found).length > 0 && { drift: found }) };
 };

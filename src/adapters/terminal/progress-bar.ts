@@ -106,11 +106,8 @@ export function progressBar(terminal: Terminal, clock: Clock): Observe {
         break;
       }
       case "failed": {
-        const written = failures.add(event.code, event);
         const what = `${printableId(event.user_group_id)}: ${event.code}: ${printable(event.message)}`;
-        if (written === "line") say(styleText("red", "✗"), what);
-        if (written === "notice")
-          say(styleText("red", "✗"), `${event.code}: further failures are only counted`);
+        if (failures.add(event.code, event)) say(styleText("red", "✗"), what);
         advance(event);
         break;
       }

@@ -5,13 +5,12 @@ export const MOST_IN_FULL = 10;
 export class AlikeLines<Line> {
   readonly #kinds = new Map<string, { readonly line: Line; count: number }>();
 
-  /** What to write of a line: the line, once that further ones are only counted, or nothing. */
-  add(kind: string, line: Line): "line" | "notice" | "nothing" {
+  /** Returns whether to write the line. If not, it is only counted. */
+  add(kind: string, line: Line): boolean {
     const known = this.#kinds.get(kind) ?? { line, count: 0 };
     this.#kinds.set(kind, known);
     known.count++;
-    if (known.count <= MOST_IN_FULL) return "line";
-    return known.count === MOST_IN_FULL + 1 ? "notice" : "nothing";
+    return known.count <= MOST_IN_FULL;
   }
 
   /** Begins to count anew. Returns the number of lines of each kind that was only counted in the end, and its first line. */
