@@ -1,5 +1,4 @@
 import { expect, test } from "vitest";
-import { LONG } from "../../support/long.ts";
 import { aDaemon, type RunningDaemon } from "../daemon/a-daemon.ts";
 import type { Program } from "../program.ts";
 import { aWorld, idOf, until, type World } from "../world.ts";
@@ -71,24 +70,6 @@ test("a command that is killed while it waits doesn't keep the daemon from its w
   await command.stop("SIGKILL");
   await untilDone(daemon);
   expect(await world.database.query("SELECT requested_by FROM groupsync_requests")).toEqual([]);
-  expect(await timesAsked(world)).toEqual(onceEach(TENANTS));
-  expect(await world.stored()).toEqual(await world.live());
-});
-
-test("two commands beside two daemons take turns, and one of the daemons goes on after them", async () => {
-  // The backfill has to outlast the commands' start. In a long run each command is a process of its own, which starts slowly.
-  const TENANTS = LONG ? 160 : 40;
-  const world = await aBackfill(TENANTS, 150);
-  const daemons = [await aDaemon(world), await aDaemon(world)];
-  await until(async () => (await total(world)) > 4);
-  const ids = [idOf(TENANTS - 1), idOf(TENANTS)];
-  const commands = ids.map((id) => world.start("sync", "--json", "--only", id));
-  const ended = await Promise.all(commands.map((command) => command.ended));
-  expect(ended.map(({ code, stdout }) => [code, JSON.parse(stdout).created])).toEqual([
-    [0, 1],
-    [0, 1],
-  ]);
-  await untilDone(...daemons);
   expect(await timesAsked(world)).toEqual(onceEach(TENANTS));
   expect(await world.stored()).toEqual(await world.live());
 });

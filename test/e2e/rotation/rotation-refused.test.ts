@@ -99,23 +99,6 @@ test.each(someOf([4, 1]).flatMap((concurrency) => TROUBLES.map((trouble) => ({ .
   },
 );
 
-test.each(someOf([4, 1]))(
-  "a store that refuses all writes stops new rotations, and stores the tokens under way once it accepts (%i at once)",
-  async (concurrency) => {
-    const { world, role, program } = await rotationUnderWay(concurrency);
-    await world.database.query(`REVOKE UPDATE ON groupsync_tokens FROM ${role}`);
-    await until(() => mostTries(program) >= 1 || program.child.exitCode !== null);
-    expect((await unstored(world)).length).toBeLessThanOrEqual(concurrency);
-    await world.database.query(`GRANT UPDATE ON groupsync_tokens TO ${role}`);
-    // If the proof of the store noticed the missing right, the run has ended. If not, only one tenant failed.
-    const { code, stdout } = await program.ended;
-    const report = JSON.parse(stdout);
-    const failure = { 1: "TOKEN_STORE_UNAVAILABLE", 3: "TOKEN_NOT_STORED" }[code ?? 0];
-    if (code !== 0) expect(report.errors[0]).toMatchObject({ code: failure });
-    await expectAllOnceAndStored(world, report.rotated);
-  },
-);
-
 test("a token that is not stored yet when the run is told to stop is not lost", async () => {
   const { world, program } = await rotationUnderWay(4);
   await refuseTokens(world.database, OWN_TOKENS, "raises", "any");

@@ -1,7 +1,7 @@
 import pg from "pg";
 import { expect, inject, onTestFinished, test } from "vitest";
 import { passDays } from "../daemon/pass-time.ts";
-import { aSyncedWorld, until, type World } from "../world.ts";
+import { aSyncedWorld, until } from "../world.ts";
 
 const ID = "t-00002";
 
@@ -31,51 +31,6 @@ test("rotate gives new tokens to named groups, to groups with old tokens, or to 
   expect(Object.keys(last).filter((id) => last[id] === second[id])).toEqual([]);
   expect(await world.stored()).toEqual(last);
   expect(await world.sync()).toMatchObject({ code: 0, report: { unchanged: 5, requests: 0 } });
-});
-
-const rotatedElsewhere = async (world: World): Promise<void> => {
-  await world.call("POST", { current_token: (await world.live())[ID] });
-};
-const lostInTheStore = async ({ database }: World): Promise<void> => {
-  await database.query("DELETE FROM groupsync_tokens WHERE user_group_id = $1", [ID]);
-};
-const goneInTheService = async (world: World): Promise<void> => {
-  await world.call("DELETE", { user_group_id: ID, current_token: (await world.live())[ID] });
-};
-
-test.each([
-  { what: "somebody else has rotated", befall: rotatedElsewhere, POST: { 200: 5, 404: 1 } },
-  { what: "the token table has lost", befall: lostInTheStore, POST: { 200: 5 } },
-  { what: "is gone with its group", befall: goneInTheService, POST: { 200: 4, 404: 1 } },
-])("a token that $what gives way to a live one like any other", async ({ befall, POST }) => {
-  const world = await aSyncedWorld();
-  const before = await world.live();
-  await befall(world);
-  const meanwhile = await world.live();
-  await world.forgetRequests();
-
-  expect(await world.rotate("--all")).toMatchObject({
-    code: 0,
-    report: { outcome: "ok", rotated: 5, failed: 0, errors: [] },
-  });
-  const after = await world.live();
-  expect(Object.keys(after)).toHaveLength(5);
-  expect([before[ID], meanwhile[ID]]).not.toContain(after[ID]);
-  expect(await world.stored()).toEqual(after);
-  expect((await world.requests()).by_operation).toMatchObject({ GET: { 200: 1 }, POST });
-});
-
-test("lost answers lose no token, and cause no second rotation", async () => {
-  const world = await aSyncedWorld({ tenants: 40 });
-  const before = await world.live();
-  await world.serve({ shares: { "cut-after": 0.3 }, seed: 4 });
-  expect(await world.rotate("--all")).toMatchObject({ code: 0, report: { rotated: 40, failed: 0 } });
-  const { POST } = (await world.requests()).by_operation;
-  expect(POST.cut).toBeGreaterThan(5);
-  expect(POST).toEqual({ 200: 40 - Number(POST.cut), cut: POST.cut });
-  const after = await world.live();
-  expect(Object.keys(after).filter((id) => after[id] === before[id])).toEqual([]);
-  expect(await world.stored()).toEqual(after);
 });
 
 // Only PostgreSQL has channels to listen to.

@@ -47,68 +47,6 @@ test("a table that was emptied by mistake deletes no group, and the next sync wi
   expect(await world.status()).toMatchObject({ held: null, groups: { in_sync: 5, missing: 0 } });
 });
 
-test("a source.where that matches nothing deletes no group", async () => {
-  const world = await synced();
-  await world.configure({ deletion: WIDE_OPEN, source: { where: "plan = 'no such plan'" } });
-  await expectInconclusive(world, 5);
-  await world.configure({ deletion: WIDE_OPEN });
-  expect(await world.sync()).toMatchObject({ code: 0, report: { unchanged: 5, requests: 0 } });
-});
-
-test("rejected rows alone delete no group; beside a valid row they keep only their own groups", async () => {
-  const world = await synced();
-  await world.removeTenants(1, 3);
-  await world.database.query("UPDATE customers SET company_name = NULL");
-  await expectInconclusive(world, 3, { rejected: 2 });
-
-  // One valid row makes the read usable. A rejected row keeps its group.
-  await world.database.query("UPDATE customers SET company_name = 'Company 4' WHERE id = 't-00004'");
-  expect(await world.sync()).toMatchObject({
-    code: 3,
-    report: { outcome: "partial", deleted: 3, rejected: 1, unchanged: 1, held: 0 },
-  });
-  expect(Object.keys(await world.live())).toEqual(["t-00004", "t-00005"]);
-  expect(await world.stored()).toEqual(await world.live());
-});
-
-test("if all rows are rejected and no tenant is missing, nothing is held", async () => {
-  const world = await synced();
-  await world.database.query("UPDATE customers SET warehouse = NULL");
-  expect(await world.sync()).toMatchObject({ code: 3, report: { outcome: "partial", rejected: 5, held: 0 } });
-  expect(Object.keys(await world.live())).toHaveLength(5);
-});
-
-test("time with an empty source doesn't count for the grace period", async () => {
-  const world = await synced({ deletion: { ...WIDE_OPEN, grace_period: "24h" } });
-  await world.removeTenants(5, 5);
-  expect(await world.sync()).toMatchObject({ code: 0, report: { deleted: 0, missing: 1 } });
-  await world.database.query("CREATE TABLE backup AS SELECT * FROM customers");
-  await world.database.query("TRUNCATE customers");
-  for (let times = 0; times < 2; times++) {
-    await expectInconclusive(world, 5);
-    await passHours(world, 25);
-  }
-  await world.database.query("INSERT INTO customers SELECT * FROM backup");
-  for (let times = 0; times < 2; times++) {
-    expect(await world.sync()).toMatchObject({ code: 0, report: { deleted: 0, missing: 1 } });
-  }
-  await passHours(world, 25);
-  expect(await world.sync()).toMatchObject({ code: 0, report: { deleted: 1 } });
-  await expectInSync(world);
-});
-
-test("even the last groups are deleted if their rows are flagged", async () => {
-  const flagged = {
-    source: { removed_when: "plan = 'cancelled'" },
-    deletion: { ...WIDE_OPEN, when: "flagged" },
-  };
-  const world = await synced(flagged);
-  await world.database.query("UPDATE customers SET plan = 'cancelled'");
-  expect(await world.sync()).toMatchObject({ code: 0, report: { outcome: "ok", deleted: 5 } });
-  expect(await world.live()).toEqual({});
-  expect(await world.stored()).toEqual({});
-});
-
 test.runIf(inject("databaseKind") === "postgres")(
   "a policy that hides tenants deletes no group",
   async () => {

@@ -33,28 +33,6 @@ test("a group is deleted after the grace period", async () => {
   expect(await world.status()).toMatchObject({ groups: { total: 5, in_sync: 5, missing: 0 } });
 });
 
-test("a tenant that comes back resets its grace clock", async () => {
-  const world = await synced();
-  for (let times = 0; times < 2; times++) {
-    await world.removeTenants(2, 2);
-    expect(await world.sync()).toMatchObject({ code: 0, report: { deleted: 0, missing: 1 } });
-    await passHours(world, 20);
-    expect(await world.sync()).toMatchObject({ code: 0, report: { deleted: 0, missing: 1 } });
-    await world.addTenants(2, 2);
-    expect(await world.sync()).toMatchObject({ code: 0, report: { unchanged: 6, missing: 0, requests: 0 } });
-  }
-  await passHours(world, 100);
-  expect(await world.sync()).toMatchObject({ code: 0, report: { unchanged: 6 } });
-});
-
-test("a grace period takes at least two reads", async () => {
-  const world = await synced({ deletion: { grace_period: "1ms" } });
-  await world.removeTenants(2, 2);
-  expect(await world.sync()).toMatchObject({ code: 0, report: { deleted: 0, missing: 1 } });
-  expect(await world.sync()).toMatchObject({ code: 0, report: { deleted: 1, missing: 0 } });
-  await expectInSync(world);
-});
-
 test("time in which the source can't be read doesn't count for the grace period", async () => {
   const world = await aWorld({
     tenants: 6,
@@ -78,25 +56,6 @@ test("time in which the source can't be read doesn't count for the grace period"
   await passHours(world, 25);
   expect(await world.sync()).toMatchObject({ code: 0, report: { deleted: 1 } });
   await expectInSync(world);
-});
-
-test("time in which removals are held doesn't count for the grace period, and due removals stay due", async () => {
-  const world = await synced({ deletion: { limit: { count: 0, percent: 0 } } });
-  await world.removeTenants(2, 2);
-  await world.sync();
-  await passHours(world, 25);
-  const first = await world.sync();
-  expect(first).toMatchObject({ code: 4, report: { deleted: 0, held: 1 } });
-
-  await world.removeTenants(3, 3);
-  for (let times = 0; times < 2; times++) {
-    expect(await world.sync()).toMatchObject({ code: 4, report: { held: 1, missing: 1 } });
-    await passHours(world, 25);
-  }
-  const approved = await world.sync("--approve-deletions", String(first.report.held_code));
-  expect(approved).toMatchObject({ code: 0, report: { deleted: 1, missing: 1 } });
-  expect(Object.keys(await world.live())).not.toContain("t-00002");
-  expect(Object.keys(await world.live())).toContain("t-00003");
 });
 
 test("when: flagged deletes groups of flagged rows, and keeps groups of missing rows", async () => {
@@ -133,45 +92,6 @@ test("when: flagged deletes groups of flagged rows, and keeps groups of missing 
   // A tenant flagged by mistake: the group is created again, with the row's present values.
   await world.database.query("UPDATE customers SET plan = 'gold' WHERE id = 't-00001'");
   expect(await world.sync()).toMatchObject({ code: 0, report: { created: 1 } });
-});
-
-test("when: absent deletes the group of a flagged row after the grace period", async () => {
-  const world = await synced({ source: { removed_when: "plan = 'cancelled'" } });
-  await flag(world, "t-00001");
-  expect(await world.sync()).toMatchObject({ code: 0, report: { deleted: 0, missing: 1 } });
-  await passHours(world, 12);
-  expect(await world.sync()).toMatchObject({ code: 0, report: { deleted: 0, missing: 1 } });
-  await passHours(world, 13);
-  expect(await world.sync()).toMatchObject({ code: 0, report: { deleted: 1 } });
-  expect(Object.keys(await world.live())).toHaveLength(5);
-  expect(await world.stored()).toEqual(await world.live());
-});
-
-test("when: never keeps all groups, and names the missing tenants", async () => {
-  const world = await synced({
-    source: { removed_when: "plan = 'cancelled'" },
-    deletion: { when: "never", grace_period: "0s" },
-  });
-  const before = await world.live();
-  await flag(world, "t-00001");
-  await world.removeTenants(2, 2);
-  for (let times = 0; times < 2; times++) {
-    expect(await world.sync()).toMatchObject({
-      code: 0,
-      report: { outcome: "ok", deleted: 0, missing: 2, unchanged: 4, held: 0, requests: 0 },
-    });
-    await passHours(world, 100);
-  }
-  expect(await world.status()).toMatchObject({ groups: { total: 6, missing: 2 } });
-  expect(await world.plan()).toMatchObject({
-    delete: [],
-    missing: [
-      { user_group_id: "t-00001", absence: "flagged", due_in_ms: null },
-      { user_group_id: "t-00002", absence: "absent", due_in_ms: null },
-    ],
-  });
-  expect(await world.live()).toEqual(before);
-  expect(await world.stored()).toEqual(before);
 });
 
 test("a tenant that isn't ready waits, is no mistake, and its group stays as it is", async () => {

@@ -1,8 +1,7 @@
 import { expect, test } from "vitest";
-import { passHours } from "../daemon/pass-time.ts";
 import { dump } from "../dump.ts";
 import { expectInSync } from "../in-sync.ts";
-import { aSyncedWorld, aWorld, type ConfigChanges, idOf, type SyncEnded, type World } from "../world.ts";
+import { aSyncedWorld, type ConfigChanges, idOf, type SyncEnded, type World } from "../world.ts";
 
 const AT_ONCE = { deletion: { grace_period: "0s" } } as const;
 const REPLACING = { ...AT_ONCE, service: { update: "replace" } } as const;
@@ -108,108 +107,6 @@ test("an approval code approves only the removals that it was shown with, and on
   });
   expect(await world.sync("--approve-deletions", again)).toMatchObject({ code: 0, report: { deleted: 11 } });
   await expectInSync(world);
-});
-
-test("a tenant that is back before the approval keeps its group", async () => {
-  const world = await synced();
-  const before = await world.live();
-  await world.removeTenants(1, 12);
-  const code = await expectHeld(world, held("delete", 1, 12));
-  await world.addTenants(1, 12);
-  expect(await world.sync("--approve-deletions", code)).toMatchObject({
-    code: 0,
-    report: { unchanged: 20, deleted: 0, held: 0, requests: 0 },
-  });
-  expect(await world.status()).toMatchObject({ held: null, groups: { in_sync: 20, missing: 0 } });
-  expect(await world.live()).toEqual(before);
-});
-
-test("removals of the last 24 hours count against the limit, and earlier ones don't", async () => {
-  const world = await synced();
-  await world.removeTenants(1, 2);
-  expect(await world.sync()).toMatchObject({ code: 0, report: { deleted: 2 } });
-  await world.removeTenants(3, 4);
-  await expectHeld(world, held("delete", 3, 4));
-  await passHours(world, 25);
-  expect(await world.sync()).toMatchObject({ code: 0, report: { deleted: 2, held: 0 } });
-  await expectInSync(world);
-});
-
-test("deletions and replacements share the limit and the approval", async () => {
-  const world = await synced(REPLACING);
-  const before = await world.live();
-  await world.removeTenants(1, 2);
-  await rename(world, 3, 4);
-  const code = await expectHeld(world, [...held("delete", 1, 2), ...held("replace", 3, 4)]);
-  expect(await world.live()).toEqual(before);
-  expect(await world.sync("--approve-deletions", code)).toMatchObject({
-    code: 0,
-    report: { deleted: 2, replaced: 2, unchanged: 16 },
-  });
-  await expectInSync(world);
-});
-
-test("replacements alone are held too", async () => {
-  const world = await synced(REPLACING);
-  await rename(world, 1, 10);
-  await world.addTenants(21, 21);
-  expect(await world.sync()).toMatchObject({ code: 4, report: { created: 1, replaced: 0, held: 10 } });
-  const code = await expectHeld(world, held("replace", 1, 10));
-  expect(await world.sync("--approve-deletions", code)).toMatchObject({ code: 0, report: { replaced: 10 } });
-  await expectInSync(world);
-});
-
-test("three groups may go whatever their share is, and ten percent whatever their number is", async () => {
-  const few = await aWorld({ tenants: 4, config: AT_ONCE });
-  await few.sync();
-  await few.removeTenants(1, 3);
-  expect(await few.sync()).toMatchObject({ code: 0, report: { deleted: 3 } });
-  await expectInSync(few);
-
-  const many = await aWorld({ tenants: 50, config: AT_ONCE });
-  await many.sync();
-  await many.removeTenants(1, 5);
-  expect(await many.sync()).toMatchObject({ code: 0, report: { deleted: 5 } });
-  await expectInSync(many);
-});
-
-test("with a limit of zero, no group is removed without approval", async () => {
-  const world = await synced({ deletion: { grace_period: "0s", limit: { count: 0, percent: 0 } } });
-  await world.removeTenants(1, 1);
-  const code = await expectHeld(world, held("delete", 1, 1));
-  expect(await world.sync("--approve-deletions", code)).toMatchObject({ code: 0, report: { deleted: 1 } });
-  await expectInSync(world);
-});
-
-test("--only deletes no group, held or not, and leaves a held one to the code of a full sync", async () => {
-  const world = await synced();
-  await world.removeTenants(1, 4);
-  const isLeft = (...ids: string[]) => ({
-    code: 0,
-    report: {
-      deleted: 0,
-      held: 0,
-      missing: ids.length,
-      requests: 0,
-      errors: ids.map((user_group_id) => ({
-        user_group_id,
-        code: "TENANT_GONE",
-        message: "its tenant is gone; deleted by the next sync of all tenants",
-      })),
-    },
-  });
-  expect(await world.sync("--only", "t-00001", "--only", "t-00005")).toMatchObject(isLeft("t-00001"));
-  const code = await expectHeld(world, held("delete", 1, 4));
-  expect(await world.sync("--only", "t-00001", "--only", "t-00002")).toMatchObject(
-    isLeft("t-00001", "t-00002"),
-  );
-  expect(Object.keys(await world.live())).toHaveLength(20);
-  expect(await world.sync("--approve-deletions", code)).toMatchObject({ code: 0, report: { deleted: 4 } });
-  await expectInSync(world);
-  // Neither the ledger nor the source has the tenant any more.
-  const { code: exit, stdout } = await world.run("sync", "--only", "t-00001");
-  expect(exit).toBe(64);
-  expect(stdout).toContain('neither the source nor the ledger has "t-00001"');
 });
 
 test("--only replaces groups within the limit, and beyond it with a code for these groups", async () => {

@@ -33,72 +33,6 @@ test("a group whose creation was killed before its answer, and whose tenant is g
   expect(await world.status()).toMatchObject({ groups: { total: 1, in_sync: 1, under_way: 0 } });
 });
 
-test("a group that was never created leaves nothing behind when its tenant goes", async () => {
-  const world = await aWorld({ tenants: 0, config: AT_ONCE });
-  await world.addTenants(1, 3);
-  await world.serve({ shares: { "cut-before": 1 } });
-  const program = world.start("sync");
-  await until(async () => (await world.requests()).total > 0);
-  await program.stop("SIGKILL");
-  await until(async () => (await world.sessions()) === 0);
-  expect(await world.live()).toEqual({});
-
-  await world.removeTenants(1, 3);
-  await world.addTenants(9, 9);
-  await world.serve({});
-  expect(await world.sync()).toMatchObject({ code: 0, report: { created: 1, failed: 0 } });
-  await expectInSync(world);
-  expect(await world.status()).toMatchObject({ groups: { total: 1, in_sync: 1, under_way: 0 } });
-});
-
-test("a deletion that was killed before its answer is finished by the next run", async () => {
-  const world = await aWorld({ tenants: 5, config: AT_ONCE });
-  await world.sync();
-  await world.removeTenants(1, 3);
-  await killUnanswered(world);
-  await world.serve({});
-  expect(await world.sync()).toMatchObject({ code: 0, report: { outcome: "ok", failed: 0 } });
-  await expectInSync(world);
-  expect(await world.status()).toMatchObject({ groups: { total: 2, in_sync: 2, under_way: 0 } });
-});
-
-test("a tenant that is back after its deletion was begun gets a group and its live token", async () => {
-  const world = await aWorld({ tenants: 5, config: AT_ONCE });
-  await world.sync();
-  await world.removeTenants(1, 3);
-  await killUnanswered(world);
-  await world.addTenants(1, 3);
-  await world.serve({});
-  expect(await world.sync()).toMatchObject({ code: 0, report: { outcome: "ok", deleted: 0, failed: 0 } });
-  await expectInSync(world);
-});
-
-test("replacements under way are finished by the next run, even beyond the limit", async () => {
-  const replacing = { ...AT_ONCE, service: { update: "replace", timeout: "1s" } };
-  const world = await aWorld({ tenants: 5, config: replacing });
-  await world.sync();
-  await world.database.query("UPDATE customers SET company_name = company_name || '*' WHERE id <> 't-00005'");
-  await killUnanswered(world);
-  await world.database.query("UPDATE customers SET company_name = company_name || '*' WHERE id = 't-00005'");
-  await world.serve({});
-  await world.configure({ ...replacing, deletion: { grace_period: "0s", limit: { count: 0, percent: 0 } } });
-  const held = await world.sync();
-  expect(held).toMatchObject({
-    code: 4,
-    report: {
-      replaced: 4,
-      failed: 0,
-      held: 1,
-      held_groups: [{ user_group_id: "t-00005", action: "replace" }],
-    },
-  });
-  expect(Object.keys(await world.live())).toHaveLength(5);
-  expect(await world.stored()).toEqual(await world.live());
-  const { code, report } = await world.sync("--approve-deletions", String(held.report.held_code));
-  expect({ code, report }).toMatchObject({ code: 0, report: { replaced: 1 } });
-  await expectInSync(world);
-});
-
 test("a tenant that is back, after a GET created its group only to delete it, sees its own data", async () => {
   const world = await aWorld({ tenants: 1, config: AT_ONCE, service: { shares: { "cut-before": 1 } } });
   // The creation never reaches the service …
@@ -121,22 +55,6 @@ test("a tenant that is back, after a GET created its group only to delete it, se
   await expectInSync(world);
 });
 
-test("a replacement under way is finished even if the tenant's change was taken back", async () => {
-  const replacing = { ...AT_ONCE, service: { update: "replace", timeout: "1s" } };
-  const world = await aWorld({ tenants: 3, config: replacing });
-  await world.sync();
-  await world.database.query("UPDATE customers SET company_name = company_name || '*' WHERE id <> 't-00003'");
-  // The service creates the new group, but the answer lacks its token.
-  await world.serve({ poison: new Map([["t-00002", "missing-field"]]) });
-  expect(await world.sync()).toMatchObject({ code: 3, report: { replaced: 1, failed: 1 } });
-  expect((await world.groups())[1]).toMatchObject({ user_group_id: "t-00002", name: "Company 2*" });
-
-  await world.database.query("UPDATE customers SET company_name = 'Company 2' WHERE id = 't-00002'");
-  await world.serve({});
-  expect(await world.sync()).toMatchObject({ code: 0, report: { outcome: "ok", replaced: 1 } });
-  await expectInSync(world);
-});
-
 test("a sync that is told to stop during replacements leaves no tenant without a group", async () => {
   const world = await aWorld({
     tenants: 60,
@@ -156,25 +74,3 @@ test("a sync that is told to stop during replacements leaves no tenant without a
   expect(await world.sync()).toMatchObject({ code: 0, report: { replaced: 60 - replaced } });
   await expectInSync(world);
 });
-
-test.each([
-  ["name", "company_name"],
-  ["mapping", "warehouse"],
-])(
-  "a group whose creation was killed, and whose %s has changed since, gets its present values",
-  async (_, column) => {
-    const world = await aWorld({
-      tenants: 3,
-      config: { ...AT_ONCE, service: { update: "replace", timeout: "1s" } },
-    });
-    await killUnanswered(world);
-    await world.database.query(`UPDATE customers SET ${column} = ${column} || ', changed'`);
-    await world.serve({});
-    // Finds out that this service keeps existing groups.
-    expect(await world.run("probe", "--yes")).toMatchObject({ code: 0 });
-    await world.sync();
-    await world.sync();
-    expect(await world.sync()).toMatchObject({ code: 0, report: { outcome: "ok", errors: [] } });
-    await expectInSync(world);
-  },
-);

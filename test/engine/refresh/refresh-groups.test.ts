@@ -1,10 +1,14 @@
 import { describe, expect, test } from "vitest";
+import { ServiceFailure } from "../../../src/core/failure/service-failure.ts";
+import type { Group } from "../../../src/core/group/group.ts";
 import type { PlanOptions } from "../../../src/engine/plan/make-plan.ts";
 import type { RunReport } from "../../../src/engine/report/run-report.ts";
 import { tenants, World } from "../../fakes/world.ts";
 
 const HOUR = 3_600_000;
+
 const WEEK = 7 * 24 * HOUR;
+
 const ids = (count: number, from = 0): string[] =>
   Array.from({ length: count }, (_, index) => `t${String(index + from).padStart(3, "0")}`);
 
@@ -24,6 +28,7 @@ const rename = (world: World, id: string, name: string): void => {
   const held = world.service.groups.get(id);
   if (held) held.group = { ...held.group, name };
 };
+
 const rotateAt = (world: World, id: string): void => {
   const held = world.service.groups.get(id);
   if (held) held.token = world.service.newToken(id);
@@ -217,4 +222,160 @@ test("an ordinary update tells drift too", async () => {
   rotateAt(world, "a");
   world.tenants = [{ id: "a", name: "Name of a", plan: "free" }];
   expect(await world.sync()).toMatchObject({ counts: { updated: 1, refreshed: 0, drift: { token: 1 } } });
+});
+
+const DAY = 24 * HOUR;
+
+/** Groups at a service that is known to keep what exists. */
+async function keepingWorld(...which: string[]): Promise<World> {
+  const world = new World(tenants(...which));
+  await world.sync();
+  world.ledger.service = { ...world.ledger.service, updates: false };
+  await world.time.sleep(HOUR);
+  return world;
+}
+
+test.each(["upsert", "replace", "never"] as const)(
+  "with service.update: %s, a service that shortens names has not renamed its groups",
+  async (update) => {
+    const world = new World(tenants("a", "b"));
+    const { service } = world;
+    const put = service.put.bind(service);
+    service.put = (group: Group) => put({ ...group, name: group.name.slice(0, 6) });
+    const settings = { update };
+    expect(await world.sync({ settings })).toMatchObject({ outcome: "ok" });
+    world.ledger.service = { ...world.ledger.service, updates: false };
+    const before = new Map(service.tokens);
+    await world.time.sleep(HOUR);
+    const report = await world.sync({ refresh: true, settings });
+    expect(report).toMatchObject({ outcome: "ok", counts: { refreshed: 2, drift: { name: 0 } } });
+    await world.sync({ settings });
+    expect(service.tokens).toEqual(before);
+  },
+);
+
+describe("with service.update: never", () => {
+  const settings = { update: "never" } as const;
+
+  test("a refresh that died leaves an outdated group as it is, and the next one asks for it", async () => {
+    const world = await keepingWorld("a", "b");
+    world.tenants = world.tenants.map((row) => (row.id === "a" ? { ...row, name: "New name" } : row));
+    expect(await world.sync({ settings })).toMatchObject({ outcome: "ok", counts: { outdated: 1 } });
+    await world.time.sleep(HOUR);
+    const dying = world.start({
+      refresh: true,
+      settings,
+      at: ({ when, call, id }) => {
+        if (when === "after" && call === "getOrCreate" && id === "a") dying.instance.kill();
+      },
+    });
+    expect(await dying.report).toBe("died");
+    await world.time.sleep(HOUR);
+    expect(await world.sync({ settings })).toMatchObject({ outcome: "ok", counts: { outdated: 1 } });
+    rotateAt(world, "a");
+    await world.time.sleep(HOUR);
+    expect(await world.sync({ refresh: true, settings })).toMatchObject({ outcome: "ok" });
+    expect(world.store.tokens).toEqual(world.service.tokens);
+  });
+
+  test("a change that has failed before the key was never doesn't keep the group from being asked for", async () => {
+    const world = await keepingWorld("a");
+    world.tenants = [{ id: "a", name: "New name", plan: "gold" }];
+    expect(await world.sync()).toMatchObject({ outcome: "partial" });
+    rotateAt(world, "a");
+    await world.time.sleep(HOUR);
+    await world.sync({ refresh: true, settings });
+    expect(world.store.tokens).toEqual(world.service.tokens);
+  });
+});
+
+describe("the guard", () => {
+  const limit = { deletion: { when: "absent", gracePeriodMs: 0, limit: { count: 3, percent: 0 } } } as const;
+
+  test("counts a group that was made again by a GET whose answer was lost", async () => {
+    const world = await keepingWorld(...ids(50));
+    world.service.groups.clear();
+    const lost = new Set<string>();
+    const report = await world.sync({
+      refresh: true,
+      settings: limit,
+      at: ({ when, call, id }) => {
+        if (when !== "after" || call !== "getOrCreate" || id === undefined || lost.has(id)) return;
+        lost.add(id);
+        throw new ServiceFailure("TIMEOUT", "no answer came");
+      },
+    });
+    expect(report).toMatchObject({ outcome: "held" });
+    expect(world.service.groups.size).toBeLessThan(20);
+  });
+
+  test("counts a group that was made again and whose token no store took", async () => {
+    const world = await keepingWorld("a", "b", "c");
+    world.service.groups.delete("a");
+    world.store.refused.add("a");
+    expect(await world.sync({ refresh: true })).toMatchObject({ counts: { drift: { gone: 1 } } });
+    expect(world.ledger.foundGone).toHaveLength(1);
+  });
+
+  test("counts a group that the next sync makes again, because a GET of the refresh got no answer", async () => {
+    const world = await keepingWorld(...ids(50));
+    world.service.groups.clear();
+    await world.sync({
+      refresh: true,
+      settings: limit,
+      at: ({ when, call }) => {
+        if (when === "before" && call === "getOrCreate")
+          throw new ServiceFailure("TIMEOUT", "no answer came");
+      },
+    });
+    await world.time.sleep(HOUR);
+    await world.sync({ settings: limit });
+    expect(world.ledger.foundGone).toHaveLength(world.service.groups.size);
+  });
+
+  test("is appeased by the code even if the clock that found the groups gone was ahead", async () => {
+    const world = await keepingWorld(...ids(20));
+    world.service.groups.clear();
+    const ahead = world.start({ refresh: true, settings: limit });
+    ahead.clock.jump(3 * DAY);
+    const report = await ahead.report;
+    if (report === "died") throw new Error("it died");
+    const refreshApproval = report.refreshHold?.approval;
+    expect(await world.sync({ refresh: true, refreshApproval, settings: limit })).toMatchObject({
+      outcome: "ok",
+    });
+    await world.time.sleep(HOUR);
+    expect(await world.sync({ refresh: true, settings: limit })).toMatchObject({
+      outcome: "ok",
+      requests: 20,
+    });
+  });
+});
+
+test("a group that is never answered counts as failed, also if its GET outlasts the refresh's time", async () => {
+  const world = await keepingWorld("a", "b");
+  const settings = { refresh: { everyMs: DAY } };
+  for (let sync = 0; sync < 2; sync++) {
+    await world.time.sleep(10_000);
+    await world.sync({ settings });
+  }
+  await world.time.sleep(DAY);
+  const report = await world.sync({
+    settings,
+    at: async ({ when, call, id }) => {
+      if (when !== "before" || call !== "getOrCreate" || id !== "a") return;
+      await world.time.sleep(15_000);
+      throw new ServiceFailure("TIMEOUT", "no answer came");
+    },
+  });
+  expect(report).toMatchObject({ outcome: "partial", counts: { failed: 1 } });
+});
+
+test("a code that nothing needs is told of, also if no group is due", async () => {
+  const world = await keepingWorld("a");
+  await world.sync({ refresh: true });
+  world.tenants = [{ id: "a", name: null, plan: "gold" }];
+  const { events, report } = world.start({ refresh: true, refreshApproval: "wrong", only: new Set(["a"]) });
+  await report;
+  expect(events).toContainEqual(expect.objectContaining({ code: "APPROVAL_NOT_NEEDED" }));
 });

@@ -46,12 +46,6 @@ const fails =
 
 const fingerprint = (token: string | undefined): string => tokenFingerprint(new Secret(token ?? ""));
 
-async function rotateAll(world: World, options: StartOptions = {}): Promise<RunReport> {
-  const report = await world.startRotation({ kind: "all" }, options).report;
-  if (report === "died") throw new Error("it died");
-  return report;
-}
-
 describe("a rotation", () => {
   it("records by fingerprint which token was live when", async () => {
     const world = await aSyncedWorld();
@@ -66,19 +60,6 @@ describe("a rotation", () => {
       tokenFingerprint: tokenFingerprint(new Secret(world.service.tokens.get("a") ?? "")),
       tokenSince: world.ledger.formerTokens[0]?.until,
     });
-  });
-
-  it("sends nothing before a write and a read have proved the store", async () => {
-    const world = await aSyncedWorld();
-    for (const id of IDS) world.store.refused.add(id);
-    const report = await rotate(world);
-    expect(report).toMatchObject({ outcome: "partial", counts: { rotated: 0, failed: 4 } });
-    expect(world.ledger.rows.get("a")?.failures.storing).toMatchObject({
-      code: "TOKEN_NOT_STORED",
-      message: expect.any(String),
-    });
-    expect(requests(world)).toEqual([]);
-    expect([...world.ledger.rows.values()].map(({ intent }) => intent)).toEqual([null, null, null, null]);
   });
 
   it.each<[string, (world: World) => void, string[]]>([
@@ -196,27 +177,6 @@ describe("a rotation", () => {
     expect(await report).toMatchObject({ outcome: "ok", counts: { rotated: 4, failed: 0 } });
     expect(world.store.tokens).toEqual(world.service.tokens);
   });
-
-  it("goes on trying to store a token after the run was told to stop", async () => {
-    const world = await aSyncedWorld();
-    const stop = new AbortController();
-    const at = ({ when, call }: Point): void => {
-      if (when !== "after" || call !== "rotate") return;
-      world.store.refused.add("a");
-      stop.abort();
-    };
-    const { report } = world.startRotation(ALL, { at, signal: stop.signal });
-    await world.time.sleep(5_000);
-    expect(world.store.tokens).not.toEqual(world.service.tokens);
-    world.store.refused.clear();
-    expect(await report).toMatchObject({
-      outcome: "failed",
-      counts: { rotated: 1 },
-      error: { code: "INTERRUPTED" },
-    });
-    expect(world.store.tokens).toEqual(world.service.tokens);
-    expect(requests(world)).toEqual(["POST a"]);
-  });
 });
 
 describe("a rotation whose run dies at any moment", () => {
@@ -271,12 +231,12 @@ describe("a service that refuses every rotation", () => {
           throw new ServiceFailure(code, `POST: ${code}`);
       };
       for (const run of [1, 2]) {
-        const report = await rotateAll(world, { at });
+        const report = await rotate(world, ALL, { at });
         expect(report.error).toMatchObject({ code: "SERVICE_UNAVAILABLE", cause: { code } });
         // The groups that were refused alone in the first run don't count in the second.
         expect(report.requests).toBeLessThanOrEqual(3 * tokens * (code === "KEY_REFUSED" ? run : 1));
       }
-      expect(await rotateAll(world)).toMatchObject({ outcome: "ok", counts: { rotated: 150 } });
+      expect(await rotate(world)).toMatchObject({ outcome: "ok", counts: { rotated: 150 } });
     },
   );
 
@@ -284,6 +244,6 @@ describe("a service that refuses every rotation", () => {
     const world = new World(tenants(...MANY));
     await world.sync();
     world.service.groups.clear();
-    expect(await rotateAll(world)).toMatchObject({ outcome: "ok", counts: { rotated: 150 } });
+    expect(await rotate(world)).toMatchObject({ outcome: "ok", counts: { rotated: 150 } });
   });
 });
