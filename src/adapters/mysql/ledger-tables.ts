@@ -57,12 +57,12 @@ const MIGRATIONS: readonly Migration[] = [
         missing_ms BIGINT,
         missing_reads BIGINT,
         held ${WORD},
-        failure_fingerprint ${WORD},
-        failure_code ${WORD},
-        failure_message LONGTEXT,
-        failure_count INT NOT NULL DEFAULT 0,
-        retry_at DATETIME(6),
-        failing_since DATETIME(6),
+        change_fingerprint ${WORD},
+        change_code ${WORD},
+        change_message LONGTEXT,
+        change_count INT NOT NULL DEFAULT 0,
+        change_retry_at DATETIME(6),
+        change_since DATETIME(6),
         rotation_code ${WORD},
         rotation_message LONGTEXT,
         rotation_count INT NOT NULL DEFAULT 0,
@@ -157,13 +157,12 @@ const MIGRATIONS: readonly Migration[] = [
       `CREATE TABLE IF NOT EXISTS ${tables.requests} (
         scope ${SCOPE} NOT NULL,
         id ${WORD} NOT NULL,
-        kind ${WORD} NOT NULL,
         user_group_id ${ID},
         requested_by TEXT NOT NULL,
         requested_at DATETIME(6) NOT NULL,
         expires_at DATETIME(6) NOT NULL,
         PRIMARY KEY (scope, id),
-        KEY requested_at (scope, kind, requested_at)
+        UNIQUE KEY tenant (scope, user_group_id)
       ) ${TABLE_OPTIONS}`,
       `CREATE TABLE IF NOT EXISTS ${tables.runs} (
         id BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY,

@@ -60,19 +60,18 @@ const MIGRATIONS: readonly Migration[] = [
         missing_reads bigint,
         -- 'delete' or 'replace': due, and waiting for approval.
         held text,
-        -- Why the last change failed, and since when changes fail in a row.
-        failure_fingerprint text,
-        failure_code text,
-        failure_message text,
-        failure_count integer NOT NULL DEFAULT 0,
-        retry_at timestamptz,
-        failing_since timestamptz,
+        -- The failures in a row of each kind: the last one, how many, and since when.
+        change_fingerprint text,
+        change_code text,
+        change_message text,
+        change_count integer NOT NULL DEFAULT 0,
+        change_retry_at timestamptz,
+        change_since timestamptz,
         rotation_code text,
         rotation_message text,
         rotation_count integer NOT NULL DEFAULT 0,
         rotation_retry_at timestamptz,
         rotation_since timestamptz,
-        -- Why the token is not in every store.
         storing_code text,
         storing_message text,
         storing_count integer NOT NULL DEFAULT 0,
@@ -193,16 +192,14 @@ const MIGRATIONS: readonly Migration[] = [
       CREATE TABLE ${tables.requests} (
         scope text NOT NULL,
         id text NOT NULL,
-        -- 'lease' or 'tenant'
-        kind text NOT NULL,
-        -- Null if the lease is asked for.
+        -- The tenant to serve; null if the lease is asked for.
         user_group_id text COLLATE "C",
         requested_by text NOT NULL,
         requested_at timestamptz NOT NULL,
         expires_at timestamptz NOT NULL,
         PRIMARY KEY (scope, id)
       );
-      CREATE INDEX ON ${tables.requests} (scope, kind, requested_at);
+      CREATE UNIQUE INDEX ON ${tables.requests} (scope, user_group_id);
 
       CREATE TABLE ${tables.runs} (
         id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,

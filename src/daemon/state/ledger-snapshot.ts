@@ -25,16 +25,14 @@ export async function readLedgerSnapshot(
   const { maxAgeMs } = settings;
   const status = await ledger.status();
   const history = await ledger.history(new Date(now.getTime() - HISTORY), MOST_RUNS);
-  const tooOld = maxAgeMs === null ? null : { maxAgeMs, tokens: await tokensAsOld(ledger, maxAgeMs, now) };
+  const tooOld =
+    maxAgeMs === null
+      ? null
+      : { maxAgeMs, tokens: await ledger.tokensLiveSince(new Date(now.getTime() - maxAgeMs)) };
   const missing = wentMissing(await ledger.missing(), status.groups.total, settings.deletion, now);
   const refreshHold = await heldRefresh(ledger, settings, now);
   const names = await ledger.names(listedIds(status));
   return { readAt: now, status, history, tooOld, names, missing, refreshHold };
-}
-
-async function tokensAsOld(ledger: LedgerView, ageMs: number, now: Date): Promise<number> {
-  const [tokens = 0] = await ledger.tokensLiveSince([new Date(now.getTime() - ageMs)]);
-  return tokens;
 }
 
 const listedIds = ({ held, failing, rejected }: LedgerStatus): string[] => [

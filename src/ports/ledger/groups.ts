@@ -204,8 +204,8 @@ export interface RotationReads {
   rotatable(options: RotatableOptions): Promise<readonly RotationCandidate[]>;
   /** How many groups `rotatable` returns over all pages. */
   rotatableCount(until: Date): Promise<number>;
-  /** For each of these times, how many groups have a token that has been live since then or longer. */
-  tokensLiveSince(times: readonly Date[]): Promise<readonly number[]>;
+  /** How many groups have a token that has been live since this time or longer. */
+  tokensLiveSince(time: Date): Promise<number>;
 }
 
 export interface RotationWrites {

@@ -54,7 +54,10 @@ export interface Seizure {
 export interface Requests {
   /** Asks the holder to hand the lease over. `requester` names this process. Rejects if the ledger can't keep requests yet. */
   requestLease(requester: string, ttlMs: number): Promise<RequestId>;
-  /** Asks the holder to serve one tenant. Resolves to "" if the ledger has no tables yet, and so keeps no request. */
+  /**
+   * Asks the holder to serve one tenant. A request that waits for the tenant already is replaced, and keeps its place. Resolves
+   * to "" if the ledger has no tables yet, and so keeps no request.
+   */
   requestTenant(user_group_id: string, requester: string, ttlMs: number): Promise<RequestId>;
   withdrawRequests(ids: readonly RequestId[]): Promise<void>;
   /** In the order in which they were made: a thousand requests at most, the lease's first. */

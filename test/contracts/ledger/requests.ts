@@ -79,17 +79,28 @@ export function ledgerRequestsContract(name: string, makePlace: () => Promise<Le
       const { ledger } = await opened(makePlace);
       const acme = await ledger.requestTenant("acme", "a standby", TTL);
       const zoe = await ledger.requestTenant("Zoë 's", "another standby", TTL);
-      const again = await ledger.requestTenant("acme", "another standby", TTL);
       expect(await ledger.openRequests()).toEqual({
         lease: [],
         tenants: [
           { id: acme, user_group_id: "acme", requester: "a standby" },
           { id: zoe, user_group_id: "Zoë 's", requester: "another standby" },
-          { id: again, user_group_id: "acme", requester: "another standby" },
         ],
       });
-      await ledger.withdrawRequests([acme, zoe, "somebody has withdrawn it"]);
-      expect((await ledger.openRequests()).tenants).toMatchObject([{ id: again }]);
+      await ledger.withdrawRequests([acme, "somebody has withdrawn it"]);
+      expect((await ledger.openRequests()).tenants).toMatchObject([{ id: zoe }]);
+    });
+
+    test("wait once for each tenant, and the last request outlives the withdrawal of those before", async () => {
+      const { ledger } = await opened(makePlace);
+      const first = await ledger.requestTenant("acme", "a standby", TTL);
+      await ledger.requestTenant("zoe", "a standby", TTL);
+      const again = await ledger.requestTenant("acme", "another standby", TTL);
+      expect((await ledger.openRequests()).tenants).toMatchObject([
+        { id: again, user_group_id: "acme" },
+        { user_group_id: "zoe" },
+      ]);
+      await ledger.withdrawRequests([first]);
+      expect((await ledger.openRequests()).tenants).toHaveLength(2);
     });
   });
 }

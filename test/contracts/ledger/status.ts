@@ -175,17 +175,16 @@ export function ledgerStatusContract(name: string, makePlace: () => Promise<Ledg
 
     test("counts the tokens that have been live since a time or longer", async () => {
       const at = await opened(makePlace);
-      const nobody = at.database.view("another");
-      const times = [inDays(1), inDays(-1), inDays(9), NOW, inDays(1, -1)];
-      expect(await at.ledger.tokensLiveSince(times)).toEqual([0, 0, 0, 0, 0]);
       await begin(at, ...["a", "b", "c", "no token"].map((id) => anApply({ user_group_id: id })));
       for (const [day, id] of ["a", "b", "c"].entries()) {
         const outcome = anApplied({ change: anApply({ user_group_id: id }) });
         await write(at, (transaction) => transaction.record([{ outcome }], inDays(day)));
       }
-      expect(await at.ledger.tokensLiveSince(times)).toEqual([2, 0, 3, 1, 1]);
-      expect(await at.ledger.tokensLiveSince([])).toEqual([]);
-      expect(await nobody.tokensLiveSince(times)).toEqual([0, 0, 0, 0, 0]);
+      const counts = [inDays(-1), NOW, inDays(1, -1), inDays(1), inDays(9)].map((time) =>
+        at.ledger.tokensLiveSince(time),
+      );
+      expect(await Promise.all(counts)).toEqual([0, 1, 1, 2, 3]);
+      expect(await at.database.view("another").tokensLiveSince(inDays(9))).toBe(0);
     });
 
     test("a group is unverified unless the service is known to update", async () => {

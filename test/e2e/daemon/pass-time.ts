@@ -5,7 +5,7 @@ export async function passHours({ database: { query } }: World, hours: number): 
   const columns = {
     groupsync_evidence: ["healthy_at"],
     groupsync_removals: ["removed_at"],
-    groupsync_groups: ["missing_since", "retry_at"],
+    groupsync_groups: ["missing_since", "change_retry_at"],
   };
   for (const [table, names] of Object.entries(columns)) {
     const earlier = names.map((name) => `${name} = ${name} - INTERVAL '${hours}' HOUR`);

@@ -21,7 +21,17 @@ export function requests({ state, step, now }: CommittedLedger): Requests {
     },
     async requestTenant(user_group_id, requester, ttlMs) {
       await asked("requestTenant");
-      return ask({ kind: "tenant", requester, user_group_id }, ttlMs);
+      const waiting = [...state.requests].find(([, request]) => request.user_group_id === user_group_id);
+      if (!waiting) return ask({ kind: "tenant", requester, user_group_id }, ttlMs);
+      // It keeps its place, under a new id.
+      const [former, request] = waiting;
+      const id = `request ${++state.requestsMade}`;
+      const all = [...state.requests].map(([key, value]): [string, RequestRow] =>
+        key === former ? [id, { ...request, expiresAt: inMs(ttlMs) }] : [key, value],
+      );
+      state.requests.clear();
+      for (const [key, value] of all) state.requests.set(key, value);
+      return id;
     },
     async withdrawRequests(ids) {
       await asked("withdrawRequests");

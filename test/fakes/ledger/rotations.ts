@@ -30,10 +30,9 @@ export const rotationReads = ({ state, step }: CommittedLedger): RotationReads =
     return candidates(state, until).length;
   },
 
-  async tokensLiveSince(times: readonly Date[]): Promise<readonly number[]> {
+  async tokensLiveSince(time: Date): Promise<number> {
     await step({ when: "before", call: "tokensLiveSince" });
-    const since = [...state.rows.values()].flatMap(({ tokenSince }) => tokenSince ?? []);
-    return times.map((time) => since.filter((begin) => begin <= time).length);
+    return [...state.rows.values()].filter(({ tokenSince }) => tokenSince && tokenSince <= time).length;
   },
 });
 

@@ -25,7 +25,7 @@ interface Upsert {
   readonly columns: readonly string[];
   /** `VALUES (…)` or a query. */
   readonly from: string;
-  /** The primary key. */
+  /** The columns of the key, which is unique. */
   readonly key: readonly string[];
   /**
    * Changes of a row that already exists; none if left out. MySQL assigns one column after the other: put an expression

@@ -7,17 +7,6 @@ import { databaseError } from "../connection/failures.ts";
 import { LEASE_CALL } from "../connection/wait-limits.ts";
 import type { LedgerReader } from "./scope.ts";
 
-/** The lease is a row whose epoch grows with every holder, see `nextEpoch`. */
-export function leases(reader: LedgerReader): Leases {
-  const rows = new LeaseRows(reader);
-  return {
-    acquireLease: (holder, ttlMs) => rows.acquireLease(holder, ttlMs),
-    seizeLease: (from, holder, ttlMs) => rows.seizeLease(from, holder, ttlMs),
-    renewLease: (lease, ttlMs) => rows.renewLease(lease, ttlMs),
-    releaseLease: (lease) => rows.releaseLease(lease),
-  };
-}
-
 /**
  * A query that finds a row if the lease is held, and locks it: until the transaction ends, a new holder waits. A
  * renewal of the lease does not wait.
@@ -51,142 +40,113 @@ function isHeld({ database, scope }: LedgerReader, { epoch }: Lease): string {
   return `${same("scope", literal(scope))} AND ${same("epoch", literal(epoch))}`;
 }
 
-class LeaseRows implements Leases {
-  readonly #reader: LedgerReader;
+/** The lease is a row whose epoch grows with every holder, see `nextEpoch`. */
+export function leases(reader: LedgerReader): Leases {
+  const { database, scope } = reader;
+  const { dialect } = database;
 
-  constructor(reader: LedgerReader) {
-    this.#reader = reader;
-  }
+  const selectLease = async (): Promise<string> => `
+    SELECT epoch, holder, acquired_at AS "acquiredAt", expires_at AS "expiresAt",
+      expires_at > ${dialect.now} AS held, ${dialect.now} AS "readAt"
+    FROM ${(await reader.tables()).leases} WHERE scope = $1`;
 
-  async acquireLease(holder: string, ttlMs: number): Promise<LeaseAttempt> {
-    // Read without a lock first: the holder may stand still in a transaction that has the row locked.
-    const before = await this.#currentLease();
-    if (before?.held) return { kind: "held", by: before };
-    try {
-      return await this.#onLease<LeaseAttempt>(before !== undefined, async (connection, current) => {
-        if (current.held) return { kind: "held", by: current };
-        const lease = await this.#take(connection, current, holder, ttlMs);
-        return { kind: "acquired", lease, abandonedMs: abandonedMs(current) };
+  const currentLease = async (connection: Queryable, text: string): Promise<CurrentLease | undefined> => {
+    const [row] = await connection.query<LeaseColumns>(text, [scope]);
+    return row && { ...row, held: Number(row.held) === 1 };
+  };
+
+  /** Runs `body` with the lease's row locked: two processes that want the lease take turns. `isThere`: the row was seen. */
+  const onLease = async <T>(
+    isThere: boolean,
+    body: (current: CurrentLease, take: (holder: string, ttlMs: number) => Promise<Lease>) => Promise<T>,
+  ): Promise<T> => {
+    const { leases } = await reader.tables();
+    const text = `${await selectLease()} FOR UPDATE`;
+    const locked = async (connection: Queryable): Promise<T> => {
+      if (!isThere) {
+        await connection.query(
+          dialect.upsert({
+            into: leases,
+            columns: ["scope", "epoch", "holder", "acquired_at", "expires_at"],
+            from: `VALUES ($1, 0, '${NOBODY}', '1970-01-02', '1970-01-02')`,
+            key: ["scope"],
+          }),
+          [scope],
+        );
+      }
+      const current = await currentLease(connection, text);
+      if (!current) throw new Error("the lease's row was deleted at the same moment");
+      return body(current, async (holder, ttlMs) => {
+        const epoch = nextEpoch(current);
+        await connection.query(
+          `UPDATE ${leases}
+           SET epoch = $4, holder = $2, acquired_at = ${dialect.now}, expires_at = ${dialect.later("$3")}
+           WHERE scope = $1`,
+          [scope, holder, ttlMs, epoch],
+        );
+        return { epoch };
       });
-    } catch (error) {
-      if (!this.#isLocked(error)) throw this.#cannotTake(error);
-      if (!before || before.holder === NOBODY) return { kind: "locked", error: this.#cannotTake(error) };
-      return { kind: "held", by: before, locked: describe(error) };
-    }
-  }
-
-  async seizeLease(from: LeaseHolder, holder: string, ttlMs: number): Promise<Seizure> {
-    try {
-      return await this.#onLease<Seizure>(true, async (connection, current) =>
-        current.epoch === from.epoch && current.expiresAt.getTime() === from.expiresAt.getTime()
-          ? { lease: await this.#take(connection, current, holder, ttlMs) }
-          : {},
-      );
-    } catch (error) {
-      if (this.#isLocked(error)) return { locked: describe(error) };
-      throw this.#cannotTake(error);
-    }
-  }
+    };
+    return database.transaction(dialect.begin.lease, locked, LEASE_CALL);
+  };
 
   /** Whether the error says that another session keeps the lease's row locked, or changes it again and again. */
-  #isLocked(error: unknown): boolean {
-    const { dialect } = this.#reader.database;
-    return dialect.isLockTimeout(error) || dialect.isDeadlock(error);
-  }
+  const isLocked = (error: unknown): boolean => dialect.isLockTimeout(error) || dialect.isDeadlock(error);
+  const cannot = (what: string, error: unknown): SyncError =>
+    databaseError(dialect, "LEDGER_UNAVAILABLE", `cannot ${what} the lease`, error);
 
-  #cannotTake(error: unknown): SyncError {
-    return databaseError(this.#reader.database.dialect, "LEDGER_UNAVAILABLE", "cannot take the lease", error);
-  }
+  return {
+    async acquireLease(holder, ttlMs) {
+      // Read without a lock first: the holder may stand still in a transaction that has the row locked.
+      const before = await selectLease()
+        .then((text) => currentLease(database, text))
+        .catch((error: unknown) => {
+          throw cannot("read", error);
+        });
+      if (before?.held) return { kind: "held", by: before };
+      try {
+        return await onLease<LeaseAttempt>(before !== undefined, async (current, take) => {
+          if (current.held) return { kind: "held", by: current };
+          const lease = await take(holder, ttlMs);
+          return { kind: "acquired", lease, abandonedMs: abandonedMs(current) };
+        });
+      } catch (error) {
+        if (!isLocked(error)) throw cannot("take", error);
+        if (!before || before.holder === NOBODY) return { kind: "locked", error: cannot("take", error) };
+        return { kind: "held", by: before, locked: describe(error) };
+      }
+    },
 
-  async renewLease({ epoch }: Lease, ttlMs: number): Promise<boolean> {
-    const { leases } = await this.#reader.tables();
-    const found = await this.#reader.database.change(
-      `UPDATE ${leases} SET expires_at = ${this.#reader.database.dialect.later("$3")}
-       WHERE scope = $1 AND epoch = $2`,
-      [this.#reader.scope, epoch, ttlMs],
-    );
-    return found > 0;
-  }
+    async seizeLease(from, holder, ttlMs) {
+      try {
+        return await onLease<Seizure>(true, async (current, take) =>
+          current.epoch === from.epoch && current.expiresAt.getTime() === from.expiresAt.getTime()
+            ? { lease: await take(holder, ttlMs) }
+            : {},
+        );
+      } catch (error) {
+        if (isLocked(error)) return { locked: describe(error) };
+        throw cannot("take", error);
+      }
+    },
 
-  async releaseLease({ epoch }: Lease): Promise<void> {
-    const { leases } = await this.#reader.tables();
-    await this.#reader.database.change(
-      `UPDATE ${leases} SET expires_at = ${this.#reader.database.dialect.now}, holder = '${NOBODY}'
-       WHERE scope = $1 AND epoch = $2`,
-      [this.#reader.scope, epoch],
-    );
-  }
-
-  /**
-   * Runs `body` with the lease's row locked: two processes that want the lease take turns. `isThere`: the row was seen.
-   */
-  async #onLease<T>(
-    isThere: boolean,
-    body: (connection: Queryable, current: CurrentLease) => Promise<T>,
-  ): Promise<T> {
-    const { begin, upsert } = this.#reader.database.dialect;
-    const { leases } = await this.#reader.tables();
-    const lock = async (connection: Queryable): Promise<CurrentLease | undefined> => {
-      const rows = await connection.query<LeaseColumns>(`${this.#selectLease(leases)} FOR UPDATE`, [
-        this.#reader.scope,
-      ]);
-      return currentLease(rows[0]);
-    };
-    const create = (connection: Queryable): Promise<object[]> =>
-      connection.query(
-        upsert({
-          into: leases,
-          columns: ["scope", "epoch", "holder", "acquired_at", "expires_at"],
-          from: `VALUES ($1, 0, '${NOBODY}', '1970-01-02', '1970-01-02')`,
-          key: ["scope"],
-        }),
-        [this.#reader.scope],
+    async renewLease({ epoch }, ttlMs) {
+      const { leases } = await reader.tables();
+      const found = await database.change(
+        `UPDATE ${leases} SET expires_at = ${dialect.later("$3")} WHERE scope = $1 AND epoch = $2`,
+        [scope, epoch, ttlMs],
       );
-    const locked = async (connection: Queryable): Promise<T> => {
-      if (!isThere) await create(connection);
-      const current = await lock(connection);
-      if (!current) throw new Error("the lease's row was deleted at the same moment");
-      return body(connection, current);
-    };
-    return this.#reader.database.transaction(begin.lease, locked, LEASE_CALL);
-  }
+      return found > 0;
+    },
 
-  async #currentLease(): Promise<CurrentLease | undefined> {
-    try {
-      const { leases } = await this.#reader.tables();
-      const rows = await this.#reader.database.query<LeaseColumns>(this.#selectLease(leases), [
-        this.#reader.scope,
-      ]);
-      return currentLease(rows[0]);
-    } catch (error) {
-      throw databaseError(
-        this.#reader.database.dialect,
-        "LEDGER_UNAVAILABLE",
-        "cannot read the lease",
-        error,
+    async releaseLease({ epoch }) {
+      const { leases } = await reader.tables();
+      await database.change(
+        `UPDATE ${leases} SET expires_at = ${dialect.now}, holder = '${NOBODY}' WHERE scope = $1 AND epoch = $2`,
+        [scope, epoch],
       );
-    }
-  }
-
-  #selectLease(leases: string): string {
-    return `SELECT epoch, holder, acquired_at AS "acquiredAt", expires_at AS "expiresAt",
-        expires_at > ${this.#reader.database.dialect.now} AS held, ${this.#reader.database.dialect.now} AS "readAt"
-      FROM ${leases} WHERE scope = $1`;
-  }
-
-  /** The row of `current` has to be locked. */
-  async #take(connection: Queryable, current: CurrentLease, holder: string, ttlMs: number): Promise<Lease> {
-    const { now, later } = this.#reader.database.dialect;
-    const { leases } = await this.#reader.tables();
-    const epoch = nextEpoch(current);
-    await connection.query(
-      `UPDATE ${leases}
-       SET epoch = $4, holder = $2, acquired_at = ${now}, expires_at = ${later("$3")}
-       WHERE scope = $1`,
-      [this.#reader.scope, holder, ttlMs, epoch],
-    );
-    return { epoch };
-  }
+    },
+  };
 }
 
 interface CurrentLease extends LeaseHolder {
@@ -212,6 +172,3 @@ function nextEpoch({ epoch, readAt }: CurrentLease): string {
 
 const abandonedMs = (lease: CurrentLease): number | null =>
   lease.holder === NOBODY ? null : lease.readAt.getTime() - lease.expiresAt.getTime();
-
-const currentLease = (row: LeaseColumns | undefined): CurrentLease | undefined =>
-  row && { ...row, held: Number(row.held) === 1 };

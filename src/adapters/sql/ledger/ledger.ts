@@ -9,10 +9,11 @@ import { deletionReads, deletionWrites } from "./deletions.ts";
 import { groupReads, groupWrites } from "./groups.ts";
 import { ifHeld, ifOfNoOther, leaseLost, leases } from "./lease.ts";
 import { refreshReads, refreshWrites } from "./refresh.ts";
+import { rejectionReads, rejectionWrites } from "./rejections.ts";
 import { requests } from "./requests.ts";
 import { rotationReads, rotationWrites } from "./rotations.ts";
-import { rejectionReads, rejectionWrites, runReads, runWrites } from "./runs.ts";
-import { ledgerSchema, schemaReads, schemaWrites } from "./schema.ts";
+import { runReads, runWrites } from "./runs.ts";
+import { prepareLedger, schemaReads, schemaWrites } from "./schema.ts";
 import { LedgerReader, type LedgerScope } from "./scope.ts";
 import { serviceReads, serviceWrites } from "./service.ts";
 import { statusReads } from "./status.ts";
@@ -59,7 +60,7 @@ export function sqlLedger(
 
   return {
     ...allReads(reader),
-    ...ledgerSchema(reader),
+    prepare: () => prepareLedger(reader),
     ...leases(reader),
     ...requests(reader),
     write: async (lease, body) => {

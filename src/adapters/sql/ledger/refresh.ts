@@ -1,91 +1,70 @@
-import type { FoundGone } from "../../../core/drift/refresh.ts";
 import { UNKNOWN_STATE } from "../../../core/group/ledger-group.ts";
-import type {
-  RefreshableOptions,
-  RefreshCandidate,
-  RefreshReads,
-  RefreshWrites,
-  Unverified,
-} from "../../../ports/ledger/groups.ts";
-import { type ConfirmedColumns, confirmedGroup } from "./rows.ts";
-import type { LedgerReader, LedgerScope } from "./scope.ts";
-
-export const refreshReads = (reader: LedgerReader): RefreshReads => ({
-  refreshable: (options) => reader.read([], (ledger) => refreshable(ledger, options)),
-  refreshableCount: (unverified) => reader.read(0, (ledger) => refreshableCount(ledger, unverified)),
-  goneSince: (time) => reader.read({ count: 0, last: null }, (ledger) => goneSince(ledger, time)),
-});
-
-export const refreshWrites = (ledger: LedgerScope): RefreshWrites => ({
-  approveRefresh: (now) => approveRefresh(ledger, now),
-});
+import type { RefreshReads, RefreshWrites } from "../../../ports/ledger/groups.ts";
+import { CONFIRMED_COLUMNS, type ConfirmedColumns, confirmedGroup } from "./rows.ts";
+import { countWhere, type LedgerReader, type LedgerScope } from "./scope.ts";
 
 const REFRESHABLE = `scope = $1 AND (verified_at < $2 OR verified_at > $3) AND intent IS NULL AND held IS NULL AND missing_kind IS NULL
-  AND failure_count = 0 AND storing_count = 0
+  AND change_count = 0 AND storing_count = 0
   AND confirmed IS NOT NULL AND row_digest IS NOT NULL AND fingerprint <> $4`;
 
-async function refreshable(
-  { connection, dialect, tables, scope }: LedgerScope,
-  { since, now, limit, after, of }: RefreshableOptions,
-): Promise<readonly RefreshCandidate[]> {
-  const values: unknown[] = [scope, since, now, UNKNOWN_STATE, limit];
-  const parameter = (value: unknown): string => `$${values.push(value)}`;
-  const conditions = [REFRESHABLE];
-  if (after) {
-    const at = parameter(after.verifiedAt);
-    const id = parameter(after.user_group_id);
-    conditions.push(`verified_at >= ${at} AND (verified_at > ${at} OR user_group_id > ${id})`);
-  }
-  if (of) conditions.push(dialect.isOneOf("user_group_id", parameter(of)));
-  const rows = await connection.query<CandidateColumns>(
-    `SELECT user_group_id, verified_at AS "verifiedAt", confirmed, fingerprint, bucket, row_digest AS "digest",
-       data_source_id AS "dataSourceId"
-     FROM ${tables.groups} WHERE ${conditions.join(" AND ")} ORDER BY verified_at, user_group_id LIMIT $5`,
-    values,
-  );
-  return rows.flatMap(({ user_group_id, verifiedAt, ...columns }) => {
-    const confirmed = confirmedGroup(columns);
-    return confirmed ? [{ user_group_id, verifiedAt, ...confirmed }] : [];
-  });
-}
+export const refreshReads = (reader: LedgerReader): RefreshReads => ({
+  refreshable: ({ since, now, limit, after, of }) =>
+    reader.read([], async ({ connection, dialect, tables, scope }) => {
+      const values: unknown[] = [scope, since, now, UNKNOWN_STATE, limit];
+      const parameter = (value: unknown): string => `$${values.push(value)}`;
+      const conditions = [REFRESHABLE];
+      if (after) {
+        const at = parameter(after.verifiedAt);
+        const id = parameter(after.user_group_id);
+        conditions.push(`verified_at >= ${at} AND (verified_at > ${at} OR user_group_id > ${id})`);
+      }
+      if (of) conditions.push(dialect.isOneOf("user_group_id", parameter(of)));
+      const rows = await connection.query<CandidateColumns>(
+        `SELECT user_group_id, verified_at AS "verifiedAt", ${CONFIRMED_COLUMNS}
+         FROM ${tables.groups} WHERE ${conditions.join(" AND ")} ORDER BY verified_at, user_group_id LIMIT $5`,
+        values,
+      );
+      return rows.flatMap(({ user_group_id, verifiedAt, ...columns }) => {
+        const confirmed = confirmedGroup(columns);
+        return confirmed ? [{ user_group_id, verifiedAt, ...confirmed }] : [];
+      });
+    }),
+
+  refreshableCount: ({ since, now }) =>
+    reader.read(0, (ledger) =>
+      countWhere(ledger, ledger.tables.groups, REFRESHABLE, [ledger.scope, since, now, UNKNOWN_STATE]),
+    ),
+
+  goneSince: (time) =>
+    reader.read({ count: 0, last: null }, async ({ connection, tables, scope }) => {
+      const [row] = await connection.query<{ user_group_id: string; at: Date; count: string }>(
+        `SELECT user_group_id, removed_at AS "at", count(*) OVER () AS "count" FROM ${tables.removals}
+         WHERE scope = $1 AND kind = 'gone' AND removed_at >= $2 AND NOT EXISTS (
+           SELECT 1 FROM ${tables.evidence} AS e WHERE e.scope = $1 AND e.refresh_approved_at >= removed_at)
+         ORDER BY id DESC LIMIT 1`,
+        [scope, time],
+      );
+      if (!row) return { count: 0, last: null };
+      return { count: Number(row.count), last: { user_group_id: row.user_group_id, at: row.at } };
+    }),
+});
 
 interface CandidateColumns extends ConfirmedColumns {
   readonly user_group_id: string;
   readonly verifiedAt: Date;
 }
 
-async function refreshableCount(
-  { connection, tables, scope }: LedgerScope,
-  { since, now }: Unverified,
-): Promise<number> {
-  const [row] = await connection.query<{ count: string }>(
-    `SELECT count(*) AS "count" FROM ${tables.groups} WHERE ${REFRESHABLE}`,
-    [scope, since, now, UNKNOWN_STATE],
-  );
-  return Number(row?.count ?? 0);
-}
-
-async function goneSince({ connection, tables, scope }: LedgerScope, time: Date): Promise<FoundGone> {
-  const [row] = await connection.query<{ user_group_id: string; at: Date; count: string }>(
-    `SELECT user_group_id, removed_at AS "at", count(*) OVER () AS "count" FROM ${tables.removals}
-     WHERE scope = $1 AND kind = 'gone' AND removed_at >= $2 AND NOT EXISTS (
-       SELECT 1 FROM ${tables.evidence} AS e WHERE e.scope = $1 AND e.refresh_approved_at >= removed_at)
-     ORDER BY id DESC LIMIT 1`,
-    [scope, time],
-  );
-  if (!row) return { count: 0, last: null };
-  return { count: Number(row.count), last: { user_group_id: row.user_group_id, at: row.at } };
-}
-
-async function approveRefresh({ connection, tables, scope }: LedgerScope, now: Date): Promise<void> {
-  // Those that a clock which was ahead has found would else count until that time comes.
-  await connection.query(
-    `UPDATE ${tables.removals} SET removed_at = $2 WHERE scope = $1 AND kind = 'gone' AND removed_at > $2`,
-    [scope, now],
-  );
-  // The read of the source has made the row.
-  await connection.query(`UPDATE ${tables.evidence} SET refresh_approved_at = $2 WHERE scope = $1`, [
-    scope,
-    now,
-  ]);
-}
+export const refreshWrites = ({ connection, tables, scope }: LedgerScope): RefreshWrites => ({
+  async approveRefresh(now) {
+    // Those that a clock which was ahead has found would else count until that time comes.
+    await connection.query(
+      `UPDATE ${tables.removals} SET removed_at = $2 WHERE scope = $1 AND kind = 'gone' AND removed_at > $2`,
+      [scope, now],
+    );
+    // The read of the source has made the row.
+    await connection.query(`UPDATE ${tables.evidence} SET refresh_approved_at = $2 WHERE scope = $1`, [
+      scope,
+      now,
+    ]);
+  },
+});

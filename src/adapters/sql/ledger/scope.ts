@@ -1,6 +1,7 @@
 import { SyncError } from "../../../core/failure/sync-error.ts";
 import type { Queryable } from "../connection/connections.ts";
 import { databaseError } from "../connection/failures.ts";
+import { storable } from "../connection/storable.ts";
 import { once } from "../connection/table-place.ts";
 import type { Database } from "../dialect/database.ts";
 import type { Assignments, ColumnType, Dialect } from "../dialect/dialect.ts";
@@ -25,6 +26,9 @@ export interface LedgerScope {
 /** A condition: the group is of scope $1 and its id is one of $2. */
 export const ofIds = ({ dialect }: LedgerScope): string =>
   `scope = $1 AND ${dialect.isOneOf("user_group_id", "$2")}`;
+
+/** PostgreSQL would refuse the other ids, and the ledger has none of them. */
+export const possibleIds = (ids: readonly string[]): string[] => ids.filter((id) => storable(id) === id);
 
 /**
  * A condition: the group has a token. Not `IS NOT NULL`, which the index on tokens has as its condition: as long as a new
@@ -55,6 +59,40 @@ export async function updateGroups(
     }),
     [scope, rows.map(({ id }) => id), JSON.stringify(rows), ...more],
   );
+}
+
+/** Sets columns of the scope's row in a table that has one row for each scope. Makes the row if it is missing. */
+export async function setScopeRow(
+  { dialect, connection, scope }: LedgerScope,
+  table: string,
+  values: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  const columns = Object.keys(values);
+  const places = ["scope", ...columns].map((_, index) => `$${index + 1}`);
+  await connection.query(
+    dialect.upsert({
+      into: table,
+      columns: ["scope", ...columns],
+      from: `VALUES (${places.join(", ")})`,
+      key: ["scope"],
+      set: (is) => Object.fromEntries(columns.map((column) => [column, is(column)])),
+    }),
+    [scope, ...Object.values(values)],
+  );
+}
+
+/** How many rows of a table fulfil the condition. */
+export async function countWhere(
+  { connection }: LedgerScope,
+  table: string,
+  condition: string,
+  values: readonly unknown[],
+): Promise<number> {
+  const [row] = await connection.query<{ count: string }>(
+    `SELECT count(*) AS "count" FROM ${table} WHERE ${condition}`,
+    values,
+  );
+  return Number(row?.count ?? 0);
 }
 
 /** The version of the tables that the ledger's statements are written for. */
