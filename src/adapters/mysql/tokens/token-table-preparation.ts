@@ -121,12 +121,21 @@ async function checkColumns(
   // The server ignores case in names of columns.
   const find = (wanted: string) => columns.find(({ name }) => name.toLowerCase() === wanted.toLowerCase());
   const wanted = rows === "own" ? [idColumn, tokenColumn, "updated_at"] : [idColumn, tokenColumn];
-  const [id, token] = wanted.map(find);
+  const [id, token, updatedAt] = wanted.map(find);
   const missing = wanted.filter((name) => !find(name));
   if (!id || !token || missing.length > 0) {
     throw new SyncError("CONFIG_COLUMNS", `tokens.table: ${table} has no column ${missing.join(", ")}`, {
       hint: `its columns are: ${columns.map(({ name }) => name).join(", ")}`,
     });
+  }
+  if (updatedAt?.computed) {
+    throw new SyncError(
+      "CONFIG_COLUMNS",
+      `tokens.table: ${table} computes column ${updatedAt.name} by itself`,
+      {
+        hint: "it is written with each token; make it a DATETIME(6) column",
+      },
+    );
   }
   const isFit = (column: ColumnInfo): boolean =>
     !column.computed && (TEXT_TYPES.has(column.type) || (column === id && column.type === "varbinary"));
