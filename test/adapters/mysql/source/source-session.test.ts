@@ -22,13 +22,6 @@ async function manyCustomers(): Promise<SourceDatabase & FreshDatabase> {
   return database;
 }
 
-async function killReader(query: FreshDatabase["query"]): Promise<void> {
-  const [reader] = await query<{ id: string }>(
-    `SELECT id FROM ${PROCESS_LIST} WHERE db = database() AND id <> connection_id()`,
-  );
-  await query(`KILL ${reader?.id}`);
-}
-
 describe("a read of the source", () => {
   test("can't change anything by a query", async () => {
     const database = await mysqlSourceDatabase();
@@ -43,33 +36,6 @@ describe("a read of the source", () => {
       code: "CONFIG_SOURCE",
     });
     expect(await database.query("SELECT * FROM customers")).toEqual([{ id: "a" }]);
-  });
-
-  test("fails if the server ends the connection in the middle", async () => {
-    const { query, source, sessions } = await manyCustomers();
-    const reading = async () => {
-      let isFirst = true;
-      for await (const _ of batchesOf(source({ table: "customers" }), ["id", "name"])) {
-        if (!isFirst) continue;
-        isFirst = false;
-        await killReader(query);
-      }
-    };
-    await expect(reading()).rejects.toMatchObject({ code: "SOURCE_UNAVAILABLE" });
-    await expect.poll(sessions).toBe(0);
-  });
-
-  test("says that the connection was lost if the server ended it between two statements", async () => {
-    const { create, query, source, sessions } = await mysqlSourceDatabase();
-    await create("customers", { id: "text" });
-    const snapshot = await source({ table: "customers" }).open(["id"], "seed", NEVER);
-    await killReader(query);
-    await expect.poll(sessions).toBe(0);
-    const lost = { code: "SOURCE_UNAVAILABLE", message: expect.stringMatching(/lost|killed/i) };
-    await expect(snapshot.buckets()).rejects.toMatchObject(lost);
-    await expect(collect(snapshot.rows())).rejects.toMatchObject(lost);
-    await snapshot.close();
-    await snapshot.close();
   });
 
   test("never takes a broken connection for the end of the rows", async () => {

@@ -1,12 +1,8 @@
-import { createServer } from "node:net";
 import { describe, expect, test } from "vitest";
 import type { SyncError } from "../../../../src/core/failure/sync-error.ts";
-import { rejection } from "../../../contracts/collect.ts";
-import { everythingIn } from "../../../contracts/everything-in.ts";
 import { NEVER, rowsOf } from "../../../contracts/rows-of.ts";
 import { type SourceOptions, tenantSourceContract } from "../../../contracts/tenant-source.ts";
 import { aRole, type Role } from "../../../support/databases/role.ts";
-import { listening } from "../../../support/servers/listening.ts";
 import { mysqlSource, mysqlSourceDatabase } from "./source-database.ts";
 
 tenantSourceContract("MySQL", mysqlSourceDatabase);
@@ -14,47 +10,7 @@ tenantSourceContract("MySQL", mysqlSourceDatabase);
 const read = (url: string, options: SourceOptions = { table: "customers" }) =>
   rowsOf(mysqlSource(url, options), ["id"]);
 
-type UrlPart = "username" | "password" | "hostname" | "pathname" | "search";
-const withUrl = (url: string, parts: Partial<Record<UrlPart, string>>): string =>
-  Object.assign(new URL(url), parts).href;
-
 describe("the error of a failed read says why, and what to do:", () => {
-  test.each([
-    ["a wrong password", { password: "hunter2" }, /Access denied/, /user and password/],
-    ["an unknown user", { username: "nobody" }, /'nobody'/, /user and password/],
-    ["an unknown database", { pathname: "/nowhere" }, /'nowhere'/, /database's name/],
-    ["an unknown host", { hostname: "db.invalid", search: "ssl-mode=DISABLED" }, /db\.invalid/, /host/],
-  ])("%s", async (_, change, message, hint) => {
-    const { url } = await mysqlSourceDatabase();
-    await expect(read(withUrl(url, change))).rejects.toMatchObject({
-      code: "SOURCE_UNAVAILABLE",
-      message: expect.stringMatching(message),
-      hint: expect.stringMatching(hint),
-    });
-  });
-
-  test("a port where nobody listens", async () => {
-    const server = createServer();
-    const { port, close } = await listening(server);
-    await close();
-    await expect(read(`mysql://user:hunter2@127.0.0.1:${port}/db`)).rejects.toMatchObject({
-      code: "SOURCE_UNAVAILABLE",
-      message: expect.stringContaining("ECONNREFUSED"),
-      hint: expect.stringContaining("is the database running"),
-    });
-  });
-
-  test.each([
-    ["that is none", "HTTP/1.1 400 Bad Request\r\n\r\n"],
-    ["that hangs up", ""],
-  ])("a server %s", async (_, greeting) => {
-    const server = createServer((socket) => socket.end(greeting));
-    const { port } = await listening(server);
-    await expect(read(`mysql://user:hunter2@127.0.0.1:${port}/db`)).rejects.toMatchObject({
-      code: "SOURCE_UNAVAILABLE",
-    });
-  });
-
   test("a database that isn't there", async () => {
     const { url } = await mysqlSourceDatabase();
     await expect(read(url, { table: "groupsync_nowhere.customers" })).rejects.toMatchObject({
@@ -90,7 +46,6 @@ describe("the error of a failed read says why, and what to do:", () => {
 
   test.each([
     [1142, "SELECT command denied to user 'reader'@'%' for table 'groupsync_tokens'"],
-    [1142, "SELECT command denied to user 'reader'@'%' for table `tokens`.`customers`"],
     [1143, "SELECT command denied to user 'reader'@'%' for column 'token' in table 'tokens'"],
     [1370, "execute command denied to user 'reader'@'%' for routine 'tokens.all'"],
   ])("somebody else's code that says that it lacks a right gets none: %i %s", async (number, message) => {
@@ -111,16 +66,10 @@ describe("the error of a failed read says why, and what to do:", () => {
   test("a database that the account may not use", async () => {
     const { url } = await aRole(await mysqlSourceDatabase());
     const { name } = await mysqlSourceDatabase();
-    await expect(read(withUrl(url, { pathname: `/${name}` }))).rejects.toMatchObject({
+    await expect(read(Object.assign(new URL(url), { pathname: `/${name}` }).href)).rejects.toMatchObject({
       code: "SOURCE_UNAVAILABLE",
       hint: expect.stringContaining("grant"),
     });
-  });
-
-  test("a wrong url's password is never among the words", async () => {
-    const { url } = await mysqlSourceDatabase();
-    const error = await rejection(read(withUrl(url, { password: "hunter2" })));
-    expect(everythingIn(error)).not.toContain("hunter2");
   });
 });
 

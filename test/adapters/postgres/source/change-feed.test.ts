@@ -4,9 +4,8 @@ import { Secret } from "../../../../src/core/secret/secret.ts";
 import type { ChangeReader } from "../../../../src/ports/change-feed.ts";
 import { NEVER } from "../../../contracts/rows-of.ts";
 import { type FreshDatabase, freshDatabase } from "../../../support/databases/fresh-database.ts";
-import { deafPooler } from "./deaf-pooler.ts";
 
-async function readerOf(database: FreshDatabase, url = database.url): Promise<ChangeReader> {
+async function readerOf({ url }: FreshDatabase): Promise<ChangeReader> {
   const feed = postgresChangeFeed({
     url: new Secret(url),
     applicationName: "groupsync:feed-under-test",
@@ -64,11 +63,4 @@ test.each([
   const reader = await readerOf(database);
   expect(await idsOf(reader)).toEqual(["a"]);
   expect((await reader.newest())?.value).toBe((await reader.rows(null, 10))[0]?.value);
-});
-
-test("a pooler that gives each transaction another session doesn't matter", async () => {
-  const database = await freshDatabase("postgres");
-  await database.query("CREATE TABLE customers (id text, changed timestamptz DEFAULT now())");
-  await database.query("INSERT INTO customers VALUES ('a')");
-  expect(await idsOf(await readerOf(database, await deafPooler(database.url)))).toEqual(["a"]);
 });

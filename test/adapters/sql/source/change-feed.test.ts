@@ -12,11 +12,8 @@ import {
   type FeedWords,
 } from "../../../contracts/change-feed.ts";
 import { NEVER } from "../../../contracts/rows-of.ts";
-import {
-  type DatabaseKind,
-  type FreshDatabase,
-  freshDatabase,
-} from "../../../support/databases/fresh-database.ts";
+import { endSessions } from "../../../support/databases/end-sessions.ts";
+import { type DatabaseKind, freshDatabase } from "../../../support/databases/fresh-database.ts";
 import { PROCESS_LIST } from "../../../support/mysql/mysql-server.ts";
 import { tcpProxy } from "../../../support/servers/tcp-proxy.ts";
 
@@ -28,7 +25,6 @@ interface Kind {
   readonly name: string;
   readonly words: FeedWords;
   readonly feed: (options: FeedOptions) => ChangeFeed;
-  readonly cut: (database: FreshDatabase) => Promise<void>;
   readonly openTransactions: string;
 }
 
@@ -49,9 +45,6 @@ const KINDS: Readonly<Record<DatabaseKind, Kind>> = {
       index: (table, column) => `CREATE INDEX ON ${table} (${column})`,
     },
     feed: postgresChangeFeed,
-    cut: async ({ query }) => {
-      await query(`SELECT pg_terminate_backend(pid) ${OTHERS}`);
-    },
     openTransactions: `SELECT count(*)::int AS count ${OTHERS} AND xact_start IS NOT NULL`,
   },
   mysql: {
@@ -68,18 +61,12 @@ const KINDS: Readonly<Record<DatabaseKind, Kind>> = {
       index: (table, column) => `CREATE INDEX by_change ON ${table} (${column})`,
     },
     feed: mysqlChangeFeed,
-    cut: async ({ query }) => {
-      const sessions = await query<{ id: string }>(
-        `SELECT id FROM ${PROCESS_LIST} WHERE db = database() AND id <> connection_id()`,
-      );
-      for (const { id } of sessions) await query(`KILL ${id}`);
-    },
     openTransactions: `SELECT count(*) AS count FROM information_schema.innodb_trx
       WHERE trx_mysql_thread_id IN (SELECT id FROM ${PROCESS_LIST} WHERE db = database() AND id <> connection_id())`,
   },
 };
 
-const { name, words, feed, cut, openTransactions } = KINDS[kind];
+const { name, words, feed, openTransactions } = KINDS[kind];
 
 async function feedDatabase(): Promise<FeedDatabase> {
   const fresh = await freshDatabase();
@@ -94,7 +81,7 @@ async function feedDatabase(): Promise<FeedDatabase> {
         columns,
         ...settings,
       }),
-    cut: () => cut(fresh),
+    cut: () => endSessions(fresh),
     openTransactions: async () => Number((await fresh.query<{ count: string }>(openTransactions))[0]?.count),
   };
 }

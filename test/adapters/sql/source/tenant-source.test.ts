@@ -1,14 +1,19 @@
+import { createServer } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, inject, onTestFinished, test } from "vitest";
 import type { SessionTimeouts } from "../../../../src/adapters/sql/connection/wait-limits.ts";
 import type { TenantSnapshot } from "../../../../src/ports/tenant-source.ts";
+import { rejection } from "../../../contracts/collect.ts";
+import { everythingIn } from "../../../contracts/everything-in.ts";
 import { NEVER, rowsOf } from "../../../contracts/rows-of.ts";
+import { endSessions } from "../../../support/databases/end-sessions.ts";
 import {
   type DatabaseKind,
   type FreshDatabase,
   freshDatabase,
 } from "../../../support/databases/fresh-database.ts";
 import { lockTable, untilWaiting } from "../../../support/databases/table-lock.ts";
+import { listening } from "../../../support/servers/listening.ts";
 import { tcpProxy } from "../../../support/servers/tcp-proxy.ts";
 import { SOURCES } from "./sources.ts";
 
@@ -17,7 +22,16 @@ const kind = inject("databaseKind");
 const SHORT_LOCKS: SessionTimeouts = { lockMs: 4_000, silenceMs: 600_000 };
 const SHORT_SILENCE: SessionTimeouts = { lockMs: 30_000, silenceMs: 4_000 };
 
+type UrlPart = "username" | "password" | "hostname" | "port" | "pathname" | "search";
+
 interface Words {
+  /** What is wrong with the url, what the error says of it, and its hint. */
+  readonly refused: readonly (readonly [
+    what: string,
+    change: Partial<Record<UrlPart, string>>,
+    message: RegExp,
+    hint: RegExp,
+  ])[];
   /** Rows that take their time, and of which none is sent for seconds. */
   readonly slow: string;
   readonly manyRows: string;
@@ -25,11 +39,25 @@ interface Words {
 
 const WORDS: Readonly<Record<DatabaseKind, Words>> = {
   postgres: {
+    refused: [
+      ["password", { password: "hunter2" }, /password authentication failed/, /user and password/],
+      ["user", { username: "nobody" }, /"nobody"/, /user and password/],
+      ["database", { pathname: "/nowhere" }, /"nowhere" does not exist/, /database's name/],
+      ["host", { hostname: "db.invalid", search: "sslmode=disable" }, /db\.invalid/, /host/],
+      ["port", { port: "1" }, /ECONNREFUSED/, /is the database running/],
+    ],
     slow: "SELECT id, pg_sleep(1)::text AS name FROM customers",
     manyRows:
       "INSERT INTO customers SELECT 't-' || n, repeat('x', 500) FROM generate_series(1, 20000) AS s (n)",
   },
   mysql: {
+    refused: [
+      ["password", { password: "hunter2" }, /Access denied/, /user and password/],
+      ["user", { username: "nobody" }, /'nobody'/, /user and password/],
+      ["database", { pathname: "/nowhere" }, /'nowhere'/, /database's name/],
+      ["host", { hostname: "db.invalid", search: "ssl-mode=DISABLED" }, /db\.invalid/, /host/],
+      ["port", { port: "1" }, /ECONNREFUSED/, /is the database running/],
+    ],
     slow: "SELECT id, CAST(SLEEP(1) AS CHAR) AS name FROM customers",
     manyRows: `INSERT INTO customers WITH RECURSIVE s (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s WHERE n < 150)
       SELECT concat('t-', a.n, '-', b.n), repeat('x', 500) FROM s AS a CROSS JOIN s AS b`,
@@ -111,4 +139,45 @@ test("a read ends if its connection falls silent, and an idle connection does no
     code: "SOURCE_UNAVAILABLE",
     message: expect.stringContaining("the database has not answered for 4 s"),
   });
+});
+
+test.each(words.refused)(
+  "a wrong %s is told with what to do, and without the password",
+  async (_, change, message, hint) => {
+    const { url } = await freshDatabase();
+    const source = SOURCES[kind](Object.assign(new URL(url), change).href, { table: "customers" });
+    const error = await rejection(rowsOf(source, ["id"]));
+    expect(error).toMatchObject({
+      code: "SOURCE_UNAVAILABLE",
+      message: expect.stringMatching(message),
+      hint: expect.stringMatching(hint),
+    });
+    expect(everythingIn(error)).not.toContain("hunter2");
+  },
+);
+
+test.each([
+  ["that is none", "HTTP/1.1 400 Bad Request\r\n\r\n"],
+  ["that hangs up", ""],
+])("a server %s", async (_, greeting) => {
+  const { port } = await listening(createServer((socket) => socket.end(greeting)));
+  const source = SOURCES[kind](`${kind}://user:hunter2@127.0.0.1:${port}/db`, { table: "customers" });
+  await expect(rowsOf(source, ["id"])).rejects.toMatchObject({ code: "SOURCE_UNAVAILABLE" });
+});
+
+test("a read whose connection the server ends says so, between two statements and in the middle", async () => {
+  const database = await customers();
+  await database.query(words.manyRows);
+  const lost = {
+    code: "SOURCE_UNAVAILABLE",
+    // Under load the reset may overtake the server's words.
+    message: expect.stringMatching(/^cannot read customers: .*(terminat|lost|closed|killed|ECONNRESET)/i),
+  };
+  const idle = await SOURCES[kind](database.url, { table: "customers" }).open(["id"], "seed", NEVER);
+  await endSessions(database);
+  await expect(idle.buckets()).rejects.toMatchObject(lost);
+  await idle.close();
+  const [, rest] = await midRead(database.url, SHORT_SILENCE);
+  await endSessions(database);
+  await expect(rest()).rejects.toMatchObject(lost);
 });
