@@ -2,7 +2,6 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { SyncError } from "../../src/core/failure/sync-error.ts";
 import { problemsOf } from "../../src/daemon/state/problems.ts";
 import { withLease } from "../../src/engine/lease/lease.ts";
-import { Silence } from "../../src/engine/refresh/refresh-start.ts";
 import { inMemoryLedger } from "../fakes/ledger/ledger.ts";
 import { VirtualClock } from "../fakes/virtual-time.ts";
 import { syncSettings, tenants, World } from "../fakes/world.ts";
@@ -321,15 +320,6 @@ describe("those outside are told", () => {
   });
 });
 
-test("an address that was not reached stands in the state", async () => {
-  const stage = new Stage();
-  await stage.begin();
-  expect(stage.daemon.state.unreached).toEqual([]);
-  const unreached = { key: "notify.webhook", since: new Date(0), message: "HTTP 500" } as const;
-  stage.unreached.push(unreached);
-  expect(stage.daemon.state.unreached).toEqual([unreached]);
-});
-
 describe("those outside are told of tenants that went missing", () => {
   const ids = Array.from({ length: 40 }, (_, n) => `t${n}`);
   const DAYS = {
@@ -362,56 +352,6 @@ describe("those outside are told of tenants that went missing", () => {
       expect.stringMatching(/^groupsync eu: recovered. Over: Needs attention: the tenants of 5/),
     ]);
   });
-
-  test("and still are after a day, as long as what will be held is not", async () => {
-    const refresh = { everyMs: null, silence: new Silence() };
-    const stage = new Stage(new World(tenants(...ids)), {}, {}, [], { ...DAYS, refresh });
-    await stage.begin();
-    stage.world.tenants = tenants(...ids.slice(5));
-    await stage.ticked();
-    await stage.world.time.sleep(DAY + 1);
-    await stage.ticked();
-    expect(stage.told.slice(1)).toEqual([
-      expect.stringMatching(/^groupsync eu: Still: Needs attention: the tenants of 5/),
-    ]);
-    expect(problemsOf(stage.daemon.state, stage.world.time.now())[0]?.sentence).toContain(
-      "5 deletions will be held when the grace period is over",
-    );
-    await stage.world.time.sleep(DAY + 1);
-    await stage.ticked();
-    expect(stage.told[2]).toMatch(/^groupsync eu: Needs attention: 5 deletions are held: /);
-  });
-
-  test("as held, and not twice, if there is no grace period", async () => {
-    const now = { deletion: { ...DAYS.deletion, gracePeriodMs: 0 } };
-    const stage = new Stage(new World(tenants(...ids)), {}, {}, [], now);
-    await stage.begin();
-    stage.world.tenants = tenants(...ids.slice(5));
-    await stage.ticked();
-    expect(stage.told).toEqual([
-      expect.stringMatching(/^groupsync eu: Needs attention: 5 deletions are held: .*\n(.*\n)*sync held: /),
-    ]);
-  });
-});
-
-test("a source without a valid row is no recovery, whatever deletion.when says", async () => {
-  const flagged = {
-    deletion: { when: "flagged", gracePeriodMs: 0, limit: { count: 3, percent: 10 } },
-  } as const;
-  const stage = new Stage(undefined, {}, {}, [], flagged);
-  await stage.begin();
-  stage.openFails = new SyncError("SOURCE_UNAVAILABLE", "cannot read customers");
-  await stage.ticked();
-  stage.openFails = undefined;
-  stage.world.tenants = [];
-  await stage.ticked();
-  expect(stage.told.map((text) => text.split("\n")[0])).toEqual([
-    "groupsync eu: The last sync failed: SOURCE_UNAVAILABLE",
-    expect.stringMatching(/^groupsync eu: Needs attention: the source/),
-  ]);
-  stage.world.tenants = tenants("a", "b");
-  await stage.ticked();
-  expect(stage.told[2]).toMatch(/^groupsync eu: recovered. Over: Needs attention: the source/);
 });
 
 /** Another process that holds the lease, and renews it until it is told to let go. */

@@ -91,14 +91,6 @@ describe("the progress bar", () => {
     expect(screen()).toEqual(["███████░░░░░░░░░░░░░░░░░░░░░ 1/4 · 60/min · 3.0 s left", ""]);
   });
 
-  test("is full at the end, with the line ended", () => {
-    const { clock, tell, screen } = aTerminal();
-    tell(planned(2));
-    clock.elapsed = 100;
-    tell(recorded(), recorded());
-    expect(screen()).toEqual(["████████████████████████████ 2/2 · 20/s", ""]);
-  });
-
   test("lets what goes wrong scroll past above it", () => {
     const { clock, tell, screen } = aTerminal();
     tell(
@@ -175,14 +167,6 @@ describe("the progress bar", () => {
       tell(recorded());
     }
     expect(written().split("\r").length).toBeLessThan(15);
-  });
-
-  test.each([20, 40, 80])("fits into %i columns", (columns) => {
-    const { clock, tell, screen } = aTerminal(columns);
-    tell(planned(1_000_000), { kind: "waiting", ms: 60_000, reason: "the service asked to slow down" });
-    clock.elapsed = 1_000;
-    tell(recorded());
-    expect(screen()[0]?.length).toBeLessThan(columns);
   });
 
   test("survives whatever a run says, in whatever order, on a terminal of any width", () => {

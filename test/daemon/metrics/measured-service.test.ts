@@ -13,7 +13,7 @@ test("each request is told by its operation, and its answer passed on", async ()
   const { service, calls } = measured(250);
   expect(await service.getOrCreate(aGroup())).toEqual({ isNew: true, group: GROUP });
   expect(await service.rotate("acme", GROUP.token)).toBe(GROUP);
-  await service.remove({ user_group_id: "acme", token: GROUP.token, dataSourceId: null });
+  await service.remove(REMOVABLE);
   expect(calls).toEqual([
     { operation: "get", result: "ok", seconds: 0.25 },
     { operation: "post", result: "ok", seconds: 0.25 },
@@ -34,19 +34,18 @@ test("a request that was held back at the last moment is none", async () => {
     throw new SyncError("LEASE_LOST", "another instance is at work");
   };
   await expect(service.getOrCreate(aGroup(), leaseLost)).rejects.toThrow("another instance");
-  await expect(service.rotate("acme", GROUP.token, leaseLost)).rejects.toThrow("another instance");
-  const gone = { user_group_id: "acme", token: GROUP.token, dataSourceId: null };
-  await expect(service.remove(gone, leaseLost)).rejects.toThrow("another instance");
   expect(calls).toEqual([]);
 });
 
 /** A service whose answers take so many milliseconds, or fail. */
-function measured(ms: number, failure?: ServiceFailure) {
+function measured(ms = 0, failure?: ServiceFailure) {
   const clock = aClock();
+  const state = { requests: 0, failure };
   const answer = async <T>(value: T, beforeSend?: () => void): Promise<T> => {
     beforeSend?.();
+    state.requests++;
     clock.elapsed += ms;
-    if (failure) throw failure;
+    if (state.failure) throw state.failure;
     return value;
   };
   const answering: GroupService = {
@@ -58,41 +57,19 @@ function measured(ms: number, failure?: ServiceFailure) {
   };
   const calls: MeasuredCall[] = [];
   const services = new MeasuredService(clock, (call) => calls.push(call));
-  return { service: services.forRun(answering, "https://a"), calls };
+  const run = (baseUrl = "https://a"): GroupService => services.forRun(answering, baseUrl);
+  return { service: run(), calls, clock, state, run };
 }
 
 const HOUR = 3_600_000;
 const REMOVABLE = { user_group_id: "acme", token: GROUP.token, dataSourceId: null };
-
-function aPause() {
-  const clock = aClock();
-  const pause = new MeasuredService(clock, () => {});
-  const state: { requests: number; failure: ServiceFailure | undefined } = {
-    requests: 0,
-    failure: undefined,
-  };
-  const answer = async <T>(value: T): Promise<T> => {
-    state.requests++;
-    if (state.failure) throw state.failure;
-    return value;
-  };
-  const service: GroupService = {
-    getOrCreate: () => answer({ isNew: true, group: GROUP }),
-    rotate: () => answer(GROUP),
-    remove: () => answer(undefined),
-    getWithWrongKey: () => answer(undefined),
-    rotateNobody: () => answer(undefined),
-  };
-  const run = (baseUrl = "https://a"): GroupService => pause.forRun(service, baseUrl);
-  return { clock, state, run };
-}
 
 const asks = (retryAfterMs: number): ServiceFailure =>
   new ServiceFailure("THROTTLED", "HTTP 429", { retryAfterMs });
 
 describe("a pause that the service asks for", () => {
   test("what one run was asked for, the next one keeps to without a request, and not a moment longer", async () => {
-    const { clock, state, run } = aPause();
+    const { clock, state, run } = measured();
     state.failure = asks(HOUR);
     await expect(run().getOrCreate(aGroup())).rejects.toBe(state.failure);
     state.failure = undefined;
@@ -110,7 +87,7 @@ describe("a pause that the service asks for", () => {
   });
 
   test("within one run nothing is held back: its throttle keeps to it", async () => {
-    const { state, run } = aPause();
+    const { state, run } = measured();
     const service = run();
     state.failure = asks(HOUR);
     await expect(service.getOrCreate(aGroup())).rejects.toBe(state.failure);
@@ -119,7 +96,7 @@ describe("a pause that the service asks for", () => {
   });
 
   test("it concerns one service, and no failure without a time", async () => {
-    const { state, run } = aPause();
+    const { state, run } = measured();
     state.failure = new ServiceFailure("OVERLOADED", "HTTP 503");
     await expect(run().getOrCreate(aGroup())).rejects.toBe(state.failure);
     state.failure = asks(HOUR);

@@ -2,7 +2,7 @@ import perfHooks from "node:perf_hooks";
 import { describe, expect, test, vi } from "vitest";
 import { SERVICE_FAILURES } from "../../../src/core/failure/service-failure.ts";
 import { Metrics } from "../../../src/daemon/metrics/metrics.ts";
-import { aDaemonState, aRunSummary } from "../../builders/daemon-state.ts";
+import { aDaemonState } from "../../builders/daemon-state.ts";
 import { aClock } from "../../fakes/set-clock.ts";
 import { samplesIn } from "./exposition.ts";
 
@@ -53,13 +53,6 @@ test("no measurement wakes an idle process", async () => {
   const samples = await samplesOf(metrics);
   expect(samples).toHaveProperty("nodejs_eventloop_lag_seconds");
   expect(samples).not.toHaveProperty("nodejs_eventloop_lag_mean_seconds");
-});
-
-test("two daemons in a process keep their metrics apart", async () => {
-  const one = new Metrics(aDaemonState, aClock());
-  const other = new Metrics(aDaemonState, aClock());
-  one.observe({ kind: "finished", ...aRunSummary() });
-  expect(await samplesOf(other)).toMatchObject({ 'groupsync_runs_total{outcome="ok"}': 0 });
 });
 
 const samplesOf = async (metrics: Metrics) => samplesIn(await metrics.text());

@@ -35,39 +35,6 @@ const finished = (overrides: Parameters<typeof aRunSummary>[0] = {}): RunEvent =
 const failed = (code: string): RunEvent =>
   finished({ outcome: "failed", error: { code, message: "it says why" } });
 
-test("knows nothing at first but what it is told", () => {
-  expect(aTracker().tracker.state).toEqual({
-    version: "1.2.3",
-    startedAt: NOON,
-    ...CONFIGURED,
-    current: null,
-    standby: null,
-    lastRun: null,
-    lastGoodSync: null,
-    lastAnswer: null,
-    skippedTicks: 0,
-    rejectedConfig: null,
-    queued: null,
-    served: { count: 0, last: null },
-    ledger: null,
-  });
-});
-
-test("takes other settings, and counts ticks", () => {
-  const { tracker } = aTracker();
-  tracker.reconfigured({ ...CONFIGURED, name: "us" });
-  tracker.skipped();
-  tracker.skipped();
-  expect(tracker.state).toMatchObject({ name: "us", skippedTicks: 2 });
-});
-
-test("gives states that don't change afterwards", () => {
-  const { tracker } = aTracker();
-  const { state } = tracker;
-  tracker.skipped();
-  expect(state.skippedTicks).toBe(0);
-});
-
 describe("single tenants", () => {
   const served = (served: Served, ms = 84): RunEvent => ({ kind: "served", user_group_id: "a", served, ms });
 
@@ -81,9 +48,6 @@ describe("single tenants", () => {
 
   test.each<Served>([
     { kind: "done", outcome: "unchanged" },
-    { kind: "pending" },
-    { kind: "unknown" },
-    { kind: "conflict", outcome: "rejected", code: "X", message: "no" },
     { kind: "failed", code: "X", message: "no" },
   ])("don't count as served if there was nothing to store: $kind", (end) => {
     const { tracker, observe } = aTracker();
@@ -139,14 +103,6 @@ describe("a run that goes on", () => {
     });
   });
 
-  test("begins anew after the one before", () => {
-    const { tracker, observe } = aTracker();
-    tracker.begins();
-    observe(started, planned, { kind: "deleted", user_group_id: "a", absence: "absent" }, finished());
-    tracker.begins();
-    expect(tracker.state.current).toMatchObject({ run: null, done: 0, total: 0 });
-  });
-
   test("is none where no sync is under way", () => {
     const { tracker, observe } = aTracker();
     observe(started, planned, finished());
@@ -171,28 +127,13 @@ describe("a run that has ended", () => {
   });
 
   test.each([
-    ["ok", true],
     ["partial", true],
-    ["held", true],
     ["failed", false],
   ] as const)("and is %s counts as a good sync: %s", (outcome, isGood) => {
     const { tracker, observe } = aTracker();
     tracker.begins();
     observe(started, finished({ outcome }));
     expect(tracker.state.lastGoodSync).toEqual(isGood ? NOON : null);
-  });
-
-  test("in a failure leaves the good sync before it", () => {
-    const { tracker, clock, observe } = aTracker();
-    tracker.begins();
-    observe(started, finished());
-    clock.elapsed = 300_000;
-    tracker.begins();
-    observe(failed("LEDGER_UNAVAILABLE"));
-    expect(tracker.state).toMatchObject({
-      lastRun: { run: null, error: { code: "LEDGER_UNAVAILABLE" } },
-      lastGoodSync: NOON,
-    });
   });
 });
 

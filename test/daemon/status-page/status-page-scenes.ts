@@ -5,7 +5,6 @@ import { aRejection } from "../../builders/groups.ts";
 import {
   aFailingGroup,
   aFinishedRun,
-  aFreshDaemon,
   aHealthyDaemon,
   aHealthySnapshot,
   aHealthyStatus,
@@ -13,9 +12,6 @@ import {
   minutesAgo,
   secondsAgo,
 } from "../a-healthy-daemon.ts";
-
-const HELD_MESSAGE =
-  "191 deletions are held: deletion.limit lets 38 of 383 groups go in 24 hours, and 1 went already";
 
 const failed = {
   code: "SERVICE_UNAVAILABLE",
@@ -47,47 +43,12 @@ const rejected = Array.from({ length: 40 }, (_, index) => ({
   since: minutesAgo(60 * index),
 }));
 
-const partial = { rejected: 2, failed: 26, unchanged: 355 };
-
-/** What the page has to look well with: how a daemon is on a good day, on bad ones, and with data that nobody expects. */
+/** What the page has to look well with: how a daemon is on a good day, at work, on the worst day, and with data that nobody expects. */
 export const SCENES: Readonly<Record<string, DaemonState>> = {
   healthy: aHealthyDaemon({
     serving: aServingState({
       ways: { column: { since: minutesAgo(17_280), error: null } },
       served: { count: 1_204, last: { at: secondsAgo(42), ms: 84 } },
-    }),
-  }),
-
-  unnoticed: aHealthyDaemon({
-    serving: aServingState({
-      ways: {
-        column: null,
-        channel: aBrokenWay(minutesAgo(12), {
-          code: "CHANGES_NOT_HEARD",
-          message: "no notification arrives on source.changes.channel, not even groupsync's own",
-          hint: "a pooler passes no notifications on: write the url of the database itself in source.changes.url",
-        }),
-      },
-      served: { count: 1, last: { at: minutesAgo(13), ms: 1_250 } },
-      oldestMs: 42_000,
-    }),
-  }),
-
-  failing: aHealthyDaemon({
-    lastRun: aFinishedRun({ outcome: "partial", counts: { ...noCounts(), ...partial } }),
-    ledger: aHealthySnapshot({
-      status: aHealthyStatus({
-        groups: { total: 383, in_sync: 355, under_way: 1, failing: 26, missing: 2, unverified: 4 },
-        oldestUnsynced: minutesAgo(190),
-        runs: [aPastRun({ counts: partial })],
-        failing: Array.from({ length: 26 }, (_, index) =>
-          aFailingGroup({
-            user_group_id: `cus-${1042 + index * 7}`,
-            count: 26 - index,
-            retryAt: minutesAgo(index * 3 - 58),
-          }),
-        ),
-      }),
     }),
   }),
 
@@ -118,33 +79,6 @@ export const SCENES: Readonly<Record<string, DaemonState>> = {
       }),
     }),
   }),
-
-  broken: aHealthyDaemon({
-    lastGoodSync: minutesAgo(42),
-    lastRun: aFinishedRun({
-      error: { ...failed, hint: "is service.base_url right, and is the service up?" },
-    }),
-    ledger: aHealthySnapshot({
-      status: aHealthyStatus({ runs: [aPastRun({ error: failed })] }),
-    }),
-  }),
-
-  held: aHealthyDaemon({
-    lastRun: aFinishedRun({
-      outcome: "held",
-      counts: { ...noCounts(), unchanged: 192, held: 191 },
-      error: { code: "DELETIONS_HELD", message: HELD_MESSAGE },
-    }),
-    ledger: aHealthySnapshot({
-      status: aHealthyStatus({
-        groups: { total: 383, in_sync: 192, under_way: 0, failing: 0, missing: 191, unverified: 0 },
-        held,
-        runs: [aPastRun({ counts: { held: 191 }, error: { code: "DELETIONS_HELD", message: HELD_MESSAGE } })],
-      }),
-    }),
-  }),
-
-  empty: aFreshDaemon(),
 
   working: aHealthyDaemon({
     current: {

@@ -35,7 +35,6 @@ const record = aRecord({
 });
 
 const LOOKUPS: Readonly<Record<string, readonly [id: string, lookup: Lookup]>> = {
-  "in sync": ["acme", { kind: "explained", explanation: anExplanation({ now: NOW }) }],
   failing: [
     "acme",
     {
@@ -73,15 +72,6 @@ const LOOKUPS: Readonly<Record<string, readonly [id: string, lookup: Lookup]>> =
         tenant: aRejectedTenant({ code: "ID_DUPLICATE", message: "2 rows have this id" }),
         record,
         rejectedSince: daysAgo(3),
-      }),
-    },
-  ],
-  unknown: [
-    "nobody",
-    {
-      kind: "unknown",
-      error: new SyncError("UNKNOWN_ID", 'neither the source nor the ledger has "nobody"', {
-        hint: "ids are compared byte by byte: check case, spaces and source.where",
       }),
     },
   ],

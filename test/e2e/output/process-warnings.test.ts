@@ -29,16 +29,6 @@ test("a warning of a package breaks neither the log's format nor the plan's", as
   }
 });
 
-test("NODE_NO_WARNINGS turns the warnings off", async () => {
-  const world = await aWorld();
-  const warns = 'setImmediate(() => process.emitWarning("this is old"))';
-  const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(warns)}`;
-  Object.assign(world.env, { NODE_OPTIONS });
-  expect((await world.sync()).stderr).toContain("this is old");
-  Object.assign(world.env, { NODE_NO_WARNINGS: "1" });
-  expect((await world.sync()).stderr).not.toContain("this is old");
-});
-
 /** Acts as a package that the program loads. */
 const LEAVES_A_SOCKET_OPEN =
   "--import data:text/javascript,import%7BcreateServer%7Dfrom%22node:net%22;createServer().listen(0);";
