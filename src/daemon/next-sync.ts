@@ -1,7 +1,7 @@
 import { waitBeforeReconnect } from "../core/failure/backoff.ts";
 import { tokenBucket } from "../core/limits/rate-limit.ts";
+import { WakeableSleep } from "../engine/serving/wakeable-sleep.ts";
 import type { Clock } from "../ports/clock.ts";
-import { WakeableSleep } from "./changes/wakeable-sleep.ts";
 
 /** The least time between two full syncs that notices ask for, in milliseconds, unless the last sync took longer. */
 const LEAST_PAUSE = 1_000;

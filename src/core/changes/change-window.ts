@@ -11,10 +11,9 @@ import { ANYTHING, type Notice } from "./notice.ts";
  * |--------------------------------------------------------|--------------------------------|----------------------|
  * | rows with new values in the last `OVERLAP_MS`          | above the value before them    | rows not yet seen    |
  * | no new value for `OVERLAP_MS`                          | above the newest value         | every row            |
- * | more than `MOST_ROWS` rows in one look: a flood        | the newest value or above      | anything, and once   |
+ * | more than `MOST_ROWS` rows in one look: a flood        | above the newest value         | anything, and once   |
  * |                                                        |                                | more after the       |
  * |                                                        |                                | overlap              |
- * | the newest value alone has more than `MOST_ROWS` rows  | above the newest value         | as after a flood     |
  *
  * A row is found by the first lookup after its commit if it commits within a minute of its value's time. Later commits,
  * and values by a clock that runs behind, or below one that is far beyond all others, are left to the next full sync.
@@ -38,7 +37,7 @@ interface Mark {
   /** The value was the newest before this time: rows that get their values later get no smaller ones. */
   readonly at: number;
   readonly value: string | null;
-  /** The value has too many rows to read them in each look. */
+  /** The value may have too many rows to read them in each look. */
   readonly isCrowded: boolean;
 }
 
@@ -85,37 +84,24 @@ export function openWindow(
   rows: readonly ChangedRow[],
   time: LookTime,
 ): ChangeWindow {
-  if (rows.length > MOST_ROWS) throw new Error("too many rows to open a window with: reopen it");
-  return windowAt(newest?.value ?? null, newest?.before ?? null, rows, time, null);
-}
-
-/**
- * The window after a flood. `rows` are those from the newest value on, more than `MOST_ROWS` if the value is crowded. The
- * caller has to notice "anything" afterwards.
- */
-export function reopenWindow(
-  newest: NewestChange | null,
-  rows: readonly ChangedRow[],
-  time: LookTime,
-): ChangeWindow {
-  const value = newest?.value ?? null;
-  return windowAt(value, value, rows, time, time.ended + OVERLAP_MS);
-}
-
-function windowAt(
-  newest: string | null,
-  from: string | null,
-  rows: readonly ChangedRow[],
-  { begun, ended }: LookTime,
-  againAt: number | null,
-): ChangeWindow {
-  const isCrowded = rows.length > MOST_ROWS;
   return {
-    newest,
-    marks: [{ at: ended, value: from, isCrowded }],
-    seen: isCrowded ? new Set() : versionsOf(rows),
+    newest: newest?.value ?? null,
+    marks: [{ at: time.ended, value: newest?.before ?? null, isCrowded: false }],
+    seen: versionsOf(rows),
+    lookedAt: time.begun,
+    againAt: null,
+  };
+}
+
+/** The window after a flood. The caller has to notice "anything" afterwards. */
+export function reopenWindow(newest: NewestChange | null, { begun, ended }: LookTime): ChangeWindow {
+  const value = newest?.value ?? null;
+  return {
+    newest: value,
+    marks: [{ at: ended, value, isCrowded: true }],
+    seen: new Set(),
     lookedAt: begun,
-    againAt,
+    againAt: ended + OVERLAP_MS,
   };
 }
 

@@ -12,19 +12,6 @@ export interface Waiting {
   readonly dueAt: number;
 }
 
-/** How many ids of the channel may be looked up in vain: any role of a PostgreSQL database can send any ids. */
-interface Ration {
-  readonly perSecond: number;
-  /** How many at once after a pause. */
-  readonly burst: number;
-}
-
-export interface QueueLimits {
-  /** The most tenants that wait, by origin, so that none takes the room of another. */
-  readonly most: Readonly<Record<Origin, number>>;
-  readonly inVain: Ration;
-}
-
 /**
  * The tenants that wait to be served singly: the most urgent first, and those of one origin in the order in which they were
  * noticed. Each waits in it once, by its most urgent origin, however often it is noticed. A tenant that is noticed while it is
@@ -33,17 +20,14 @@ export interface QueueLimits {
  * Times are milliseconds of one clock that never runs backwards.
  */
 export class TenantQueue {
-  readonly #limits: QueueLimits;
+  /** The most tenants that wait, by origin, so that none takes the room of another. */
+  readonly #most: Readonly<Record<Origin, number>>;
   readonly #waiting: Readonly<Record<Origin, Map<string, Waiting>>>;
   readonly #served = new Map<string, Waiting>();
-  /** How many looks in vain the channel has left, at `#countedAt`. Less than 0 if more of them were under way. */
-  #left: number;
-  #countedAt = 0;
 
-  constructor(limits: QueueLimits) {
-    this.#limits = limits;
+  constructor(most: Readonly<Record<Origin, number>>) {
+    this.#most = most;
     this.#waiting = { request: new Map(), column: new Map(), channel: new Map(), retry: new Map() };
-    this.#left = limits.inVain.burst;
   }
 
   /**
@@ -55,7 +39,7 @@ export class TenantQueue {
     const known = this.#waitingFor(id);
     const waiting = known ? joined(known, added) : added;
     if (known?.origin !== waiting.origin) {
-      if (this.#waiting[waiting.origin].size >= this.#limits.most[waiting.origin]) {
+      if (this.#waiting[waiting.origin].size >= this.#most[waiting.origin]) {
         if (known) this.#waiting[known.origin].set(id, { ...known, dueAt: waiting.dueAt });
         return known !== undefined;
       }
@@ -66,28 +50,23 @@ export class TenantQueue {
   }
 
   /** Takes tenants that are due, and that nobody serves yet. Call `done` for each of them. */
-  take(now: number, most: number, origins: readonly Origin[] = ORIGINS): readonly string[] {
+  take(now: number, most: number): readonly string[] {
     const ids: string[] = [];
-    for (const origin of origins) {
-      const room = most - ids.length;
-      let left = origin === "channel" ? Math.min(room, this.#leftAt(now)) : room;
+    for (const origin of ORIGINS)
       for (const [id, waiting] of this.#waiting[origin]) {
-        if (left < 1) break;
+        if (ids.length >= most) return ids;
         if (waiting.dueAt > now || this.#served.has(id)) continue;
         this.#waiting[origin].delete(id);
         this.#served.set(id, waiting);
         ids.push(id);
-        left--;
       }
-    }
     return ids;
   }
 
-  /** Returns how the tenant waited; undefined if it was not taken. `inVain`: there was nothing to do. */
-  done(id: string, now: number, inVain = false): Waiting | undefined {
+  /** Returns how the tenant waited; undefined if it was not taken. */
+  done(id: string): Waiting | undefined {
     const served = this.#served.get(id);
     this.#served.delete(id);
-    if (inVain && served?.origin === "channel") this.#left = this.#leftAt(now) - 1;
     return served;
   }
 
@@ -98,8 +77,15 @@ export class TenantQueue {
   }
 
   /** When `take` can take the next tenant; infinity if none waits. */
-  nextDueAt(now: number, origins: readonly Origin[] = ORIGINS): number {
-    return Math.min(...origins.map((origin) => this.#nextDueOf(origin, now)));
+  nextDueAt(now: number): number {
+    let next = Number.POSITIVE_INFINITY;
+    for (const origin of ORIGINS)
+      for (const [id, { dueAt }] of this.#waiting[origin]) {
+        if (this.#served.has(id)) continue;
+        next = Math.min(next, dueAt);
+        if (next <= now) return next;
+      }
+    return next;
   }
 
   /** How many tenants are known to fail, and wait for their next try. */
@@ -122,24 +108,6 @@ export class TenantQueue {
       if (waiting) return waiting;
     }
     return undefined;
-  }
-
-  #nextDueOf(origin: Origin, now: number): number {
-    let next = Number.POSITIVE_INFINITY;
-    for (const [id, { dueAt }] of this.#waiting[origin]) {
-      if (this.#served.has(id)) continue;
-      next = Math.min(next, dueAt);
-      if (next <= now) break;
-    }
-    const lacking = origin === "channel" ? 1 - this.#leftAt(now) : 0;
-    return lacking > 0 ? Math.max(next, now + (lacking * 1_000) / this.#limits.inVain.perSecond) : next;
-  }
-
-  #leftAt(now: number): number {
-    const { perSecond, burst } = this.#limits.inVain;
-    this.#left = Math.min(burst, this.#left + ((now - this.#countedAt) * perSecond) / 1_000);
-    this.#countedAt = now;
-    return this.#left;
   }
 }
 

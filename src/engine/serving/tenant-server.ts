@@ -2,6 +2,7 @@ import { asSyncError, isInterruption } from "../../core/failure/sync-error.ts";
 import { type Origin, TenantQueue, type Waiting } from "../../core/serving/tenant-queue.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Served } from "../../ports/serve-tenant.ts";
+import { WakeableSleep } from "./wakeable-sleep.ts";
 
 export interface ServingEvents {
   /** Called for each tenant as soon as its end is known. */
@@ -33,18 +34,14 @@ interface ServerPorts {
 
 /** The most tenants that wait because one of these asks for them. One full sync costs less than more looks. */
 const MOST_WAITING = { request: 10_000, column: 10_000, channel: 5_000, retry: 10_000 } as const;
-/** Leaves most looks to the others if somebody sends ids on the channel about which there is nothing to do. */
-const LOOKS_IN_VAIN = { perSecond: 500, burst: 2_000 } as const;
 const MOST_IN_A_BATCH = 100;
 /** Looks go through one connection. While they wait for it, the tenants that are noticed make up one larger batch. */
 const MOST_LOOKS = 4;
 /**
  * While one batch waits for a failing group, or for the service's limit, others go on: only a look shows whether a tenant is new,
- * and so is called for before thousands of updates. Enough for a full queue, and as many again. Beyond that, only requests are
- * looked at.
+ * and so is called for before thousands of updates. Enough for a full queue, and as many again.
  */
 const MOST_BATCHES = 500;
-const REQUESTS: readonly Origin[] = ["request"];
 /** How long to wait before a tenant is looked at again whose look or call has failed, in milliseconds. */
 const LEAST_RETRY = 5_000;
 /** Without an index, looks take no more than this part of the time. */
@@ -56,13 +53,14 @@ const SHARE_OF_SLOW_LOOKS = 1 / 10;
  */
 export class TenantServer {
   readonly #ports: ServerPorts;
-  readonly #queue = new TenantQueue({ most: MOST_WAITING, inVain: LOOKS_IN_VAIN });
+  readonly #queue = new TenantQueue(MOST_WAITING);
   /** Who waits for the end of a tenant. */
   readonly #asking = new Map<string, Set<(served: Served) => void>>();
-  #wake = (): void => {};
+  readonly #sleep: WakeableSleep;
 
   constructor(ports: ServerPorts) {
     this.#ports = ports;
+    this.#sleep = new WakeableSleep(ports.clock);
   }
 
   /** The tenant may have changed. */
@@ -130,13 +128,11 @@ export class TenantServer {
     let nextLookAt = 0;
     while (!until.aborted && failure === undefined) {
       const now = clock.monotonic();
-      const isFree = looks < MOST_LOOKS;
-      const mayLook = isFree && now >= nextLookAt;
-      const origins = batches.size < MOST_BATCHES ? undefined : REQUESTS;
-      const ids = mayLook ? this.#queue.take(now, MOST_IN_A_BATCH, origins) : [];
+      const isFree = looks < MOST_LOOKS && batches.size < MOST_BATCHES;
+      const ids = isFree && now >= nextLookAt ? this.#queue.take(now, MOST_IN_A_BATCH) : [];
       if (ids.length === 0) {
-        const due = Math.max(this.#queue.nextDueAt(now, origins), nextLookAt);
-        await this.#sleep(isFree && Number.isFinite(due) ? due - now : LONGEST_SLEEP, until);
+        const due = Math.max(this.#queue.nextDueAt(now), nextLookAt);
+        await this.#sleep.sleep(isFree && Number.isFinite(due) ? due - now : LONGEST_SLEEP, until);
         continue;
       }
       looks++;
@@ -145,7 +141,7 @@ export class TenantServer {
         if (hasLooked) return;
         hasLooked = true;
         looks--;
-        this.#wake();
+        this.#sleep.wake();
       };
       const batch = this.#serveBatch(ids, run, looked)
         .catch((error: unknown) => {
@@ -158,23 +154,12 @@ export class TenantServer {
             const end = clock.monotonic();
             nextLookAt = end + (end - now) * (1 / SHARE_OF_SLOW_LOOKS - 1);
           }
-          this.#wake();
+          this.#sleep.wake();
         });
       batches.add(batch);
     }
     await Promise.all(batches);
     if (failure) throw failure.error;
-  }
-
-  /** Until somebody wakes the server or `until` aborts. */
-  async #sleep(ms: number, until: AbortSignal): Promise<void> {
-    // Not AbortSignal.any: it would leave something with `until` for as long as that lives.
-    const woken = new AbortController();
-    const wake = (): void => woken.abort();
-    this.#wake = wake;
-    until.addEventListener("abort", wake);
-    if (!until.aborted) await this.#ports.clock.sleep(ms, woken.signal);
-    until.removeEventListener("abort", wake);
   }
 
   async #serveBatch(ids: readonly string[], run: OpenService, looked: () => void): Promise<void> {
@@ -199,7 +184,7 @@ export class TenantServer {
   #end(id: string, { served, retryAt }: ServedTenant): void {
     const { clock, onServed } = this.#ports;
     const now = clock.monotonic();
-    const waited = this.#queue.done(id, now, isInVain(served)) ?? noticedNow(now);
+    const waited = this.#queue.done(id) ?? noticedNow(now);
     const retryMs = retryAt ? Math.max(LEAST_RETRY, retryAt.getTime() - clock.now().getTime()) : LEAST_RETRY;
     if (served.kind === "pending") this.#add(id, waited.origin, waited.noticedAt, now);
     else if (served.kind === "failed" || retryAt) this.#add(id, "retry", waited.noticedAt, now + retryMs);
@@ -211,7 +196,7 @@ export class TenantServer {
   /** The look has failed, so nobody else knows that the tenant waits. */
   #unseen(id: string, served: Served): void {
     const now = this.#ports.clock.monotonic();
-    const waited = this.#queue.done(id, now) ?? noticedNow(now);
+    const waited = this.#queue.done(id) ?? noticedNow(now);
     this.#add(id, waited.origin, waited.noticedAt, now + LEAST_RETRY);
     this.#ports.onServed(id, served, now - waited.noticedAt);
     this.#answer(id, served);
@@ -226,17 +211,13 @@ export class TenantServer {
   /** Returns false if too many wait: then a full sync has to look. The ledger knows of those that fail. */
   #add(id: string, origin: Origin, noticedAt = this.#ports.clock.monotonic(), dueAt = noticedAt): boolean {
     const isAdded = this.#queue.add(id, origin, noticedAt, dueAt);
-    if (isAdded) this.#wake();
+    if (isAdded) this.#sleep.wake();
     else if (origin !== "retry") this.#ports.onOverflow();
     return isAdded;
   }
 }
 
 const noticedNow = (now: number): Waiting => ({ origin: "column", noticedAt: now, dueAt: now });
-
-/** Whether the look found nothing to do. */
-const isInVain = (served: Served): boolean =>
-  served.kind === "unknown" || (served.kind === "done" && served.outcome === "unchanged");
 
 /** Whether a look that has failed so is tried again in the same run: a source that is away may come back by itself. */
 export const mayPass = (error: unknown): boolean => asSyncError(error).code === "SOURCE_UNAVAILABLE";

@@ -61,9 +61,7 @@ class Looks {
   }
 
   #reopened(begun: number, ended: number, sees = begun): ChangeWindow {
-    const newest = this.#column.newest(sees);
-    const rows = this.#column.rows(newest && { value: newest.value, isIncluded: true }, sees, MOST_ROWS + 1);
-    return reopenWindow(newest, rows, { begun, ended });
+    return reopenWindow(this.#column.newest(sees), { begun, ended });
   }
 }
 
@@ -84,11 +82,6 @@ describe("a window", () => {
     expect(everySecond(looks, 2_000, 3 * MINUTE)).toEqual(["new"]);
   });
 
-  test("notices the first row of an empty table", () => {
-    const looks = new Looks(aColumn([{ id: "first", given: 1_500, committed: 1_500 }]), 1_000);
-    expect(everySecond(looks, 2_000, 3 * MINUTE)).toEqual(["first"]);
-  });
-
   test("notices a row that commits a minute after it got its value", () => {
     const column = aColumn([
       { id: "late", given: 5_000, committed: 64_000 },
@@ -96,25 +89,6 @@ describe("a window", () => {
     ]);
     const looks = new Looks(column, 1_000);
     expect(everySecond(looks, 2_000, 3 * MINUTE)).toEqual(["early", "late"]);
-  });
-
-  test("notices a row that was uncommitted when the looks began", () => {
-    const column = aColumn([
-      { id: "late", given: 5_000, committed: 40_000 },
-      { id: "early", given: 20_000, committed: 20_000 },
-    ]);
-    const looks = new Looks(column, 30_000);
-    expect(everySecond(looks, 31_000, MINUTE)).toEqual(["late"]);
-  });
-
-  test("notices, after the database was away, what was under way when it went", () => {
-    const column = aColumn([
-      { id: "early", given: 9_000, committed: 9_000 },
-      { id: "late", given: 5_000, committed: 20_000 },
-    ]);
-    const looks = new Looks(column, 1_000);
-    expect(looks.look(10_000)).toEqual(["early"]);
-    expect(looks.look(10 * MINUTE)).toEqual(["late"]);
   });
 
   test("notices two updates of a row in one second, and a row again with each new value", () => {
@@ -174,26 +148,6 @@ describe("a flood", () => {
     ]);
     const looks = new Looks(column, 1_000);
     expect(everySecond(looks, 6_000, 3 * MINUTE)).toEqual(["anything", "a", "anything"]);
-  });
-
-  test("isn't read again, though all of its rows have one value", () => {
-    const looks = new Looks(aColumn(flood(5_000)), 1_000);
-    looks.look(6_000);
-    expect(nextLook(looks.window)).toEqual({ value: looks.window.newest, isIncluded: false });
-    expect(looks.window.seen.size).toBe(0);
-  });
-
-  test("leaves rows with its newest value to be noticed, if there are few", () => {
-    const column = aColumn(
-      [
-        ...flood(5_000),
-        { id: "a", given: 7_200, committed: 7_200 },
-        { id: "b", given: 7_800, committed: 7_800 },
-      ],
-      1_000,
-    );
-    const looks = new Looks(column, 1_000);
-    expect([looks.look(7_500), looks.look(8_000)]).toEqual([["anything"], ["b"]]);
   });
 
   test("before the start is no notice, but the full sync looks again after the overlap", () => {

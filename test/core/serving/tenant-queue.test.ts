@@ -1,13 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { type QueueLimits, TenantQueue } from "../../../src/core/serving/tenant-queue.ts";
+import { TenantQueue } from "../../../src/core/serving/tenant-queue.ts";
 
-const LIMITS: QueueLimits = {
-  most: { request: 2, column: 3, channel: 2, retry: 3 },
-  inVain: { perSecond: 1, burst: 2 },
-};
+const MOST = { request: 2, column: 3, channel: 2, retry: 3 };
 
 const aQueue = (...ids: string[]): TenantQueue => {
-  const queue = new TenantQueue(LIMITS);
+  const queue = new TenantQueue(MOST);
   ids.forEach((id, n) => void queue.add(id, "column", n));
   return queue;
 };
@@ -24,9 +21,9 @@ describe("a tenant", () => {
     queue.take(5, 1);
     queue.add("a", "column", 6);
     expect(queue.take(7, 1)).toEqual([]);
-    expect(queue.done("a", 100)?.noticedAt).toBe(0);
+    expect(queue.done("a")?.noticedAt).toBe(0);
     expect(queue.take(7, 1)).toEqual(["a"]);
-    expect(queue.done("a", 100)?.noticedAt).toBe(6);
+    expect(queue.done("a")?.noticedAt).toBe(6);
     expect(queue.isNoticed("a")).toBe(false);
   });
 
@@ -63,10 +60,10 @@ it("the oldest tenant that is not served is known, with those that are being ser
   expect(queue.oldestAt).toBe(0);
   queue.take(5, 1);
   expect(queue.oldestAt).toBe(0);
-  queue.done("a", 100);
+  queue.done("a");
   expect(queue.oldestAt).toBe(1);
   queue.take(5, 1);
-  queue.done("b", 100);
+  queue.done("b");
   expect(queue.oldestAt).toBeUndefined();
   queue.add("c", "column", 6, 1_000);
   expect(queue.oldestAt).toBe(6);
@@ -80,7 +77,7 @@ it("a tenant waits from its first notice on, also if its look has failed and it 
   expect(queue.oldestAt).toBe(5);
   queue.take(9, 1);
   queue.add("a", "column", 10);
-  queue.add("a", "column", queue.done("a", 10)?.noticedAt ?? 11, 100);
+  queue.add("a", "column", queue.done("a")?.noticedAt ?? 11, 100);
   expect(queue.oldestAt).toBe(5);
 });
 
@@ -91,7 +88,7 @@ describe("a tenant that is known to fail", () => {
     expect(queue.oldestAt).toBeUndefined();
     expect(queue.take(100, 1)).toEqual(["a"]);
     expect(queue.oldestAt).toBeUndefined();
-    expect(queue.done("a", 100)?.noticedAt).toBe(0);
+    expect(queue.done("a")?.noticedAt).toBe(0);
   });
 
   it("waits from a new notice on, and the notice is no retry if the tenant fails meanwhile", () => {
@@ -101,7 +98,7 @@ describe("a tenant that is known to fail", () => {
     expect(queue.oldestAt).toBe(50);
     expect(queue.take(50, 1)).toEqual(["before"]);
     queue.add("before", "column", 60);
-    expect(queue.done("before", 100)?.noticedAt).toBe(50);
+    expect(queue.done("before")?.noticedAt).toBe(50);
     queue.add("before", "retry", 50, 160);
     expect(queue.oldestAt).toBe(60);
   });
@@ -121,7 +118,7 @@ describe("a request", () => {
     queue.add("b", "request", 5);
     queue.add("b", "channel", 6);
     expect(queue.take(7, 1)).toEqual(["b"]);
-    expect(queue.done("b", 7)).toMatchObject({ origin: "request", noticedAt: 1 });
+    expect(queue.done("b")).toMatchObject({ origin: "request", noticedAt: 1 });
   });
 
   it("for a tenant that waits already is taken as it was if there is no room for more requests", () => {
@@ -130,42 +127,5 @@ describe("a request", () => {
     expect(queue.add("3", "request", 5)).toBe(false);
     expect(queue.add("a", "request", 5)).toBe(true);
     expect(queue.take(7, 3)).toEqual(["1", "2", "a"]);
-  });
-
-  it("can be all that is taken", () => {
-    const queue = aQueue("a");
-    expect(queue.take(7, 3, ["request"])).toEqual([]);
-    expect(queue.nextDueAt(7, ["request"])).toBe(Number.POSITIVE_INFINITY);
-  });
-});
-
-describe("the channel", () => {
-  /** Looks in vain at two tenants that it has named, and so has none of such looks left. */
-  const aSpentChannel = (): TenantQueue => {
-    const queue = aQueue();
-    for (const id of ["x", "y"]) queue.add(id, "channel", 0);
-    for (const id of queue.take(0, 9)) queue.done(id, 0, true);
-    return queue;
-  };
-
-  it("that names nobody has few looks a second, and the others have theirs", () => {
-    const queue = aSpentChannel();
-    queue.add("z", "channel", 0);
-    queue.add("a", "column", 0);
-    expect(queue.take(0, 9)).toEqual(["a"]);
-    queue.add("b", "column", 500, 600);
-    expect(queue.nextDueAt(0)).toBe(600);
-    expect(queue.take(999, 9)).toEqual(["b"]);
-    expect(queue.nextDueAt(999)).toBe(1_000);
-    expect(queue.take(1_000, 9)).toEqual(["z"]);
-  });
-
-  it("that names changed tenants is not held up", () => {
-    const queue = aQueue();
-    for (let n = 0; n < 9; n++) {
-      queue.add(`x${n}`, "channel", 0);
-      expect(queue.take(0, 9)).toEqual([`x${n}`]);
-      queue.done(`x${n}`, 0);
-    }
   });
 });
