@@ -75,8 +75,8 @@ async function session(parts: SessionParts, over: (run: RunSummary) => void): Pr
     serving = opened.serving;
     try {
       await notice(serving?.noticing);
-      const companion = serving && companionOf(serving, { ports, settings, next });
-      await sync({ ...ports, observe }, settings, {}, stop, companion);
+      const beside = serving && besideOf(serving, { ports, settings, next });
+      await sync({ ...ports, observe }, settings, {}, stop, beside);
     } finally {
       await close();
     }
@@ -95,7 +95,7 @@ async function session(parts: SessionParts, over: (run: RunSummary) => void): Pr
   return next.aborted ? "next sync is due" : "handed over";
 }
 
-function companionOf(
+function besideOf(
   { server, noticing }: Serving,
   { ports, settings, next }: Pick<OpenedSync, "ports" | "settings"> & Pick<SessionParts, "next">,
 ) {

@@ -19,7 +19,7 @@ import { Breaker } from "./service/breaker.ts";
 import { NeutralRequests } from "./service/neutral-requests.ts";
 import { ServiceIdentity } from "./service/service-identity.ts";
 import { Throttle } from "./service/throttle.ts";
-import type { Companion, ServingRun } from "./serving/serve-tenants.ts";
+import type { ServingRun, WorkBeside } from "./serving/serve-tenants.ts";
 import { DestinationOwners, insistOnOwnership } from "./tokens/destination-owners.ts";
 import { detectIncompleteDestinations, insistOnTables, recordTables } from "./tokens/moved-destinations.ts";
 
@@ -59,7 +59,7 @@ export async function leasedRun(
   settings: RunSettings,
   signal: AbortSignal,
   body: (run: Run, service: KnownService) => Promise<void>,
-  companion?: Companion,
+  beside?: WorkBeside,
 ): Promise<RunReport> {
   // An observer that throws must not end the run. Its error needs no report here: compose/observer.ts has reported it.
   const observe = fanOut([given.observe], () => {});
@@ -72,7 +72,7 @@ export async function leasedRun(
   const bodyFailed = new AbortController();
   const failing = new AbortController();
   const fail = (error: unknown): void => failing.abort(error);
-  let companionEnded: (() => Promise<void>) | undefined;
+  let besideEnded: (() => Promise<void>) | undefined;
   /** Undefined until the run is open. */
   let identity: ServiceIdentity | undefined;
   let report: RunReport | undefined;
@@ -87,7 +87,7 @@ export async function leasedRun(
     // Check what the last run of this process committed, because another instance may have been at work since.
     await checkCommits(run, lease, clock.now());
     await recordTables(run);
-    companionEnded = await companion?.begin(run, AbortSignal.any([run.signal, bodyFailed.signal]));
+    besideEnded = await beside?.(run, AbortSignal.any([run.signal, bodyFailed.signal]));
     const work = async (): Promise<void> => {
       await body(run, service);
       // The body may have had nothing to do with what has failed.
@@ -117,7 +117,7 @@ export async function leasedRun(
     await ledger.prepare();
     await withLease(ports, settings.lease, signal, async (lease) => {
       await insistOnScope(ports);
-      // The outer check covers the commit that closes the run's record, and the companion's commits.
+      // The outer check covers the commit that closes the run's record, and the commits of the work beside it.
       await withCommitsKept({ ...ports, signal }, lease, async () => {
         let recordLaterDrift = async (): Promise<void> => {};
         try {
@@ -131,17 +131,17 @@ export async function leasedRun(
               recordedMs = ms;
             },
           });
-          if (companionEnded) report = finish();
+          if (besideEnded) report = finish();
         } catch (thrown) {
           bodyFailed.abort();
-          await companionEnded?.().catch(() => {});
+          await besideEnded?.().catch(() => {});
           throw thrown;
         }
-        await companionEnded?.().finally(recordLaterDrift);
+        await besideEnded?.().finally(recordLaterDrift);
       });
     });
   } catch (thrown) {
-    // The run has ended well, and its companion hasn't.
+    // The run has ended well, and the work beside it hasn't.
     if (report !== undefined) throw thrown;
     const first = bodyError ?? thrown;
     if (!(first instanceof SyncError)) throw first;
@@ -223,7 +223,7 @@ interface RunEnd {
 
 /**
  * Records the run in the ledger's history, even if it fails, and tells its duration. Discards a run that a usage mistake
- * ended. Returns what records the drift that the companion has found after the run.
+ * ended. Returns what records the drift that the work beside it has found after the run.
  */
 async function recorded(
   command: string,

@@ -16,7 +16,7 @@ import { seekSignOfLife } from "./refresh/sign-of-life.ts";
 import type { RunReport } from "./report/run-report.ts";
 import { rotateDueTokens } from "./rotate.ts";
 import { settleRotations } from "./rotation/settle-rotations.ts";
-import { type Companion, reportUnserved } from "./serving/serve-tenants.ts";
+import { reportUnserved, type WorkBeside } from "./serving/serve-tenants.ts";
 import { lostLedgerWarnings } from "./tokens/moved-destinations.ts";
 import { reportUnaskable } from "./verify/restore-tokens.ts";
 import { type VerifySettings, verifyTokens } from "./verify/verify-tokens.ts";
@@ -39,15 +39,15 @@ const REFRESH_IS_LEFT =
   "the answers so far are recorded, and the next sync goes on with all but the refresh: give --refresh again for that";
 
 /**
- * One sync, of all tenants or of those in `only`; see `leasedRun`. Rejects if the sync has ended well, and the companion
- * fails after it.
+ * One sync, of all tenants or of those in `only`; see `leasedRun`. Rejects if the sync has ended well, and the work beside it
+ * fails afterwards.
  */
 export const sync = (
   ports: SyncPorts,
   settings: SyncSettings,
   options: PlanOptions,
   signal: AbortSignal,
-  companion?: Companion,
+  beside?: WorkBeside,
 ): Promise<RunReport> =>
   leasedRun(
     options.only === undefined ? "sync" : ONLY_SOME,
@@ -60,7 +60,7 @@ export const sync = (
           ? withHint(options.refresh ? REFRESH_IS_LEFT : NEXT_SYNC_GOES_ON, error)
           : error;
       }),
-    companion,
+    beside,
   );
 
 async function syncOnce(

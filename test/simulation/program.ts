@@ -121,12 +121,12 @@ export class Program {
     if (command.name === "rotate") return rotate(ports, settings, command.selection, signal);
     const only = command.only === null ? undefined : new Set(command.only);
     const { approval, refreshApproval } = this.#options;
-    const companion = this.#session?.companion({ ...ports, source: this.#source("looks") }, settings);
+    const beside = this.#session?.beside({ ...ports, source: this.#source("looks") }, settings);
     const { verifies: verifyTokens, refreshes: refresh } = command;
     const options = { only, approval, refreshApproval, verifyTokens, refresh };
-    return sync(ports, settings, options, signal, companion).catch((error: unknown) => {
+    return sync(ports, settings, options, signal, beside).catch((error: unknown) => {
       // The sync has ended well, and the service of single tenants has failed after it.
-      if (companion && error instanceof SyncError) return reportOn(new Tally(), 0, error);
+      if (beside && error instanceof SyncError) return reportOn(new Tally(), 0, error);
       throw error;
     });
   }

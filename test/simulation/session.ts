@@ -1,6 +1,6 @@
 import type { PlanPorts } from "../../src/engine/plan/make-plan.ts";
 import { type AskingSettings, serveBeside } from "../../src/engine/serving/serve-beside.ts";
-import type { Companion } from "../../src/engine/serving/serve-tenants.ts";
+import type { WorkBeside } from "../../src/engine/serving/serve-tenants.ts";
 import {
   type OpenService,
   type ServingEvents,
@@ -35,7 +35,7 @@ export class SimulatedSession {
     this.#server = new WatchedTenantServer(parts);
   }
 
-  companion(ports: PlanPorts, settings: AskingSettings): Companion {
+  beside(ports: PlanPorts, settings: AskingSettings): WorkBeside {
     const end = this.#nextSync.signal;
     return serveBeside({ server: this.#server, startNoticing: async () => {}, end }, ports, settings);
   }

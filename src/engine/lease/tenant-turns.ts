@@ -11,15 +11,10 @@ interface PlannedIntents {
   withdraw(ids: ReadonlySet<string>): Promise<void>;
 }
 
-/** The right to work on some tenants, which nobody else has until it ends. */
+/** The right to work on some tenants, which nobody else has until it ends. Its methods are idempotent. */
 export interface Turn {
-  /** Idempotent. */
   end(): void;
-}
-
-/** A turn that can end for one tenant before it ends for the others. */
-export interface JointTurn extends Turn {
-  /** Idempotent. */
+  /** Ends it for one tenant before it ends for the others. */
   endOf(id: string): void;
 }
 
@@ -53,7 +48,7 @@ export interface Turns {
 
 /** For work on tenants whose turn is taken already. */
 export const TURN_IS_TAKEN: Turns = {
-  take: async () => ({ end: () => {} }),
+  take: async () => ({ end: () => {}, endOf: () => {} }),
   beginPlan: () => {},
   planIsMade: () => {},
   whileMaking: (_, work) => work(),
@@ -78,7 +73,7 @@ export class TenantTurns implements Turns {
   #planned: PlannedIntents | undefined;
   #lookAgain: (ids: readonly string[]) => void = () => {};
 
-  async take(ids: readonly string[]): Promise<JointTurn> {
+  async take(ids: readonly string[]): Promise<Turn> {
     for (;;) {
       const others = ids.flatMap((id) => this.#taken.get(id)?.ended ?? []);
       if (others.length === 0) break;
@@ -89,7 +84,7 @@ export class TenantTurns implements Turns {
 
   /** Takes the turn of those tenants on whom nobody works now. Returns the others too. */
   takeFree(ids: readonly string[]): {
-    readonly turn: JointTurn;
+    readonly turn: Turn;
     readonly free: readonly string[];
     readonly busy: readonly string[];
   } {
@@ -98,7 +93,7 @@ export class TenantTurns implements Turns {
     return { turn: this.#takeNow(free), free, busy };
   }
 
-  #takeNow(ids: readonly string[]): JointTurn {
+  #takeNow(ids: readonly string[]): Turn {
     const mine = new Map(ids.map((id) => [id, aTaken()]));
     for (const [id, taken] of mine) this.#taken.set(id, taken);
     const endOf = (id: string): void => {

@@ -7,7 +7,7 @@ import { makePlan, type PlanPorts, type PlanSettings } from "../plan/make-plan.t
 import { Silence } from "../refresh/refresh-start.ts";
 import { type SignOfLifeSettings, seekSignOfLife } from "../refresh/sign-of-life.ts";
 import { Tally } from "../report/run-report.ts";
-import { type Companion, openService, type ServingRun } from "./serve-tenants.ts";
+import { openService, type ServingRun, type WorkBeside } from "./serve-tenants.ts";
 import type { TenantServer } from "./tenant-server.ts";
 
 interface ServingParts {
@@ -19,12 +19,9 @@ interface ServingParts {
 }
 
 /** Serves single tenants beside a full sync, and after it until the next one begins. */
-export const serveBeside = (
-  { server, startNoticing, end }: ServingParts,
-  ports: PlanPorts,
-  settings: AskingSettings,
-): Companion => ({
-  async begin(run, until) {
+export const serveBeside =
+  ({ server, startNoticing, end }: ServingParts, ports: PlanPorts, settings: AskingSettings): WorkBeside =>
+  async (run, until) => {
     const { table } = await run.ledger.readHistory();
     await startNoticing(table);
     const service = await openService(ports, settings, run);
@@ -57,8 +54,7 @@ export const serveBeside = (
         await ended;
       }
     };
-  },
-});
+  };
 
 export type AskingSettings = PlanSettings & SignOfLifeSettings;
 

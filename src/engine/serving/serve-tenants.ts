@@ -9,7 +9,7 @@ import type { Served } from "../../ports/serve-tenant.ts";
 import type { TenantLookUps, TenantSource } from "../../ports/tenant-source.ts";
 import { type Applying, applyChanges } from "../apply/apply-changes.ts";
 import { recordLedgerUpdates, recordRejections } from "../apply/record-plan.ts";
-import { type JointTurn, type TenantTurns, TURN_IS_TAKEN, type Turns } from "../lease/tenant-turns.ts";
+import { type TenantTurns, TURN_IS_TAKEN, type Turn, type Turns } from "../lease/tenant-turns.ts";
 import { makePlan, type PlanPorts, type PlanSettings } from "../plan/make-plan.ts";
 import { changesOf, type Plan, type PlanEntry } from "../plan/plan.ts";
 import { type Reporting, reportFailure, Tally } from "../report/run-report.ts";
@@ -57,7 +57,7 @@ async function serveTenants(
 ): Promise<void> {
   for (const id of ids) if (!isUsableId(id)) served(id, { served: UNKNOWN });
   const { turn, free, busy } = outer.turns.takeFree(ids.filter(isUsableId));
-  const serve = (some: readonly string[], of: JointTurn, onLooked: () => void): Promise<void> =>
+  const serve = (some: readonly string[], of: Turn, onLooked: () => void): Promise<void> =>
     serveInTurn(some, of, { served, looked: onLooked }, ports, settings, outer);
   const work = [
     serve(free, turn, looked),
@@ -75,7 +75,7 @@ async function serveTenants(
  */
 async function serveInTurn(
   ids: readonly string[],
-  turn: JointTurn,
+  turn: Turn,
   { served, looked }: ServingEvents,
   ports: PlanPorts,
   settings: PlanSettings,
@@ -246,14 +246,11 @@ export interface ServingRun extends Applying {
   readonly fail: (error: unknown) => void;
 }
 
-/** Work that goes on beside a run, and after it as long as this process keeps the lease. */
-export interface Companion {
-  /**
-   * Is called once the run is open. The run goes on when it resolves, to what waits for the end of the work. The work ends
-   * soon after `until` aborts.
-   */
-  begin(run: ServingRun, until: AbortSignal): Promise<() => Promise<void>>;
-}
+/**
+ * Begins work that goes on beside a run, and after it as long as this process keeps the lease. Is called once the run is open. The
+ * run goes on when it resolves, to what waits for the end of the work. The work ends soon after `until` aborts.
+ */
+export type WorkBeside = (run: ServingRun, until: AbortSignal) => Promise<() => Promise<void>>;
 
 /**
  * Reports the tenants that were looked at singly and are not served: their groups fail, as the ledger knows it, or their last

@@ -236,15 +236,12 @@ test("a look at a missing tenant meanwhile doesn't let its old absence go on", a
     },
   });
   const clock = new VirtualClock(world.time);
-  const companion = {
-    begin: async (run: { readonly turns: TenantTurns }) => {
-      turns = run.turns;
-      return async () => {};
-    },
-    retry: () => {},
+  const beside = async (run: { readonly turns: TenantTurns }) => {
+    turns = run.turns;
+    return async () => {};
   };
   const ports = { ...world.ports(instance, clock), observe: () => {} };
-  await sync(ports, syncSettings(settings), {}, new AbortController().signal, companion);
+  await sync(ports, syncSettings(settings), {}, new AbortController().signal, beside);
   await world.time.sleep(HOUR);
   await syncs(world, 14);
   expect([...world.service.groups.keys()]).toEqual(["a", "here"]);

@@ -36,8 +36,8 @@ export function aSession(
     events.push(event);
     if (event.kind === "finished") over(event);
   };
-  const companion = serveBeside({ server, startNoticing: async () => {}, end: ending.signal }, ports, all);
-  const ended = sync({ ...ports, observe }, all, {}, FOREVER, companion);
+  const beside = serveBeside({ server, startNoticing: async () => {}, end: ending.signal }, ports, all);
+  const ended = sync({ ...ports, observe }, all, {}, FOREVER, beside);
   ended.catch(() => {});
   return {
     server,
