@@ -41,12 +41,12 @@ const rowsOf = (world: World): string[] => [...world.ledger.rows.keys()];
 
 describe("without a confirmation", () => {
   test("forget shows what there is and what stays, and changes nothing", async () => {
-    const world = await aSyncedWorld("a", "b", "c", "d", "e", "f");
+    const world = await aSyncedWorld("a", "b");
     const { code, stdout } = await forget(world, ["default"]);
     expect(code).toBe(0);
-    expect(stdout).toBe(`Scope "default" of the ledger in memory.groupsync_*
+    expect(stdout).toBe(`Scope "default"
 
-Groups    6: a, b, c, d, e, …
+Groups    2
 Service   https://dashboards.example.com, team 7
 Tokens    here
 Last run  sync, ${world.ledger.runs[0]?.startedAt.toISOString()}, ok
@@ -58,7 +58,7 @@ Forgetting it takes its groups, tokens' fingerprints and history out of the ledg
 Nobody deletes these groups afterwards. --delete-groups deletes them first.
 Nothing was changed. To forget it: groupsync forget default --yes
 `);
-    expect(rowsOf(world)).toHaveLength(6);
+    expect(rowsOf(world)).toHaveLength(2);
     expect(world.ledger.runs).toHaveLength(1);
   });
 
@@ -105,7 +105,7 @@ Nothing was changed. To forget it: groupsync forget default --yes
     const underWay = [...world.ledger.rows].filter(([, { intent }]) => intent !== null).map(([id]) => id);
     expect(underWay).not.toEqual([]);
     const { stdout } = await forget(world, ["default"]);
-    expect(stdout).toContain(`Under way ${underWay.length}: ${underWay.join(", ")}: nobody knows yet`);
+    expect(stdout).toContain(`Under way ${underWay.length}: nobody knows yet`);
     expect(stdout).toContain("groupsync-canary-1, the canary of a probe, at the service");
     expect(stdout).toMatch(/Lease {5}this, since .*: has to be stopped first/);
   });

@@ -1,6 +1,16 @@
 import { expect, onTestFinished, test, vi } from "vitest";
-import { status as runStatus, type StatusFlags, statusCommand } from "../../src/commands/status.ts";
+import {
+  type KnownStatus,
+  status as runStatus,
+  type StatusFlags,
+  statusCommand,
+  statusText,
+} from "../../src/commands/status.ts";
+import { NOBODY_MISSING } from "../../src/core/deletion/missing-tenants.ts";
 import { ServiceFailure } from "../../src/core/failure/service-failure.ts";
+import type { Failure } from "../../src/core/failure/sync-error.ts";
+import { type Counts, noCounts, runOutcome } from "../../src/core/report/counts.ts";
+import type { LedgerStatus, RecordedRun } from "../../src/ports/ledger/scope.ts";
 import { Instance } from "../fakes/instance.ts";
 import { VirtualClock } from "../fakes/virtual-time.ts";
 import { tenants, World } from "../fakes/world.ts";
@@ -84,17 +94,14 @@ test("a run is shown with its counts, outcome and error", async () => {
   );
 });
 
-test.each(["0", "-1", "1.5", "1e3", "ten", "", "9007199254740993"])(
-  "--runs %j is wrong usage",
-  async (runs) => {
-    const { io, context, printed } = anIo();
-    const command = statusCommand(context).exitOverride().configureOutput({ writeErr: io.stderr });
-    await expect(command.parseAsync(["--runs", runs], { from: "user" })).rejects.toMatchObject({
-      code: "commander.invalidArgument",
-    });
-    expect(printed.stderr).toContain("It has to be a whole number from 1 on.");
-  },
-);
+test.each(["0", "1.5", "", "9007199254740993"])("--runs %j is wrong usage", async (runs) => {
+  const { io, context, printed } = anIo();
+  const command = statusCommand(context).exitOverride().configureOutput({ writeErr: io.stderr });
+  await expect(command.parseAsync(["--runs", runs], { from: "user" })).rejects.toMatchObject({
+    code: "commander.invalidArgument",
+  });
+  expect(printed.stderr).toContain("It has to be a whole number from 1 on.");
+});
 
 test("shows since when a group has been failing", async () => {
   const world = new World(tenants("a"));
@@ -151,4 +158,117 @@ test("shows when the service last answered well", async () => {
     team_id: 7,
     answered_at: answeredAt?.toISOString(),
   });
+});
+
+const NOW = new Date("2026-03-01T12:00:00Z");
+
+function aRun(command: string, counts: Partial<Counts>, error: Failure | null = null): RecordedRun {
+  const all = { ...noCounts(), ...counts };
+  const outcome = error ? "failed" : runOutcome(all);
+  const result = { outcome, counts: all, requests: 1, error };
+  return { id: "1", command, startedAt: NOW, finishedAt: NOW, result };
+}
+
+const GROUPS = { total: 9, in_sync: 9, under_way: 0, failing: 0, missing: 0, unverified: 0 };
+
+const aStatus = (overrides: Partial<LedgerStatus> = {}): LedgerStatus => ({
+  groups: GROUPS,
+  oldestToken: null,
+  oldestUnsynced: null,
+  held: null,
+  failing: [],
+  rejected: [],
+  runs: [],
+  lease: null,
+  service: { baseUrl: null, teamId: null, updates: null, isProbed: false, answeredAt: null },
+  ...overrides,
+});
+
+const known = (status: Partial<LedgerStatus>, more: Partial<KnownStatus> = {}): KnownStatus => ({
+  status: aStatus(status),
+  names: new Map([["globex", "Globex\u202e Ltd"]]),
+  tables: { tokens: [], ledger: "public.groupsync_*" },
+  missing: { ...NOBODY_MISSING, owned: 9, allowed: 3 },
+  refreshHold: null,
+  runs: [],
+  now: NOW,
+  ...more,
+});
+
+/** The newest run first. */
+const textAfter = (runs: readonly RecordedRun[], status: Partial<LedgerStatus> = {}): string =>
+  statusText(known(status, { runs }), false);
+
+test("lists held removals with the command that approves them", () => {
+  const groups = [
+    { kind: "delete", user_group_id: "acme" },
+    { kind: "replace", user_group_id: "globex" },
+  ] as const;
+  const held = { count: 2, code: "0123456789ab", groups };
+  const text = textAfter([aRun("sync", { held: 2 })], { held, runs: [aRun("sync", { held: 2 })] });
+  expect(text.split("\n")[0]).toBe("Needs attention: 2 removals held.");
+  expect(text).toContain(`
+Held
+  delete acme
+  replace globex  "Globex\\u{202e} Ltd"
+  if they are meant to go: groupsync sync --approve-deletions 0123456789ab
+`);
+});
+
+test("shows the command that approves a held refresh", () => {
+  const refreshHold = { gone: 6, owned: 40, allowed: 4, approval: "0123456789ab" };
+  const text = statusText(known({}, { refreshHold }), false);
+  expect(text.split("\n")[0]).toMatch(/^Needs attention: the refresh is held: 6 groups were gone /);
+  expect(text).toContain(`
+Held refresh
+  find out who has deleted these groups: to ask for a group that is gone makes it again
+  if they are to be made again: groupsync sync --refresh --approve-refresh 0123456789ab
+`);
+});
+
+const refused = { code: "KEY_REFUSED", message: "the service refuses the key" };
+
+test("aligns the outcomes of the runs", () => {
+  const runs = textAfter([aRun("rotate", { rotated: 1 }), aRun("sync", {})]).split("Last runs\n")[1];
+  expect(runs?.split("\n").map((line) => line.indexOf("ok"))).toEqual([36, 36, -1]);
+});
+
+test.each<[string, RecordedRun, string]>([
+  ["with nothing to do", aRun("sync", { unchanged: 9 }), "ok       nothing to do; 1 request in 0 ms"],
+  ["that was a probe", aRun("probe", {}), "ok       1 request in 0 ms"],
+  [
+    "that changed something",
+    aRun("sync", { created: 2, failed: 1, unchanged: 9 }),
+    "partial  2 created, 1 failed; 1 request in 0 ms",
+  ],
+  [
+    "that failed in the middle",
+    aRun("sync", { created: 2 }, refused),
+    "failed   2 created; 1 request in 0 ms; KEY_REFUSED: the service refuses the key",
+  ],
+  [
+    "that failed before anything",
+    aRun("sync", {}, { ...refused, message: `\u0007${"x".repeat(500)}` }),
+    `failed   1 request in 0 ms; KEY_REFUSED: \\u0007${"x".repeat(113)}…`,
+  ],
+])("a run %s has one line that says it all", (_, run, line) => {
+  expect(textAfter([run])).toContain(`  2026-03-01T12:00:00.000Z  ${run.command}  ${line}\n`);
+});
+
+test("only the newest run can be running: an earlier run without an end did not finish", () => {
+  const open = { ...aRun("sync", {}), finishedAt: null, result: null };
+  const lease = { holder: "another", epoch: "1", acquiredAt: NOW, expiresAt: NOW };
+  const later = new Date(NOW.getTime() + 2_500);
+  expect(statusText(known({ lease }, { runs: [open, open], now: later }), false)).toContain(`
+Last runs
+  2026-03-01T12:00:00.000Z  sync  running for 2.5 s
+  2026-03-01T12:00:00.000Z  sync  did not finish
+`);
+});
+
+test("the first line is about the last sync, even if --runs doesn't show that sync", () => {
+  const runs = [aRun("rotate", { rotated: 1 }), aRun("sync", { outdated: 2 })];
+  const text = statusText(known({ runs }, { runs: runs.slice(0, 1) }), false);
+  expect(text.split("\n")[0]).toBe("Needs attention: 2 outdated groups.");
+  expect(text).not.toContain("  sync  ");
 });

@@ -1,8 +1,10 @@
 import type { HeldRemoval } from "../../core/deletion/removals.ts";
 import type { RefreshHold } from "../../core/drift/refresh.ts";
 import { remediesOf } from "../../core/failure/remedies.ts";
+import type { SyncError } from "../../core/failure/sync-error.ts";
 import { printable, printableId } from "../../core/text/printable.ts";
 import type { ReportedError } from "../../engine/report/run-report.ts";
+import { type Paint, painter } from "./colours.ts";
 
 const SHOWN = 10;
 const SHOWN_ERRORS = 20;
@@ -49,3 +51,14 @@ export const remedyLines = (errors: readonly Pick<ReportedError, "code">[]): str
   remediesOf(errors.slice(0, SHOWN_ERRORS).map(({ code }) => code)).map(
     ({ code, remedy }) => `  what helps against ${code}: ${remedy}`,
   );
+
+/** In characters. The reason of a whole run gets more room than the reason of a group. */
+export const LONGEST_REASON = 2_000;
+
+/** The reason why a sync would fail, with its hint. */
+export function failureText({ message, hint }: SyncError, paint: Paint = painter(false)): string {
+  return withHint(paint("red", `A sync would fail: ${printable(message, LONGEST_REASON)}`), hint);
+}
+
+export const withHint = (text: string, hint: string | undefined): string =>
+  hint === undefined ? text : `${text}\n  ${printable(hint, LONGEST_REASON)}`;

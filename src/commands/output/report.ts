@@ -3,7 +3,7 @@ import { countsText, outOfSyncText } from "../../core/report/counts.ts";
 import { printable, printableId } from "../../core/text/printable.ts";
 import { durationText, quantity } from "../../core/text/quantity.ts";
 import { type RunReport, reasonOf } from "../../engine/report/run-report.ts";
-import { errorLines, heldJson, heldLines, remedyLines } from "./attention.ts";
+import { errorLines, heldJson, heldLines, LONGEST_REASON, remedyLines } from "./attention.ts";
 import { type Paint, painter } from "./colours.ts";
 
 /** The kind of run that the report is about. */
@@ -31,9 +31,6 @@ export function reportJson({
   };
   return `${JSON.stringify(object)}\n`;
 }
-
-/** In characters. The reason of a whole run gets more room than the reason of a group. */
-const LONGEST_REASON = 2_000;
 
 /** The report for people: a line with the outcome, a line with the numbers, then what needs attention. */
 export function reportText(of: Reported, report: RunReport, colours: boolean): string {
