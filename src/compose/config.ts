@@ -1,7 +1,7 @@
 import { readableByAll } from "../adapters/host/readable-by-all.ts";
 import { readTextFile } from "../adapters/host/text-file.ts";
 import type { Config } from "../config/config.ts";
-import { loadConfig, type OnSecretsInFile } from "../config/load.ts";
+import { loadConfig } from "../config/load.ts";
 import { shellQuoted } from "../core/text/printable.ts";
 import type { Observe } from "../ports/observer.ts";
 import type { Host } from "./host.ts";
@@ -16,10 +16,10 @@ export const readConfig = (path: string, host: Host, observe: Observe): Config =
 
 /** Warns if everybody on this machine can read a config file that has secrets in it. */
 export const warnOfReadable =
-  (path: string, { uid }: Host, warn: (warning: ReadableSecrets) => void): OnSecretsInFile =>
-  (keys) => {
-    const file = keys.length > 0 ? readableByAll(path) : undefined;
-    if (file) warn(readableSecrets(path, file, keys, uid));
+  (path: string, { uid }: Host, warn: (warning: ReadableSecrets) => void) =>
+  (): void => {
+    const file = readableByAll(path);
+    if (file) warn(readableSecrets(path, file, uid));
   };
 
 interface ReadableSecrets {
@@ -28,11 +28,10 @@ interface ReadableSecrets {
   readonly hint: string;
 }
 
-/** The warning for a config file that everybody can read. `keys` hold its secrets; `uid` is the user of this process. */
+/** The warning for a config file that everybody can read. `uid` is the user of this process. */
 export function readableSecrets(
   path: string,
   file: { readonly mode: number; readonly uid: number },
-  keys: readonly string[],
   uid: number,
 ): ReadableSecrets {
   const mode = file.mode.toString(8).padStart(4, "0");
@@ -40,7 +39,7 @@ export function readableSecrets(
   const chown = uid === 0 || file.uid === uid ? "" : `chown ${uid} ${shellQuoted(path)} && `;
   return {
     code: "SECRETS_READABLE",
-    message: `everybody on this machine can read ${path} (mode ${mode}), which holds secrets: ${keys.join(", ")}`,
+    message: `everybody on this machine can read ${path} (mode ${mode}), and secrets stand in it`,
     hint: `write \${NAME} or \${file:/path} in their place; or ${chown}chmod 600 ${shellQuoted(path)}`,
   };
 }

@@ -1,6 +1,6 @@
 import type { Config } from "./config.ts";
 import type { ValueSources } from "./interpolate.ts";
-import { loadConfig, type OnSecretsInFile } from "./load.ts";
+import { loadConfig } from "./load.ts";
 
 interface RereadConfig {
   readonly config: Config;
@@ -15,11 +15,11 @@ interface RereadConfig {
 export class AcceptedConfig {
   readonly #path: string;
   readonly #sources: ValueSources;
-  readonly #onSecrets: OnSecretsInFile | undefined;
+  readonly #onSecrets: (() => void) | undefined;
   #text = "";
 
-  /** Throws what `loadConfig` throws. `onSecrets` is called now and after each reread. */
-  constructor(path: string, sources: ValueSources, onSecrets?: OnSecretsInFile) {
+  /** Throws what `loadConfig` throws. Calls `onSecrets` as `loadConfig` does, now and after each reread. */
+  constructor(path: string, sources: ValueSources, onSecrets?: () => void) {
     this.#path = path;
     this.#sources = sources;
     this.#onSecrets = onSecrets;

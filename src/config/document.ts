@@ -16,7 +16,7 @@ import {
   type visitorFn,
   type YAMLError,
 } from "yaml";
-import { isJsonObject, type Json } from "../core/text/json.ts";
+import type { Json } from "../core/text/json.ts";
 import { interpolate, type ValueSources } from "./interpolate.ts";
 import type { Path, Problem } from "./problems.ts";
 
@@ -27,8 +27,6 @@ export interface ConfigDocument {
   readonly problems: readonly Problem[];
   /** The line of a value's key. If there is none at this path, that of the innermost map or list around it. */
   readonly lineOf: (path: Path) => number;
-  /** The texts that stand in the file as they are, without a `${…}`. */
-  readonly literals: ReadonlySet<string>;
 }
 
 /** Reads YAML text. Never throws: `problems` has everything that is wrong. */
@@ -40,9 +38,8 @@ export function readDocument(text: string, sources: ValueSources): ConfigDocumen
   const reader = new Reader(lines, sources);
   visit(yaml, reader.visitor);
   if (reader.isTooDeep) return unread([{ line: 1, path: [], message: TOO_DEEP }]);
-  const { problems, literals } = reader;
   const tree: Json = yaml.toJS();
-  return { tree, problems, literals, lineOf: (path) => lineOf(path, yaml.contents, lines) };
+  return { tree, problems: reader.problems, lineOf: (path) => lineOf(path, yaml.contents, lines) };
 }
 
 const DEEPEST = 64;
@@ -51,25 +48,13 @@ const unread = (problems: readonly Problem[]): ConfigDocument => ({
   tree: undefined,
   problems,
   lineOf: () => 1,
-  literals: new Set(),
 });
-
-/** All texts of a tree, with their paths. */
-export function* textsIn(value: Json | undefined, path: Path = []): Generator<{ path: Path; text: string }> {
-  if (typeof value === "string") yield { path, text: value };
-  else if (Array.isArray(value)) {
-    for (const [index, item] of value.entries()) yield* textsIn(item, [...path, index]);
-  } else if (isJsonObject(value)) {
-    for (const [key, item] of Object.entries(value)) yield* textsIn(item, [...path, key]);
-  }
-}
 
 type Ancestors = readonly (Document | Node | Pair)[];
 
 /** Replaces every `${…}`, and finds what is YAML but means nothing, or something else, in a config. */
 class Reader {
   readonly problems: Problem[] = [];
-  readonly literals = new Set<string>();
   isTooDeep = false;
   readonly #lines: LineCounter;
   readonly #sources: ValueSources;
@@ -120,7 +105,6 @@ class Reader {
     if (typeof value === "string") {
       const { text, problems } = interpolate(value, this.#sources);
       for (const message of problems) this.#problem(scalar, around, message);
-      if (text === value) this.literals.add(text);
       scalar.value = text;
     } else if (typeof value === "number" && !keepsMeaning(scalar, value, around)) {
       const message = "as a number this would not keep the form it is written in; put it in quotes";

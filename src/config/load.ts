@@ -1,29 +1,25 @@
 import { describe, SyncError } from "../core/failure/sync-error.ts";
 import { Secret } from "../core/secret/secret.ts";
 import { isJsonObject } from "../core/text/json.ts";
-import { readTls, readTlsFiles } from "../core/tls/database-tls.ts";
 import { type Config, configSchema } from "./config.ts";
-import { type ConfigDocument, readDocument, textsIn } from "./document.ts";
+import { readDocument } from "./document.ts";
 import type { ValueSources } from "./interpolate.ts";
 import { type Problem, problemReport, schemaProblems } from "./problems.ts";
-import { parseDatabaseUrl } from "./urls.ts";
-
-/** Gets the keys whose secrets stand in the config file itself; possibly none. */
-export type OnSecretsInFile = (keys: readonly string[]) => void;
 
 /**
  * Reads and checks the config file; contacts nothing. Throws SyncError `CONFIG_UNREADABLE`, `CONFIG_TLS` if the
- * environment switches off the verification of servers, or `CONFIG_INVALID` with a report of all problems.
+ * environment switches off the verification of servers, or `CONFIG_INVALID` with a report of all problems. Calls
+ * `onSecrets` if the file itself holds a secret, although `${…}` could name a variable or another file.
  */
-export function loadConfig(path: string, sources: ValueSources, onSecrets?: OnSecretsInFile): Config {
+export function loadConfig(path: string, sources: ValueSources, onSecrets?: () => void): Config {
   if (sources.env.NODE_TLS_REJECT_UNAUTHORIZED === "0") throw unverified();
-  const document = readDocument(readText(path, sources), sources);
-  const { tree, problems, lineOf } = document;
+  const text = readText(path, sources);
+  const { tree, problems, lineOf } = readDocument(text, sources);
   if (tree === undefined) throw invalid(path, problems);
   const result = configSchema.safeParse(tree);
-  const inFiles = tlsFileProblems(document, sources.readFile);
-  if (result.success && problems.length === 0 && inFiles.length === 0) {
-    onSecrets?.(secretsInFile(document, result.data));
+  if (result.success && problems.length === 0) {
+    const isInFile = (secret: Secret): boolean => text.includes(secret.reveal());
+    if ([...secretsIn(result.data)].some(isInFile)) onSecrets?.();
     return result.data;
   }
   const hasList = isJsonObject(tree) && Array.isArray(tree.tokens);
@@ -35,7 +31,7 @@ export function loadConfig(path: string, sources: ValueSources, onSecrets?: OnSe
         line === found.line && unread.every((key, index) => String(found.path[index]) === String(key)),
     );
   const located = inSchema.map((problem) => ({ ...problem, line: lineOf(problem.path) }));
-  throw invalid(path, [...problems, ...located.filter(isRead), ...inFiles]);
+  throw invalid(path, [...problems, ...located.filter(isRead)]);
 }
 
 /** In characters. A config with a thousand mappings has a fifth of this length. */
@@ -52,26 +48,6 @@ function readText(path: string, { readFile }: ValueSources): string {
       cause,
     });
   }
-}
-
-/** What is wrong with the certificate and key files that the database urls name. */
-function tlsFileProblems({ tree, lineOf }: ConfigDocument, readFile: ValueSources["readFile"]): Problem[] {
-  return [...textsIn(tree)].flatMap(({ path, text }) => {
-    const parsed = path.at(-1) === "url" && path[0] !== "group" ? parseDatabaseUrl(text) : undefined;
-    if (parsed === undefined) return [];
-    const { tls, problems } = readTls(parsed.dialect, parsed.url.reveal());
-    if (tls.kind === "off" || problems.length > 0) return [];
-    const found = readTlsFiles(parsed.dialect, tls.files, readFile).problems;
-    return found.map((message) => ({ line: lineOf(path), path, message }));
-  });
-}
-
-/** The keys whose secrets the config file holds itself, although `${…}` could name a variable or a file. */
-function secretsInFile({ tree, literals }: ConfigDocument, config: Config): string[] {
-  const secrets = new Set([...secretsIn(config)].map((secret) => secret.reveal()));
-  return [...textsIn(tree)].flatMap(({ path, text }) =>
-    secrets.has(text) && literals.has(text) ? path.join(".") : [],
-  );
 }
 
 /** All secrets of a config, but for the database urls that have no password. */

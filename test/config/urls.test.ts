@@ -49,11 +49,7 @@ it.each([
   ["postgres://localhost/crm?ssl-mode=require", "ssl-mode", "did you mean sslmode?"],
   ["postgres://localhost/crm?slmode=require", "slmode", "did you mean sslmode?"],
   ["postgres://localhost/crm?sslMode=require", "sslMode", "did you mean sslmode?"],
-  [
-    "postgres://localhost/crm?ssl=true",
-    "ssl",
-    "those for TLS are sslmode, sslrootcert, sslcert, sslkey, sslnegotiation",
-  ],
+  ["postgres://localhost/crm?ssl=true", "ssl", "those for TLS are sslmode, sslrootcert, sslcert, sslkey"],
   ["postgres://localhost/crm?requiressl=1", "requiressl", "those for TLS are sslmode"],
   ["mysql://localhost/crm?sslmode=require", "sslmode", "did you mean ssl-mode?"],
   ["mysql://localhost/crm?ssl_mode=REQUIRED", "ssl_mode", "did you mean ssl-mode?"],

@@ -1,5 +1,3 @@
-import { createPrivateKey, X509Certificate } from "node:crypto";
-
 /** How the certificate of the server is checked: `full` with the host name, `ca` without it, `none` not at all. */
 export type Verification = "full" | "ca" | "none";
 
@@ -22,13 +20,9 @@ export type TlsDialect = "postgres" | "mysql";
 interface TlsParameters {
   readonly mode: string;
   readonly modes: Readonly<Record<string, Verification | "off">>;
-  /** Modes that continue without TLS if the server, or an impostor, says that it has no TLS. */
-  readonly opportunistic: readonly string[];
   readonly files: Readonly<Record<keyof TlsFiles, string>>;
   /** The value that names the usual CAs in place of a CA file. */
   readonly usualRoots?: string;
-  /** The parameter that says whether TLS begins at once or after a request for it. */
-  readonly negotiation?: string;
 }
 
 /** The names that each database's own clients use. MySQL takes its modes in capitals and small letters. */
@@ -42,15 +36,12 @@ const PARAMETERS: Readonly<Record<TlsDialect, TlsParameters>> = {
       "verify-ca": "ca",
       "no-verify": "none",
     },
-    opportunistic: ["allow", "prefer"],
     files: { ca: "sslrootcert", cert: "sslcert", key: "sslkey" },
     usualRoots: "system",
-    negotiation: "sslnegotiation",
   },
   mysql: {
     mode: "ssl-mode",
     modes: { DISABLED: "off", REQUIRED: "full", VERIFY_IDENTITY: "full", VERIFY_CA: "ca", NO_VERIFY: "none" },
-    opportunistic: ["PREFERRED"],
     files: { ca: "ssl-ca", cert: "ssl-cert", key: "ssl-key" },
   },
 };
@@ -60,8 +51,8 @@ export const tlsFileNames = (dialect: TlsDialect): TlsParameters["files"] => PAR
 
 /** The names of all url parameters that are about TLS. */
 export function tlsParameters(dialect: TlsDialect): readonly string[] {
-  const { mode, files, negotiation } = PARAMETERS[dialect];
-  return [mode, ...Object.values(files), ...(negotiation === undefined ? [] : [negotiation])];
+  const { mode, files } = PARAMETERS[dialect];
+  return [mode, ...Object.values(files)];
 }
 
 interface TlsReading {
@@ -85,7 +76,7 @@ export function databaseHost(dialect: TlsDialect, url: string): string {
  * nothing means no TLS on this machine, and is a problem for any other host.
  */
 export function readTls(dialect: TlsDialect, url: string): TlsReading {
-  const { mode, modes, opportunistic, files: names, usualRoots, negotiation } = PARAMETERS[dialect];
+  const { mode, modes, files: names, usualRoots } = PARAMETERS[dialect];
   const given = new URL(url).searchParams;
   const problems = tlsParameters(dialect)
     .filter((name) => given.getAll(name).length > 1)
@@ -95,12 +86,8 @@ export function readTls(dialect: TlsDialect, url: string): TlsReading {
   const written = given.get(mode);
   const value = dialect === "mysql" ? written?.toUpperCase().replaceAll("-", "_") : written;
   const verify = typeof value === "string" && Object.hasOwn(modes, value) ? modes[value] : undefined;
-  if (typeof value === "string" && opportunistic.includes(value))
-    problems.push(
-      `the url's ${mode}=${written} would go on without TLS where it is told that there is none; ` +
-        `write ${required}, which insists on it, or ${off}`,
-    );
-  else if (written !== null && verify === undefined)
+  // The modes that go on without TLS if anybody says that the server has none, such as prefer, are none of these.
+  if (written !== null && verify === undefined)
     problems.push(
       `the url's ${mode}${shown(written)} is none of ${Object.keys(modes).join(", ")}; ` +
         `${required} is TLS with a verified server`,
@@ -122,13 +109,8 @@ export function readTls(dialect: TlsDialect, url: string): TlsReading {
     );
   }
 
-  const start = negotiation === undefined ? null : given.get(negotiation);
-  if (start !== null && start !== "postgres" && start !== "direct")
-    problems.push(`the url's ${negotiation}${shown(start)} is none of postgres, direct`);
-
   if (verify === "off") return { tls: { kind: "off" }, problems };
-  const isAsked =
-    verify !== undefined || start === "direct" || Object.values(names).some((name) => given.has(name));
+  const isAsked = verify !== undefined || Object.values(names).some((name) => given.has(name));
   if (isAsked) return { tls: { kind: "on", verify: verify ?? "full", files }, problems };
   if (problems.length === 0 && !isLoopback(databaseHost(dialect, url)))
     problems.push(
@@ -167,63 +149,4 @@ export function connectionPrivacy(dialect: TlsDialect, url: string): ConnectionP
   const { tls } = readTls(dialect, url);
   if (tls.kind === "on") return tls.verify === "none" ? "unverified" : "verified";
   return isLoopback(databaseHost(dialect, url)) ? "local" : "clear";
-}
-
-interface TlsFileReading {
-  /** The contents of the files. Has no meaning if there are problems. */
-  readonly contents: TlsFiles;
-  /** What is wrong and what would be right. Names the url's parameter and the file. */
-  readonly problems: readonly string[];
-}
-
-const CERTIFICATE = /-----BEGIN (?:X509 |TRUSTED )?CERTIFICATE-----.*?-----END [^-]*-----/gs;
-
-/** Reads and checks the files that a url names, because a driver ignores a CA file without a certificate. */
-export function readTlsFiles(
-  dialect: TlsDialect,
-  paths: TlsFiles,
-  readFile: (path: string) => string,
-): TlsFileReading {
-  const names = tlsFileNames(dialect);
-  const problems: string[] = [];
-  const contents: Partial<Record<keyof TlsFiles, string>> = {};
-  for (const role of ["ca", "cert", "key"] as const) {
-    const path = paths[role];
-    if (path === undefined) continue;
-    try {
-      contents[role] = readFile(path);
-    } catch (error) {
-      const reason = error instanceof Error && "code" in error ? ` (${error.code})` : "";
-      problems.push(
-        `the file ${path} (${names[role]} in the url) cannot be read${reason}; does it exist, and may this user read it?`,
-      );
-    }
-  }
-  const { ca, cert, key } = contents;
-  if (ca !== undefined && !hasCertificates(ca))
-    problems.push(
-      `the file ${paths.ca} (${names.ca} in the url) is not a CA certificate; write the path of one in PEM form`,
-    );
-  if (cert !== undefined && key !== undefined && !belongTogether(cert, key))
-    problems.push(
-      `the files ${paths.cert} and ${paths.key} (${names.cert} and ${names.key} in the url) are not a certificate ` +
-        "and its private key, in PEM form and without a passphrase",
-    );
-  return { contents, problems };
-}
-
-/** Whether every certificate of the text can be read. */
-const hasCertificates = (text: string): boolean =>
-  passes(() => (text.match(CERTIFICATE) ?? []).map((pem) => new X509Certificate(pem)).length > 0);
-
-const belongTogether = (cert: string, key: string): boolean =>
-  passes(() => new X509Certificate(cert).checkPrivateKey(createPrivateKey(key)));
-
-/** False if the check throws, because the text can't be read. */
-function passes(check: () => boolean): boolean {
-  try {
-    return check();
-  } catch {
-    return false;
-  }
 }

@@ -1,12 +1,5 @@
-import { createPrivateKey } from "node:crypto";
 import { describe, expect, it, test } from "vitest";
-import {
-  isPlainHttpToAnotherHost,
-  readTls,
-  readTlsFiles,
-  type TlsDialect,
-} from "../../../src/core/tls/database-tls.ts";
-import { aCertificateAuthority } from "../../support/servers/certificates.ts";
+import { isPlainHttpToAnotherHost, readTls, type TlsDialect } from "../../../src/core/tls/database-tls.ts";
 
 const read = (dialect: TlsDialect, query = "", host = "db.example.com") =>
   readTls(dialect, `${dialect}://app:pw@${host}/crm?${query}`);
@@ -24,10 +17,6 @@ describe("what a url asks for:", () => {
     ["postgres", "sslmode=verify-full&sslrootcert=system", on("full")],
     ["postgres", "sslrootcert=system", on("full")],
     ["postgres", "sslcert=/c.pem&sslkey=/c.key", on("full", { cert: "/c.pem", key: "/c.key" })],
-    ["postgres", "sslmode=require&sslnegotiation=direct", on("full")],
-    ["postgres", "sslmode=require&sslnegotiation=postgres", on("full")],
-    ["postgres", "sslnegotiation=direct", on("full")],
-    ["postgres", "sslmode=disable&sslnegotiation=direct", { kind: "off" }],
     ["mysql", "ssl-mode=DISABLED", { kind: "off" }],
     ["mysql", "ssl-mode=required", on("full")],
     ["mysql", "ssl-mode=VERIFY_IDENTITY", on("full")],
@@ -60,7 +49,6 @@ describe("a url that says nothing of TLS", () => {
 
   it.each<[TlsDialect, string, string?]>([
     ["postgres", "db.example.com"],
-    ["postgres", "db.example.com", "sslnegotiation=postgres"],
     ["postgres", "10.0.0.1"],
     ["postgres", "0.0.0.0"],
     ["postgres", "[fd00::1]"],
@@ -85,9 +73,8 @@ describe("a url that says nothing of TLS", () => {
 
 describe("what a url can't ask for:", () => {
   it.each([
-    ["postgres", "sslmode=prefer", "sslmode=prefer would go on without TLS", "write require"],
-    ["postgres", "sslmode=allow", "sslmode=allow would go on without TLS", "or disable"],
-    ["mysql", "ssl-mode=Preferred", "ssl-mode=Preferred would go on without TLS", "write REQUIRED"],
+    ["postgres", "sslmode=prefer", "sslmode=prefer is none of", "require"],
+    ["mysql", "ssl-mode=Preferred", "ssl-mode=Preferred is none of", "REQUIRED"],
     ["postgres", "sslmode=verify_full", "sslmode=verify_full is none of", "verify-full"],
     ["postgres", "sslmode=REQUIRE", "sslmode=REQUIRE is none of", "require"],
     ["postgres", "sslmode=", "sslmode is none of", "require"],
@@ -100,7 +87,6 @@ describe("what a url can't ask for:", () => {
     ["postgres", "sslcert=/c.pem", "sslcert without sslkey", "certificate"],
     ["mysql", "ssl-key=/c.key", "ssl-key without ssl-cert", "certificate"],
     ["postgres", "sslmode=disable&sslmode=require", "sslmode more than once", "keep one"],
-    ["postgres", "sslmode=require&sslnegotiation=fast", "sslnegotiation=fast is none of", "direct"],
   ] as const)("%s: %s", (dialect, query, problem, remedy) => {
     const { problems } = read(dialect, query);
     expect(problems).toEqual([expect.stringContaining(problem)]);
@@ -118,68 +104,4 @@ test.each([
   ["http://127.0.0.1:8200", false],
 ])("%s is plain http to another host: %s", (url, expected) => {
   expect(isPlainHttpToAnotherHost(new URL(url))).toBe(expected);
-});
-
-const authority = await aCertificateAuthority("the CA");
-const { cert, key } = await authority.issue([]);
-const other = await authority.issue([]);
-const locked = createPrivateKey(key).export({
-  type: "pkcs8",
-  format: "pem",
-  cipher: "aes-256-cbc",
-  passphrase: "hunter2",
-});
-
-const FILES: Readonly<Record<string, string>> = {
-  "/ca.pem": authority.cert,
-  "/bundle.pem": `Root one\n${authority.cert}\nRoot two\n${cert}`,
-  "/spoiled.pem": `${authority.cert}\n${cert.replace(/[A-Za-z]{20}/, "A")}`,
-  "/c.pem": cert,
-  "/c.key": key,
-  "/other.key": other.key,
-  "/locked.key": String(locked),
-  "/notes.txt": "see the wiki",
-};
-
-function readFile(path: string): string {
-  const text = FILES[path];
-  if (text === undefined) throw Object.assign(new Error("gone"), { code: "ENOENT" });
-  return text;
-}
-
-describe("files that are good", () => {
-  it.each([
-    [{}, {}],
-    [{ ca: "/ca.pem" }, { ca: FILES["/ca.pem"] }],
-    [{ ca: "/bundle.pem" }, { ca: FILES["/bundle.pem"] }],
-    [
-      { cert: "/c.pem", key: "/c.key" },
-      { cert, key },
-    ],
-  ])("%j", (paths, contents) => {
-    expect(readTlsFiles("postgres", paths, readFile)).toEqual({ contents, problems: [] });
-  });
-});
-
-describe("files that are not", () => {
-  it.each([
-    [{ ca: "/gone.pem" }, "the file /gone.pem (ssl-ca in the url) cannot be read (ENOENT)"],
-    [{ ca: "/notes.txt" }, "the file /notes.txt (ssl-ca in the url) is not a CA certificate"],
-    [{ ca: "/c.key" }, "the file /c.key (ssl-ca in the url) is not a CA certificate"],
-    [{ ca: "/spoiled.pem" }, "the file /spoiled.pem (ssl-ca in the url) is not a CA certificate"],
-    [
-      { cert: "/c.key", key: "/c.key" },
-      "the files /c.key and /c.key (ssl-cert and ssl-key in the url) are not",
-    ],
-    [{ cert: "/c.pem", key: "/c.pem" }, "are not a certificate and its private key"],
-    [{ cert: "/c.pem", key: "/locked.key" }, "and without a passphrase"],
-    [{ cert: "/c.pem", key: "/other.key" }, "are not a certificate and its private key"],
-  ])("%j", (paths, problem) => {
-    expect(readTlsFiles("mysql", paths, readFile).problems).toEqual([expect.stringContaining(problem)]);
-  });
-
-  it("all of them are told", () => {
-    const paths = { ca: "/gone.pem", cert: "/gone.cert", key: "/gone.key" };
-    expect(readTlsFiles("postgres", paths, readFile).problems).toHaveLength(3);
-  });
 });

@@ -28,7 +28,7 @@ test("a config with a key in it that everybody can read causes a warning, and th
       expect.objectContaining({
         level: "warn",
         code: CODE,
-        msg: `everybody on this machine can read ${world.configFile} (mode 0644), which holds secrets: service.api_key`,
+        msg: `everybody on this machine can read ${world.configFile} (mode 0644), and secrets stand in it`,
         hint: expect.stringContaining(`chmod 600 '${world.configFile}'`),
       }),
     ]);

@@ -63,7 +63,6 @@ export class Client extends pg.Client {
 export function connectionOptions(url: Secret, applicationName: string): ClientConfig {
   const tls = tlsSettings("postgres", url);
   const bare = new URL(url.reveal());
-  const isDirect = bare.searchParams.get("sslnegotiation") === "direct";
   // The driver would read the TLS parameters itself, print a warning on stderr, and throw bare errors of the file
   // system.
   for (const name of tlsParameters("postgres")) bare.searchParams.delete(name);
@@ -77,7 +76,7 @@ export function connectionOptions(url: Secret, applicationName: string): ClientC
     keepAliveInitialDelayMillis: 10_000,
     // Set both in any case: otherwise the driver takes PGSSLMODE and PGSSLNEGOTIATION.
     ssl: driverTls(tls),
-    sslnegotiation: isDirect && tls.kind === "on" ? "direct" : "postgres",
+    sslnegotiation: "postgres",
   };
 }
 

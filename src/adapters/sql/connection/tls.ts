@@ -1,11 +1,12 @@
+import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { SyncError } from "../../../core/failure/sync-error.ts";
 import type { Secret } from "../../../core/secret/secret.ts";
 import {
   readTls,
-  readTlsFiles,
   type TlsDialect,
   type TlsFiles,
+  tlsFileNames,
   type Verification,
 } from "../../../core/tls/database-tls.ts";
 
@@ -20,16 +21,59 @@ export type TlsSettings =
  */
 export function tlsSettings(dialect: TlsDialect, url: Secret): TlsSettings {
   const { tls, problems } = readTls(dialect, url.reveal());
-  refuse(problems);
-  if (tls.kind === "off") return tls;
-  const { contents, problems: inFiles } = readTlsFiles(dialect, tls.files, (path) =>
-    readFileSync(path, "utf8"),
-  );
-  refuse(inFiles);
-  return { kind: "on", verify: tls.verify, pem: contents };
+  const [problem] = problems;
+  if (problem !== undefined) throw tlsError(problem);
+  return tls.kind === "off" ? tls : { kind: "on", verify: tls.verify, pem: pemOf(dialect, tls.files) };
 }
 
-/** The config has been checked before: only a file can have changed since. */
-function refuse([problem]: readonly string[]): void {
-  if (problem !== undefined) throw new SyncError("CONFIG_TLS", problem);
+const tlsError = (message: string): SyncError => new SyncError("CONFIG_TLS", message);
+
+/** Reads and checks the files that a url names, because a driver ignores a CA file without a certificate. */
+function pemOf(dialect: TlsDialect, paths: TlsFiles): TlsFiles {
+  const names = tlsFileNames(dialect);
+  const pem: { -readonly [Role in keyof TlsFiles]: string } = {};
+  for (const role of ["ca", "cert", "key"] as const) {
+    const path = paths[role];
+    if (path !== undefined) pem[role] = readPem(path, names[role]);
+  }
+  const { ca, cert, key } = pem;
+  if (ca !== undefined && !hasCertificates(ca))
+    throw tlsError(
+      `the file ${paths.ca} (${names.ca} in the url) is not a CA certificate; write the path of one in PEM form`,
+    );
+  if (cert !== undefined && key !== undefined && !belongTogether(cert, key))
+    throw tlsError(
+      `the files ${paths.cert} and ${paths.key} (${names.cert} and ${names.key} in the url) are not a certificate ` +
+        "and its private key, in PEM form and without a passphrase",
+    );
+  return pem;
+}
+
+function readPem(path: string, parameter: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    const reason = error instanceof Error && "code" in error ? ` (${error.code})` : "";
+    throw tlsError(
+      `the file ${path} (${parameter} in the url) cannot be read${reason}; does it exist, and may this user read it?`,
+    );
+  }
+}
+
+const CERTIFICATE = /-----BEGIN (?:X509 |TRUSTED )?CERTIFICATE-----.*?-----END [^-]*-----/gs;
+
+/** Whether every certificate of the text can be read. */
+const hasCertificates = (text: string): boolean =>
+  passes(() => (text.match(CERTIFICATE) ?? []).map((pem) => new X509Certificate(pem)).length > 0);
+
+const belongTogether = (cert: string, key: string): boolean =>
+  passes(() => new X509Certificate(cert).checkPrivateKey(createPrivateKey(key)));
+
+/** False if the check throws, because the text can't be read. */
+function passes(check: () => boolean): boolean {
+  try {
+    return check();
+  } catch {
+    return false;
+  }
 }

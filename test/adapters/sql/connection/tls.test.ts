@@ -1,7 +1,10 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { generateKeyPairSync } from "node:crypto";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import { tlsSettings } from "../../../../src/adapters/sql/connection/tls.ts";
+import { Secret } from "../../../../src/core/secret/secret.ts";
 import { rejection } from "../../../contracts/collect.ts";
 import { aCertificateAuthority } from "../../../support/servers/certificates.ts";
 import { type ServerCertificate, TLS_DATABASES, type TlsDatabase, type TlsServer } from "./tls-servers.ts";
@@ -22,6 +25,10 @@ const ANOTHER_CA = file("another-ca.pem", stranger.cert);
 const NAMESAKE = file("namesake.pem", namesake.cert);
 /** As providers give them out: several, with words in between. */
 const BUNDLE = file("bundle.pem", `The old root\n${stranger.cert}\nThe new root\n${authority.cert}`);
+const PEM = {
+  publicKeyEncoding: { type: "spki", format: "pem" },
+  privateKeyEncoding: { type: "pkcs8", format: "pem" },
+} as const;
 const CLIENT = { cert: file("client.pem", client.cert), key: file("client.key", client.key) };
 
 const HOUR = 3_600_000;
@@ -115,5 +122,34 @@ describe.skipIf(!isThere)(`TLS to ${name}`, () => {
     if (typeof outcome === "boolean") expect(await answer).toBe(outcome);
     else
       expect(await rejection(answer)).toMatchObject(outcome ? { hint: expect.stringMatching(outcome) } : {});
+  });
+});
+
+describe("the files that a url names", () => {
+  const other = file("other.key", String(generateKeyPairSync("ed25519", PEM).privateKey));
+  const notes = file("notes.txt", "see the wiki");
+  const spoiled = file("spoiled.pem", `${authority.cert}\n${stranger.cert.replace(/[A-Za-z]{20}/, "A")}`);
+  const settingsOf = (query: string) =>
+    tlsSettings("mysql", new Secret(`mysql://app:hunter2@db/crm?ssl-mode=REQUIRED&${query}`));
+
+  test("are given to the driver as they are", () => {
+    expect(settingsOf(`ssl-ca=${BUNDLE}&ssl-cert=${CLIENT.cert}&ssl-key=${CLIENT.key}`)).toEqual({
+      kind: "on",
+      verify: "full",
+      pem: { ca: readFileSync(BUNDLE, "utf8"), ...client },
+    });
+  });
+
+  test.each([
+    ["ssl-ca=/gone.pem", "the file /gone.pem (ssl-ca in the url) cannot be read (ENOENT)"],
+    [`ssl-ca=${notes}`, `the file ${notes} (ssl-ca in the url) is not a CA certificate`],
+    [`ssl-ca=${spoiled}`, `the file ${spoiled} (ssl-ca in the url) is not a CA certificate`],
+    [`ssl-cert=${CLIENT.cert}&ssl-key=${CLIENT.cert}`, "are not a certificate and its private key"],
+    [`ssl-cert=${CLIENT.cert}&ssl-key=${other}`, "are not a certificate and its private key"],
+  ])("are checked: %s", async (query, problem) => {
+    expect(await rejection((async () => settingsOf(query))())).toMatchObject({
+      code: "CONFIG_TLS",
+      message: expect.stringContaining(problem),
+    });
   });
 });
