@@ -27,17 +27,6 @@ describe("the choice of tokens", () => {
       "'--only <ID>' cannot be used with option '--all'",
     ],
     [
-      "--only and --older-than are given",
-      ["--only", "a", "--older-than", "9d"],
-      "cannot be used with option '--older-than",
-    ],
-    [
-      "--all and --older-than are given",
-      ["--all", "--older-than", "9d"],
-      "cannot be used with option '--all'",
-    ],
-    ["all three are given", ["--all", "--older-than", "9d", "--only", "a"], "cannot be used with option"],
-    [
       "the age is not a duration",
       ["--older-than", "3 weeks"],
       "argument '3 weeks' is invalid. Write it like 12h or 90d.",
@@ -48,14 +37,6 @@ describe("the choice of tokens", () => {
     expect({ code, stdout }).toEqual({ code: 64, stdout: "" });
     expect(stderr).toContain(message);
     expect(stderr.match(/error:/g)).toHaveLength(1);
-  });
-
-  test.each([
-    ["--only", ["--only", "a", "--only", "b"]],
-    ["--older-than", ["--older-than", "90d"]],
-    ["--all", ["--all"]],
-  ])("accepts %s alone", async (_, flags) => {
-    expect(await usage(...flags)).toMatchObject({ code: 78 });
   });
 
   test("is explained by --help", async () => {

@@ -128,19 +128,6 @@ test(`no tenant is lost if the connection is cut ${CUTS} times`, async () => {
   }
 });
 
-test("a channel alone asks for a full sync after each cut", async () => {
-  const database = await documented("postgres", CHANNEL);
-  const line = await tcpProxy(database.url);
-  const live = await LiveNoticing.start(line.url, channel);
-  for (let cut = 0; cut < 3; cut++) {
-    line.limit(0);
-    await insert(database, `during-${cut}`);
-    line.limit(Number.POSITIVE_INFINITY);
-    await live.until("anything");
-    live.take();
-  }
-});
-
 test.each(["postgres", "mysql"] as const)(
   "rows that change while %s is away are noticed when it is back",
   async (kind) => {

@@ -82,45 +82,6 @@ test("what it finds counts from then on: a change of the mapping alone is verifi
   }
 });
 
-test("the findings are right despite a rate limit", async () => {
-  const world = await aWorld({ tenants: 2, service: { rateLimit: { count: 4, perMs: 1_500 } } });
-  await world.sync();
-  const { code, report } = await probe(world);
-  expect({ code, report }).toMatchObject({
-    code: 0,
-    report: {
-      findings: { repeated_get: "the same", update: "keeps", rotation: "a new token", old_token: "refused" },
-    },
-  });
-  expect(await canaries(world)).toEqual([]);
-  await expectInSync(world);
-});
-
-test("a key that is refused, and a page in place of the service, end it once a request that names no group is refused too", async () => {
-  const world = await aWorld({ tenants: 1 });
-  await world.sync();
-  await world.forgetRequests();
-  world.env.GROUPSYNC_API_KEY = "wrong";
-  expect(await probe(world)).toMatchObject({
-    code: 1,
-    report: { outcome: "failed", canary: { gone: true }, findings: null, errors: [{ code: "KEY_REFUSED" }] },
-  });
-  expect((await world.requests()).total).toBe(2);
-  world.env.GROUPSYNC_API_KEY = world.sandbox.apiKey;
-  expect(await canaries(world)).toEqual([]);
-
-  await world.serve({ shares: { fail: 0, "cut-before": 0, "cut-after": 0, html: 1 } });
-  expect(await probe(world)).toMatchObject({
-    code: 1,
-    report: { errors: [{ code: "INTERMEDIARY_REFUSED" }] },
-  });
-  expect((await world.requests()).total).toBe(2);
-  await world.serve({});
-  await world.sync();
-  expect(await canaries(world)).toEqual([]);
-  await expectInSync(world);
-});
-
 test("before the first sync it makes no token table, and that sync has nothing to do with it", async () => {
   const world = await aWorld({ tenants: 2 });
   const { report } = await probe(world);

@@ -47,8 +47,8 @@ describe("the daemon's address", () => {
 
 const BOTH = { name: "default", webhook: true, heartbeat: true };
 
-/** Remembers what was sent; `fails` says what the daemon would log of it. */
-function aTrial(fails: string[] = []) {
+/** What is found, and what is sent; `fails` says what the daemon would log of it. */
+async function notified(receivers: Partial<typeof BOTH>, fails: string[] = []) {
   const sent: string[] = [];
   const trySending: TrySending = async (send) => {
     await send({
@@ -56,14 +56,9 @@ function aTrial(fails: string[] = []) {
       beat: async () => void sent.push("a beat"),
       unreached: [],
     });
-    return fails.map((message) => ({
-      level: "warn",
-      code: "NOTIFY_FAILED",
-      message,
-      hint: "check the address",
-    }));
+    return fails.map((message) => ({ level: "warn", code: "NOTIFY_FAILED", message, hint: "check it" }));
   };
-  return { sent, trySending };
+  return { found: await allOf(notifyFindings({ ...BOTH, ...receivers }, trySending)), sent };
 }
 
 test("without --notify nothing is sent, and what is configured is told", async () => {
@@ -74,26 +69,19 @@ test("without --notify nothing is sent, and what is configured is told", async (
   ]);
 });
 
-test("with --notify both get one test, which says that it is one", async () => {
-  const { sent, trySending } = aTrial();
-  expect(signsOf(await allOf(notifyFindings(BOTH, trySending)))).toEqual(["✓", "✓"]);
-  expect(sent).toEqual([expect.stringContaining("groupsync default: this is a test"), "a beat"]);
-});
-
-test("an address that is not set gets nothing", async () => {
-  const { sent, trySending } = aTrial();
-  const set = { name: "default", webhook: false, heartbeat: true };
-  expect(signsOf(await allOf(notifyFindings(set, trySending)))).toEqual(["✓", "✓"]);
-  expect(sent).toEqual(["a beat"]);
+test("with --notify each that is set gets one test, which says that it is one", async () => {
+  const both = await notified({});
+  expect(signsOf(both.found)).toEqual(["✓", "✓"]);
+  expect(both.sent).toEqual([expect.stringContaining("groupsync default: this is a test"), "a beat"]);
+  expect((await notified({ webhook: false })).sent).toEqual(["a beat"]);
 });
 
 test("what the daemon would log is a failure", async () => {
-  const { trySending } = aTrial(["notify.webhook was not reached: HTTP 404"]);
-  const [first] = await allOf(notifyFindings({ ...BOTH, heartbeat: false }, trySending));
-  expect(first).toEqual({
+  const { found } = await notified({ heartbeat: false }, ["notify.webhook was not reached: HTTP 404"]);
+  expect(found[0]).toEqual({
     level: "failure",
     code: "NOTIFY_FAILED",
     message: "notify.webhook was not reached: HTTP 404",
-    hint: "check the address",
+    hint: "check it",
   });
 });

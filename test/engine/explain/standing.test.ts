@@ -121,33 +121,18 @@ function noDeletions(): Partial<PlanningContext> {
   return { deletion: { when: "never", gracePeriodMs: 0, limit: { count: 3, percent: 10 } } };
 }
 
-test("the advice for a failing group is the action of its code", () => {
+test("the advice for a failing group is the action of its code, and names service.update only after a probe", () => {
   const known = aLedgerGroup({
     failures: failures({
       change: aChangeFailure({ fingerprint: renamed.fingerprint, retryAt: new Date(0) }),
     }),
   });
-  const service = { updates: false, isProbed: true };
-  const adviceFor = (code: string) =>
+  const adviceFor = (code: string, service: Explanation["service"] = { updates: false, isProbed: true }) =>
     standingOf(anExplanation({ tenant: renamed, known, record: failing("change", code), service })).advice;
   expect(adviceFor("NOT_UPDATED")).toContain("set service.update to replace");
+  expect(adviceFor("NOT_UPDATED", { updates: false, isProbed: false })).toMatch(/groupsync probe finds out/);
   expect(adviceFor("REFUSED")).toMatch(/^compare name, mapping and properties/);
   expect(adviceFor("UNHEARD_OF")).toBe("fix what the message names");
-});
-
-test("the advice for a group that the service has left as it was names service.update only after a probe", () => {
-  const known = aLedgerGroup({
-    failures: failures({
-      change: aChangeFailure({ fingerprint: renamed.fingerprint, retryAt: new Date(0) }),
-    }),
-  });
-  const record = failing("change", "NOT_UPDATED");
-  for (const updates of [null, true, false]) {
-    const service = { updates, isProbed: updates === true };
-    const { advice } = standingOf(anExplanation({ tenant: renamed, known, record, service }));
-    expect(advice).toMatch(/groupsync probe finds out whether the service ever changes a group/);
-    expect(advice).not.toContain("replace");
-  }
 });
 
 describe("the reason", () => {
