@@ -2,6 +2,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { SyncError } from "../../src/core/failure/sync-error.ts";
 import { problemsOf } from "../../src/daemon/state/problems.ts";
 import { withLease } from "../../src/engine/lease/lease.ts";
+import { aRejection } from "../builders/groups.ts";
 import { inMemoryLedger } from "../fakes/ledger/ledger.ts";
 import { VirtualClock } from "../fakes/virtual-time.ts";
 import { syncSettings, tenants, World } from "../fakes/world.ts";
@@ -151,16 +152,20 @@ describe("a daemon", () => {
         },
       },
     );
-    stage.daemon.begin();
+    stage.openFails = new SyncError("CONFIG_INVALID", "no key");
+    await stage.begin();
+    stage.openFails = undefined;
+    stage.tick();
     while (!stage.stopping.signal.aborted) await new Promise(setImmediate);
     await stage.daemon.ended();
     const { size } = stage.world.service.groups;
     expect(size).toBeGreaterThan(0);
     expect(size).toBeLessThan(50);
     expect(stage.world.store.tokens.size).toBe(size);
-    expect(stage.ledgerReads).toBe(1);
+    expect(stage.ledgerReads).toBe(2);
     expect(stage.daemon.state).toMatchObject({ nextRun: null, lastRun: { error: { code: "INTERRUPTED" } } });
-    expect(stage.told).toEqual([]);
+    // The run that was told to stop is no end of the failure before it.
+    expect(stage.told).toEqual([expect.stringContaining("The last sync failed: CONFIG_INVALID")]);
   });
 });
 
@@ -181,6 +186,21 @@ describe("an instance in standby", () => {
     while (stage.daemon.state.lastRun === null) await new Promise(setImmediate);
     expect(stage.daemon.state).toMatchObject({ standby: null, lastRun: { outcome: "ok" } });
     expect([...world.service.groups.keys()]).toEqual(["a"]);
+    expect(stage.told).toEqual([]);
+  });
+
+  test("takes what the other instance has left for known", async () => {
+    const world = new World([...tenants("a"), { id: "b", name: null, plan: null }]);
+    const stage = new Stage(world);
+    const release = somebodyAtWork(world);
+    stage.daemon.begin();
+    while (stage.daemon.state.standby === null) await new Promise(setImmediate);
+    world.ledger.rejections = [{ ...aRejection({ user_group_id: "b" }), since: new Date(0) }];
+    await world.time.sleep(30_000);
+    release();
+    while (stage.daemon.state.lastRun === null) await new Promise(setImmediate);
+    await stage.idle();
+    expect(stage.daemon.state.lastRun.outcome).toBe("partial");
     expect(stage.told).toEqual([]);
   });
 
