@@ -10,7 +10,7 @@ import { Notifications } from "./notifications.ts";
 import type { ScheduleSettings, Timetable } from "./schedule.ts";
 import { beginSession, type OpenedSync, type Serving, type Session } from "./session.ts";
 import type { DaemonState, LedgerSnapshot, RejectedConfig, ServingNow } from "./state/state.ts";
-import { type Configured, StateTracker } from "./state/state-tracker.ts";
+import { StateTracker } from "./state/state-tracker.ts";
 
 export interface DaemonSettings {
   /** The scope. */
@@ -46,6 +46,7 @@ const RETRY_AFTER_HAND_OVER = 1_000;
 
 /** Syncs on a schedule until it is told to stop. Nothing that happens in a run ends it. */
 export class Daemon {
+  readonly #version: string;
   readonly #ports: DaemonPorts;
   readonly #tracker: StateTracker;
   readonly #signal: AbortSignal;
@@ -61,12 +62,13 @@ export class Daemon {
 
   /** After the signal aborts, no new call to the service starts, and calls under way finish. */
   constructor(version: string, settings: DaemonSettings, ports: DaemonPorts, signal: AbortSignal) {
+    this.#version = version;
     this.#ports = ports;
     this.#settings = settings;
     this.#signal = signal;
     this.#nextSync = new NextSync(ports.clock, signal, () => this.#beginIfIdle());
     this.#timetable = this.#newTimetable();
-    this.#tracker = new StateTracker(version, this.#configured(), () => ports.clock.now());
+    this.#tracker = new StateTracker(() => ports.clock.now());
     this.observe = fanOut<RunEvent>(
       [
         (event) => this.#tracker.observe(event),
@@ -100,11 +102,14 @@ export class Daemon {
   get state(): DaemonState {
     const { served, ...tracked } = this.#tracker.state;
     const serving = this.#ports.serving();
+    const { name, configPath, schedule, notifier } = this.#settings;
     return {
       ...tracked,
+      version: this.#version,
+      ...{ name, configPath, schedule: schedule.line, timezone: schedule.timezone },
       nextRun: this.#signal.aborted ? null : this.#timetable.next,
       staleAt: this.#staleAt(tracked.lastGoodSync ?? tracked.startedAt),
-      unreached: this.#settings.notifier.unreached,
+      unreached: notifier.unreached,
       serving: serving && { ...serving, served },
     };
   }
@@ -130,7 +135,7 @@ export class Daemon {
       this.#timetable = this.#newTimetable();
       this.#timetable.start();
     }
-    this.#tracker.reconfigured(this.#configured());
+    this.#tracker.configAccepted();
     this.#announce(null);
   }
 
@@ -159,16 +164,6 @@ export class Daemon {
 
   #newTimetable(): Timetable {
     return this.#ports.timetable(this.#settings.schedule, () => this.#tick());
-  }
-
-  #configured(): Configured {
-    const { name, configPath, schedule } = this.#settings;
-    return {
-      name,
-      configPath,
-      schedule: schedule.line,
-      timezone: schedule.timezone,
-    };
   }
 
   /** When the daemon is stale if no sync reaches its end after the one that did so at this time. */

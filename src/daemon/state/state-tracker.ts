@@ -3,10 +3,13 @@ import { advanced, NO_WORK } from "../../core/report/progress.ts";
 import type { RunEvent } from "../../ports/observer.ts";
 import type { CurrentRun, DaemonState, LedgerSnapshot, RejectedConfig, ServedCount } from "./state.ts";
 
-export type Configured = Pick<DaemonState, "name" | "configPath" | "schedule" | "timezone">;
+/** What the settings say, and what is asked for when somebody wants to know. */
+type FromElsewhere =
+  | ("version" | "name" | "configPath" | "schedule" | "timezone")
+  | ("nextRun" | "staleAt" | "serving" | "unreached");
 
-/** What the runs and the config have shown. The rest of the daemon's state is asked for when somebody wants to know. */
-export interface Tracked extends Omit<DaemonState, "nextRun" | "staleAt" | "serving" | "unreached"> {
+/** What the runs and the config have shown. */
+export interface Tracked extends Omit<DaemonState, FromElsewhere> {
   readonly served: ServedCount;
 }
 
@@ -19,11 +22,10 @@ export class StateTracker {
   #state: Tracked;
   #queuedAt = new Date(0);
 
-  constructor(version: string, configured: Configured, now: () => Date) {
+  constructor(now: () => Date) {
     this.#now = now;
     this.#state = {
-      ...{ version, startedAt: now() },
-      ...configured,
+      startedAt: now(),
       current: null,
       standby: null,
       lastRun: null,
@@ -43,8 +45,8 @@ export class StateTracker {
     return isQueued ? this.#state : { ...this.#state, queued: null };
   }
 
-  reconfigured(configured: Configured): void {
-    this.#set({ ...configured, rejectedConfig: null });
+  configAccepted(): void {
+    this.#set({ rejectedConfig: null });
   }
 
   configRejected(failure: Omit<RejectedConfig, "since">): void {

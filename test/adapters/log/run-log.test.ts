@@ -47,10 +47,6 @@ const unstored: RunEvent = {
 describe("a run in the log", () => {
   test.each<[RunEvent, object]>([
     [
-      { kind: "planned", changes: 3, unchanged: 4, missing: 1 },
-      { level: "debug", changes: 3, unchanged: 4, missing: 1, msg: "3 changes to make, 4 groups unchanged" },
-    ],
-    [
       { kind: "warning", code: "LEDGER_EMPTY", message: "it is empty", hint: "look" },
       { level: "warn", code: "LEDGER_EMPTY", hint: "look", msg: "it is empty" },
     ],
@@ -79,24 +75,6 @@ describe("a run in the log", () => {
     [
       { kind: "waiting", ms: 6_999.6, reason: "the service asked to slow down" },
       { level: "info", ms: 7_000, msg: "waits up to 7.0 s: the service asked to slow down" },
-    ],
-    [
-      {
-        kind: "held",
-        code: "DELETIONS_HELD",
-        message: "5 deletions are held",
-        hint: "look at the source first",
-        count: 5,
-        approval: "0123456789ab",
-      },
-      {
-        level: "warn",
-        code: "DELETIONS_HELD",
-        count: 5,
-        approval: "0123456789ab",
-        hint: "look at the source first",
-        msg: "5 deletions are held",
-      },
     ],
     [
       rotated,
@@ -224,16 +202,6 @@ describe("lines that are alike", () => {
       }),
     ],
     ["a tenant that is locked out", (user_group_id) => ({ ...unstored, user_group_id })],
-    ["a deleted group", (user_group_id) => ({ kind: "deleted", user_group_id, absence: "absent" })],
-    [
-      "a tenant that was served alone",
-      (user_group_id) => ({
-        kind: "served",
-        user_group_id,
-        served: { kind: "done", outcome: "created" },
-        ms: 5,
-      }),
-    ],
     [
       "a group that an operator has to remove",
       (id) => ({ kind: "warning", code: "GROUP_LEFT_BEHIND", message: `group ${id}`, hint: "by hand" }),
@@ -326,7 +294,9 @@ describe("a run that has ended", () => {
   test("has one line that says it all", () => {
     const { lines, observe } = aLog("info", () => ({ next: new Date("2026-03-01T12:05:00Z") }));
     observe({ kind: "started", run: "17" });
-    observe(finished({ counts: { ...noCounts(), created: 2, unchanged: 390 }, requests: 2 }));
+    observe(
+      finished({ counts: { ...noCounts(), created: 2, drift: { token: 0, gone: 1, name: 0 } }, requests: 2 }),
+    );
     expect(lines).toEqual([
       {
         level: "info",
@@ -334,29 +304,13 @@ describe("a run that has ended", () => {
         command: "sync",
         outcome: "ok",
         created: 2,
-        unchanged: 390,
+        drift: { gone: 1 },
         requests: 2,
         duration_ms: 405,
         next: "2026-03-01T12:05:00.000Z",
-        msg: "sync ok: 2 created, 390 unchanged; 2 requests in 405 ms",
+        msg: "sync ok: 2 created, 1 gone drift; 2 requests in 405 ms",
       },
     ]);
-  });
-
-  test("with nothing to do has one short line", () => {
-    const { lines, observe } = aLog("info");
-    observe(finished({ counts: { ...noCounts(), unchanged: 390, drift: { token: 0, gone: 1, name: 0 } } }));
-    observe(finished({ counts: { ...noCounts(), unchanged: 390 } }));
-    expect(lines).toMatchObject([{ drift: { gone: 1 } }, {}]);
-    expect(lines[1]).toEqual({
-      level: "info",
-      command: "sync",
-      outcome: "ok",
-      unchanged: 390,
-      requests: 0,
-      duration_ms: 405,
-      msg: "sync ok: 390 unchanged; 0 requests in 405 ms",
-    });
   });
 
   test("says why it failed, and what to do", () => {

@@ -83,7 +83,6 @@ test.each<[string, Partial<HealthFacts>, Verdict["kind"], sentence: string]>([
     "well",
     "All is well.",
   ],
-  ["a sync that made room, and went on", { runs: [FAILED, HANDED_OVER] }, "failed", "no route to db"],
   [
     "a sync whose clock differs from the ledger's",
     { runs: [aRun("partial", {}, "rotate"), CLOCKS_DIFFER] },
@@ -104,12 +103,6 @@ test.each<[string, Partial<HealthFacts>, Verdict["kind"], sentence: string]>([
   ["as many as allowed", { missing: missing(4) }, "well", "All is well."],
   ["a failing group", { groups: { failing: 1 } }, "failing", "1 failing group"],
   ["rejected rows", { rejected: 2 }, "rejected", "2 rejected rows"],
-  [
-    "rows that were rejected in the last sync, and are so no more",
-    { runs: [aRun("partial", { rejected: 2 })] },
-    "well",
-    "All is well.",
-  ],
   [
     "a group that failed in the last sync, of which the ledger doesn't know",
     { runs: [aRun("partial", { failed: 1 })] },
@@ -134,12 +127,6 @@ test.each<[string, Partial<HealthFacts>, Verdict["kind"], sentence: string]>([
     { runs: [aRun("ok", {}, "rotate"), aRun("ok", { outdated: 1 })] },
     "outdated",
     "1 outdated group",
-  ],
-  [
-    "a failed rotation after a sync",
-    { runs: [aRun("failed", {}, "rotate"), aRun("ok")] },
-    "failed",
-    "The last rotate failed",
   ],
 ])("%s", (_, facts, kind, sentence) => {
   expect(healthOf(someFacts(facts))).toEqual([
@@ -167,20 +154,6 @@ test.each<[string, Partial<HealthFacts>, readonly Verdict["kind"][]]>([
 ])("%s hides nothing else that is wrong", (_, facts, kinds) => {
   const verdicts = healthOf(someFacts({ ...WRONG, ...facts }));
   expect(verdicts.map(({ kind }) => kind)).toEqual(kinds);
-});
-
-test("a run under way hides nothing of what the runs before it showed", () => {
-  const during = (...runs: readonly PastRun[]) =>
-    healthOf(someFacts({ runs: [UNENDED, ...runs], lease: {} }));
-  const going = { kind: "running", sentence: "A run is going on." };
-  expect(during(FAILED)).toEqual([
-    { kind: "failed", sentence: "The last sync failed: no route to db", discreet: "The last sync failed: X" },
-    going,
-  ]);
-  expect(during(aRun("ok", {}, "rotate"), aRun("ok", { outdated: 1 }))).toEqual([
-    { kind: "outdated", sentence: "Needs attention: 1 outdated group." },
-    going,
-  ]);
 });
 
 const at = (minute: number): Date => new Date(Date.UTC(2026, 2, 1, 12, minute));

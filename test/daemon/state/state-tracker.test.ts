@@ -6,12 +6,6 @@ import type { Served } from "../../../src/ports/serve-tenant.ts";
 import { aLedgerSnapshot, aLedgerStatus, aRecordedRun, aRunSummary } from "../../builders/daemon-state.ts";
 import { aClock } from "../../fakes/set-clock.ts";
 
-const CONFIGURED = {
-  name: "eu",
-  configPath: "/etc/groupsync/config.yaml",
-  schedule: "*/5 * * * *",
-  timezone: "UTC",
-};
 const DAY = 86_400_000;
 const NOON = new Date("2026-03-01T12:00:00Z");
 const noonAnd = (ms: number): Date => new Date(NOON.getTime() + ms);
@@ -19,7 +13,7 @@ const noonAnd = (ms: number): Date => new Date(NOON.getTime() + ms);
 /** It is noon, and nothing has happened yet. */
 function aTracker() {
   const clock = aClock();
-  const tracker = new StateTracker("1.2.3", CONFIGURED, () => clock.now());
+  const tracker = new StateTracker(() => clock.now());
   const observe = (...events: RunEvent[]): void => {
     for (const event of events) tracker.observe(event);
   };

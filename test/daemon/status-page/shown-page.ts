@@ -1,7 +1,9 @@
+import fc from "fast-check";
 import type { Counts } from "../../../src/core/report/counts.ts";
 import type { DaemonState } from "../../../src/daemon/state/state.ts";
 import { statusPage } from "../../../src/daemon/status-page/status-page.ts";
 import type { LedgerStatus } from "../../../src/ports/ledger/scope.ts";
+import { anyText } from "../../builders/arbitraries.ts";
 import {
   aHealthyDaemon,
   aHealthySnapshot,
@@ -56,3 +58,14 @@ export const afterSync = (
 
 export const aCurrentRun = { run: "4712", since: secondsAgo(10), done: 0, total: 0, waiting: null };
 export const aStandby = { since: minutesAgo(1), message: "another instance is at work: pod-2" };
+
+/** Text that would be markup, or change how other text reads, if a page didn't escape it. */
+export const anyMarkup = (): fc.Arbitrary<string> =>
+  fc.oneof(
+    anyText({ maxLength: 40 }),
+    fc.string({
+      unit: fc.constantFrom("<", ">", '"', "'", "&", "/", "`", "=", "a", "\u202e", "\0", "\n"),
+      maxLength: 40,
+    }),
+    fc.constantFrom("</style><script>", "<img src=x onerror=1>", '"><b>', "&lt;", "]]>", "--><!--", "\u2028"),
+  );
