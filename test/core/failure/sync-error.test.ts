@@ -7,7 +7,6 @@ import {
   isTenantGone,
   isUsageMistake,
   SyncError,
-  tenantGone,
   withHint,
 } from "../../../src/core/failure/sync-error.ts";
 
@@ -50,8 +49,4 @@ test.each<[code: string, fits: readonly ("usage" | "no fault" | "gone")[]]>([
     ...(isNoFault(failure) ? ["no fault"] : []),
     ...(isTenantGone(failure) ? ["gone"] : []),
   ]).toEqual(kinds);
-});
-
-test("a tenant that is gone has a failure of its own", () => {
-  expect(isTenantGone(tenantGone("its tenant is gone"))).toBe(true);
 });

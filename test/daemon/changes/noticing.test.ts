@@ -33,14 +33,6 @@ test("finds after a pause what has changed meanwhile", async () => {
   expect(stage.noticed()).toEqual(["meanwhile"]);
 });
 
-test("looks after a pause by a full sync if there is only a channel", async () => {
-  const stage = new NoticingStage(["channel"]);
-  await stage.noticing.start();
-  await stage.noticing.stop();
-  await stage.noticing.start();
-  expect(stage.noticed()).toEqual(["anything"]);
-});
-
 test("can be started twice and stopped twice", async () => {
   const stage = new NoticingStage();
   await stage.noticing.stop();
@@ -99,8 +91,6 @@ test("stops although the database doesn't answer", async () => {
 });
 
 describe("the channel", () => {
-  const AWAY = new SyncError("SOURCE_UNAVAILABLE", "cannot listen on changed: gone");
-
   async function aListener(): Promise<NoticingStage> {
     const stage = new NoticingStage(["channel"]);
     await stage.noticing.start();
@@ -173,17 +163,5 @@ describe("the channel", () => {
     ]);
     expect(stage.channel.opened).toBeGreaterThan(20);
     expect(stage.channel.openNow).toBe(0);
-  });
-
-  test("looks when it is heard for the first time after failed attempts", async () => {
-    const stage = new NoticingStage(["channel"]);
-    stage.channel.fails = AWAY;
-    await stage.noticing.start();
-    expect(stage.noticing.state.channel).toMatchObject({ error: { code: AWAY.code } });
-    await stage.pass(10 * MINUTE);
-    expect(stage.warnings()).toEqual(["SOURCE_UNAVAILABLE"]);
-    stage.channel.fails = undefined;
-    await stage.pass(MINUTE);
-    expect(stage.noticed()).toEqual(["anything"]);
   });
 });

@@ -31,24 +31,6 @@ test("asks as often as the config says, over one connection", async () => {
   expect(stage.feed.opened).toBe(1);
 });
 
-test("asks one thing at a time, also if an answer takes longer than the period", async () => {
-  const stage = await aPoller();
-  stage.feed.takes = 3_000;
-  await stage.pass(30_000);
-  const times = stage.feed.looks.map(({ at }) => at);
-  expect(times.slice(2).every((at, n) => at - (times[n + 1] ?? 0) >= 3_000)).toBe(true);
-});
-
-test("is alive since its first look", async () => {
-  const stage = await aPoller();
-  expect(stage.noticing.state.column).toEqual({ since: stage.clock.now(), error: null });
-  expect(stage.noticing.state).not.toHaveProperty("channel");
-  await stage.pass(MINUTE);
-  expect(stage.log.map(({ level, message }) => [level, message])).toEqual([
-    ["info", "groupsync asks for changed tenants by source.changes.column"],
-  ]);
-});
-
 test("tells once that the database is away, asks less and less often, and finds afterwards what has changed", async () => {
   const stage = await aPoller();
   await stage.pass(5_000);
@@ -73,15 +55,6 @@ test("tells once that the database is away, asks less and less often, and finds 
   expect(stage.noticed()).toEqual(["missed"]);
   expect(stage.noticing.state.column).toMatchObject({ error: null });
   expect(stage.log.at(-1)).toMatchObject({ level: "info", message: expect.stringContaining("again") });
-});
-
-test("tries at least once a minute to reach a database that is away", async () => {
-  const stage = await aPoller();
-  stage.feed.fails = AWAY;
-  await stage.pass(30 * MINUTE);
-  stage.feed.fails = undefined;
-  await stage.pass(MINUTE);
-  expect(stage.noticing.state.column).toMatchObject({ error: null });
 });
 
 test("turns a flood into one notice, and one more after the overlap", async () => {
@@ -109,17 +82,6 @@ test("takes at most a tenth of the time if there is no index, and says once whic
   expect(stage.log.filter(({ level }) => level === "warn")).toMatchObject([
     { code: "CHANGES_NOT_INDEXED", hint: "CREATE INDEX …" },
   ]);
-});
-
-test("goes on at its usual pace without an index if the table is small", async () => {
-  const stage = new NoticingStage(["column"]);
-  stage.feed.insert("old");
-  stage.feed.missing = "CREATE INDEX …";
-  stage.feed.takes = 5;
-  await stage.noticing.start();
-  await stage.pass(MINUTE);
-  expect(stage.feed.looks.length).toBeGreaterThan(55);
-  expect(stage.warnings()).toEqual([]);
 });
 
 test("begins anew, and lets a full sync look, if somebody alters the column", async () => {

@@ -147,20 +147,6 @@ describe("a tenant is served", () => {
     for (const query of ["?wait=0", "?wait=500ms&x=y", "?wait=1m", "?"]) await post(`/sync/107${query}`);
     expect(served.map(([, waitMs]) => waitMs)).toEqual([0, 500, 60_000, 10_000]);
   });
-
-  test("with a hundred requests at once, for one id and for different ones", async () => {
-    const { waiting, serveTenant } = pendingTenants();
-    const { post, served } = await aRoute(serveTenant);
-    for (const idOf of [() => "one", (n: number) => `t-${n}`]) {
-      served.length = 0;
-      const replies = Array.from({ length: 100 }, (_, n) => post(path(idOf(n))));
-      await eventually(() => served.length).toBe(100);
-      for (const resolve of waiting.values()) resolve(DONE);
-      waiting.clear();
-      const ids = (await Promise.all(replies)).map(({ status, json }) => [status, json.user_group_id]);
-      expect(ids).toEqual(Array.from({ length: 100 }, (_, n) => [200, idOf(n)]));
-    }
-  });
 });
 
 describe("a request is refused", () => {

@@ -62,19 +62,6 @@ test("a daemon that is told to stop tells the client of POST /sync at once, and 
   expect(await world.stored()).toEqual(await world.live());
 });
 
-test("a sign-up doesn't wait behind a backfill that a limit slows down", async () => {
-  const world = await aWorld({
-    tenants: 400,
-    config: { ...WITH_SYNC_KEY, service: { rate_limit: "10/s" } },
-  });
-  const daemon = await aDaemon(world);
-  await until(async () => ((await world.requests()).total as number) > 10);
-  await world.addTenants(401, 401);
-  expect(await signUp(daemon, idOf(401))).toMatchObject({ status: 200, json: { outcome: "created" } });
-  expect(Object.keys(await world.stored()).length).toBeLessThan(300);
-  expect(await daemon.program.stop("SIGTERM")).toMatchObject({ code: 0 });
-});
-
 test("a row that the change column names is served without a full sync", async () => {
   const world = await aWorld({ tenants: 3 });
   await world.database.query("ALTER TABLE customers ADD COLUMN version bigint NOT NULL DEFAULT 1");

@@ -37,27 +37,3 @@ test(`${TENANTS} tenants end in sync though 30 % of the requests fail, a third o
     `${total} requests for ${TENANTS} groups in ${first.report.duration_ms} ms, ${first.report.failed} left to the next sync`,
   );
 });
-
-// The wait takes most of a minute. The rule itself has its tests in engine/service/breaker.test.ts.
-test.runIf(LONG)("a service that fails nearly all requests ends the run early", async () => {
-  const world = await aWorld({
-    tenants: 500,
-    service: { shares: { fail: 0.9 }, seed: SEED },
-    config: { service: { concurrency: 64 } },
-  });
-  const { code, report } = await world.sync();
-  expect(code).toBe(1);
-  expect(report).toMatchObject({ outcome: "failed" });
-  expect(report.errors).toContainEqual({
-    user_group_id: null,
-    code: "SERVICE_UNAVAILABLE",
-    message: expect.stringMatching(/^the service is not available: .*HTTP 500/),
-  });
-  const { total, by_group } = await world.requests();
-  expect(Object.keys(by_group).length).toBeLessThan(400);
-  console.log(`gave up after ${total} requests for ${Object.keys(by_group).length} groups`);
-
-  await world.serve({});
-  expect((await world.sync()).code).toBe(0);
-  await expectInSync(world);
-});

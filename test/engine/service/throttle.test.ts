@@ -155,14 +155,6 @@ describe("a service that defers calls", () => {
     expect(waits).toMatchObject([{ ms: 3_600_000 }, { ms: 3_600_000 }]);
   });
 
-  it("may ask for an hour after some calls, and still one is tried after 5 s", async () => {
-    const { time, call } = aThrottle();
-    for (let n = 0; n < 10; n++) await call(100);
-    await call(0, busy(3_600_000));
-    await call();
-    expect(time.elapsed).toBe(6_000);
-  });
-
   it.each([undefined, 0])(
     "and doesn't say how much (Retry-After: %s), gets more each time, up to a minute",
     async (retryAfterMs) => {
@@ -177,44 +169,6 @@ describe("a service that defers calls", () => {
       expect(waits).toHaveLength(8);
     },
   );
-
-  it("is asked with a short pause again once it has answered", async () => {
-    const { time, call } = aThrottle();
-    for (let n = 0; n < 5; n++) await call(0, busy());
-    await call();
-    const before = time.elapsed;
-    await call(0, busy());
-    await call();
-    expect(time.elapsed - before).toBeLessThanOrEqual(2_000);
-  });
-
-  it("gets the longest pause that it asked of calls under way together, and then one call as a test", async () => {
-    const { time, throttle, call } = aThrottle();
-    await Promise.all(Array.from({ length: 64 }, () => call(100)));
-    const before = time.elapsed;
-    const [first, second, third] = await Promise.all([1, 2, 3].map(() => throttle.ready(FOREVER)));
-    throttle.ended(first!, busy());
-    throttle.ended(second!, busy(7_000));
-    throttle.ended(third!, busy(3_000));
-    const starts: number[] = [];
-    await Promise.all(
-      [1, 2, 3].map(async () => {
-        const started = await throttle.ready(FOREVER);
-        starts.push(time.elapsed - before);
-        await time.sleep(400);
-        throttle.ended(started);
-      }),
-    );
-    expect(starts[0]).toBe(7_000);
-    expect(starts[1]).toBeGreaterThanOrEqual(7_400);
-  });
-
-  it("still counts as deferring if the test call ended without an answer", async () => {
-    const { time, call } = aThrottle();
-    await call(0, busy(1_000));
-    await Promise.all([call(300, failure("UNREACHABLE")), call(300), call(300)]);
-    expect(time.elapsed).toBeGreaterThanOrEqual(1_900);
-  });
 });
 
 it("admits calls in the order in which they came", async () => {

@@ -123,20 +123,6 @@ it("a short pause for everybody at the end of a full sync fails no group", async
   await session.end();
 });
 
-it("a tenant that alone is told to come back in half a minute holds up no sign-up meanwhile", async () => {
-  const world = slow(new World(tenants(...ids(20), "waits")), 100);
-  const busy = ({ when, call, id }: Point): void => {
-    if (when === "before" && call === "getOrCreate" && id === "waits")
-      throw new ServiceFailure("THROTTLED", "HTTP 429", { retryAfterMs: 30_000 });
-  };
-  const session = aSession(world, { at: busy, settings: { concurrency: 8 } });
-  await world.time.sleep(10_000);
-  world.tenants.push(...tenants("new"));
-  expect(await msUntilServed(world, session, "new")).toBeLessThan(6_000);
-  expect(await session.run).toMatchObject({ counts: { failed: 1 } });
-  await session.end();
-});
-
 it("a group that always fails is tried less and less often", async () => {
   const world = new World(tenants("good", "bad"));
   const session = aSession(world, { at: failing(isBad) });

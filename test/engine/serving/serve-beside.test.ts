@@ -61,22 +61,6 @@ describe("older never overwrites newer:", () => {
     expect((await world.sync()).requests).toBe(0);
   });
 
-  it("a planned update is dropped even if it was not reached yet", async () => {
-    const ids = Array.from({ length: 100 }, (_, n) => `t${String(n).padStart(2, "0")}`);
-    const world = new World(tenants(...ids));
-    world.service.existing = "update";
-    await world.sync();
-    for (const id of ids) rename(world, id, `${id} as planned`);
-    slow(world, 1_000);
-    const session = aSession(world, { settings: { concurrency: 1 } });
-    while (world.service.requests.length < 102) await world.time.sleep(500);
-    rename(world, "t90", "newer");
-    expect(await session.serve("t90")).toEqual({ kind: "done", outcome: "updated" });
-    await session.run;
-    expect(name(world, "t90")).toBe("newer");
-    await session.end();
-  });
-
   it("a planned replacement is made although somebody has looked at its tenant", async () => {
     const { world, session } = await inTheMiddle(() => {}, { update: "replace", deletion: DELETES_AT_ONCE });
     expect(await session.serve("t30")).toMatchObject({ kind: "conflict", outcome: "held" });
@@ -248,21 +232,6 @@ describe("a tenant", () => {
     expect(await session.serve("never there")).toEqual({ kind: "unknown" });
     await session.end();
     expect(asked(world)).toEqual(["a"]);
-  });
-
-  it("that no database can be asked for is unknown, and others are served on", async () => {
-    const world = new World(tenants("a"));
-    const session = aSession(world, {
-      at: ({ when, call }) => {
-        if (when === "before" && call === "groupsOf") looks++;
-      },
-    });
-    let looks = 0;
-    await session.run;
-    for (const id of ["a\0b", "", "x".repeat(513)])
-      expect(await session.serve(id)).toEqual({ kind: "unknown" });
-    expect(looks).toBe(0);
-    await session.end();
   });
 
   it("whose row is rejected is a conflict, and its group stays as it is", async () => {
