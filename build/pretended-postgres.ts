@@ -58,8 +58,8 @@ const answersFor = (baseUrl: string): Answers => [
   ["type_schema", [{ type: "pg_catalog.text", operator: "pg_catalog.=" }]],
   ['AS "isReadable"', TENANT_COLUMNS.map((name) => ({ name, user: ROLE, isReadable: true }))],
   ["LIMIT 0", [tenantColumns((column) => column)]],
-  ["WITH RECURSIVE described", [{ oid: 25, name: "text", base: 0, element: 0 }]],
-  ["'server_encoding'", [{ encoding: "UTF8", typeSchema: "pg_catalog" }]],
+  ["WITH RECURSIVE described", [{ oid: 25, name: "text", schema: "pg_catalog", base: 0, element: 0 }]],
+  ["'server_encoding'", [{ encoding: "UTF8" }]],
   ["current_user::pg_catalog.text AS name", [{ name: ROLE }]],
   [
     "hashtextextended",

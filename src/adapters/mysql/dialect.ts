@@ -6,7 +6,7 @@ import type { Assignments, Dialect } from "../sql/dialect/dialect.ts";
 import type { TokenOwnerStatements } from "../sql/dialect/token-statements.ts";
 import { SNAPSHOT } from "./connection/connection.ts";
 import { failures, isDenied } from "./connection/failures.ts";
-import { ansiIdentifiers, identifiers } from "./connection/identifiers.ts";
+import { identifiers } from "./connection/identifiers.ts";
 import { currentAccount } from "./connection/rights.ts";
 import { jsonRows } from "./connection/statement.ts";
 import { tableExists, tablePlace } from "./connection/table-place.ts";
@@ -30,7 +30,6 @@ const tokenOwners: TokenOwnerStatements = {
     // The column does not exist yet, or is hidden from this user.
     return found?.name ?? written;
   },
-  shownName: identifiers.quoteName,
   ownerTypes: { name: "VARCHAR(64)", text: "TEXT", end: ` ${TABLE_OPTIONS}` },
   createOnce: async (database, statement) => {
     await database.query(statement);
@@ -41,7 +40,7 @@ const tokenOwners: TokenOwnerStatements = {
 
 /** MySQL and MariaDB, in sessions with ANSI_QUOTES and the time zone UTC. */
 export const mysql: Dialect = {
-  ...ansiIdentifiers,
+  ...identifiers,
   ...failures,
   ...tokenOwners,
   begin: {

@@ -37,7 +37,6 @@ const IMMEDIATELY = "SET CONSTRAINTS ALL IMMEDIATE";
 const tokenOwners: TokenOwnerStatements = {
   // Statements quote every column name, so the database has the name as it is written.
   columnName: async (_database, _place, written) => written,
-  shownName: quoteName,
   ownerTypes: { name: "text", text: "text", end: "" },
   createOnce: (database, statement) =>
     database.transaction([BEGIN], async (connection) => {

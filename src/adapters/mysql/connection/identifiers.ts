@@ -3,13 +3,10 @@ import { identifiersOf } from "../../sql/connection/identifiers.ts";
 /** In characters. */
 const MAX_LENGTH = 64;
 
-const rules = {
+/** In backticks, which mean the same in every sql_mode. */
+export const identifiers = identifiersOf({
   database: "MySQL",
-  fits: (name: string) => [...name].length <= MAX_LENGTH,
+  quote: "`",
+  fits: (name) => [...name].length <= MAX_LENGTH,
   limit: `1 to ${MAX_LENGTH} characters`,
-} as const;
-
-/** For groupsync's own sessions, which have ANSI_QUOTES. */
-export const ansiIdentifiers = identifiersOf({ ...rules, quote: '"' });
-/** For sessions in which the customer's SQL runs, and for messages. */
-export const identifiers = identifiersOf({ ...rules, quote: "`" });
+});

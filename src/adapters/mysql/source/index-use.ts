@@ -21,36 +21,33 @@ interface Access {
 
 /**
  * Whether an index finds the rows of an id: the id gives a table another access than it has in a read of all rows, and that
- * is by a key. False if the user may not EXPLAIN: of a view that takes SHOW VIEW and rights to the tables below.
+ * is by a key.
  */
-export async function isIndexed(
-  session: Pick<MysqlSourceSession, "query">,
-  query: TenantQuery,
-): Promise<boolean> {
-  const [one = "", two = ""] = await query.idsHeld(PROBES);
-  const lookAt = (...ids: string[]) => accessesOf(session, selectRowsOf(query, ids));
-  try {
+export const isIndexed = (session: Pick<MysqlSourceSession, "query">, query: TenantQuery): Promise<boolean> =>
+  ifExplained(async () => {
+    const [one = "", two = ""] = await query.idsHeld(PROBES);
+    const accessesBy = (...ids: string[]) => accessesOf(session, selectRowsOf(query, ids));
     const whole = new Set((await accessesOf(session, selectRows(query))).map(accessText));
     const isByNewKey = (access: Access) => isByKey(access) && !whole.has(accessText(access));
-    if (!(await lookAt(one)).some(isByNewKey)) return false;
+    if (!(await accessesBy(one)).some(isByNewKey)) return false;
     // By one id of a unique key, the server notices at once that there is no such row, and shows no plan for other tables.
-    return !(await lookAt(one, two)).some(readsMany);
-  } catch (error) {
-    if (!isAnswer(error)) throw error;
-    return false;
-  }
-}
+    return !(await accessesBy(one, two)).some(readsMany);
+  });
 
-/**
- * Whether an index finds the rows of a SELECT that begins at a value of a column. False if the user may not EXPLAIN it.
- */
-export async function isFoundByIndex(
+/** Whether an index finds the rows of a SELECT that begins at a value of a column. */
+export const isFoundByIndex = (
   session: Pick<MysqlSourceSession, "query">,
   select: string,
-): Promise<boolean> {
-  try {
+): Promise<boolean> =>
+  ifExplained(async () => {
     const accesses = await accessesOf(session, select);
     return accesses.some(isByKey) && !accesses.some(readsMany);
+  });
+
+/** False if the user may not EXPLAIN: of a view that takes SHOW VIEW and rights to the tables below. */
+async function ifExplained(ask: () => Promise<boolean>): Promise<boolean> {
+  try {
+    return await ask();
   } catch (error) {
     if (!isAnswer(error)) throw error;
     return false;

@@ -7,7 +7,7 @@ import type {
   TokenRow,
   TokenStatements,
 } from "../../sql/dialect/token-statements.ts";
-import { ansiIdentifiers, identifiers } from "../connection/identifiers.ts";
+import { identifiers } from "../connection/identifiers.ts";
 import { jsonRows } from "../connection/statement.ts";
 import { tableExists } from "../connection/table-place.ts";
 import { ANY_COLUMN, type IdColumn } from "./token-ids.ts";
@@ -33,9 +33,9 @@ export class MysqlTokenStatements implements TokenStatements {
 
   constructor(options: PlacedTokenTable) {
     this.#options = options;
-    this.#table = quotedTable(ansiIdentifiers, options);
-    this.#id = ansiIdentifiers.quoteName(options.idColumn);
-    this.#token = ansiIdentifiers.quoteName(options.tokenColumn);
+    this.#table = quotedTable(identifiers, options);
+    this.#id = identifiers.quoteName(options.idColumn);
+    this.#token = identifiers.quoteName(options.tokenColumn);
   }
 
   async prepare(database: Connections): Promise<void> {

@@ -3,7 +3,7 @@ import type { Connections } from "../../sql/connection/connections.ts";
 import { quotedTable } from "../../sql/connection/table-place.ts";
 import type { PlacedTokenTable } from "../../sql/dialect/token-statements.ts";
 import { isColumnMistake, isDenied } from "../connection/failures.ts";
-import { ansiIdentifiers, identifiers } from "../connection/identifiers.ts";
+import { identifiers } from "../connection/identifiers.ts";
 import { currentAccount, rehearse } from "../connection/rights.ts";
 import { tableExists } from "../connection/table-place.ts";
 import { type ColumnInfo, type IdColumn, idColumnOf, TEXT_TYPES } from "./token-ids.ts";
@@ -48,7 +48,7 @@ export async function inspectTokenTable(
 }
 
 const isMissing = async (database: Connections, options: PlacedTokenTable): Promise<boolean> =>
-  !(await tableExists(database, quotedTable(ansiIdentifiers, options)));
+  !(await tableExists(database, quotedTable(identifiers, options)));
 
 async function insistOnTable(
   database: Connections,
@@ -81,9 +81,9 @@ async function insistOnTable(
  */
 async function creation(database: Connections, options: PlacedTokenTable): Promise<string> {
   const { idColumn, tokenColumn } = options;
-  return `CREATE TABLE IF NOT EXISTS ${quotedTable(ansiIdentifiers, options)} (
-       ${ansiIdentifiers.quoteName(idColumn)} ${await idType(database)} NOT NULL PRIMARY KEY,
-       ${ansiIdentifiers.quoteName(tokenColumn)} TEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+  return `CREATE TABLE IF NOT EXISTS ${quotedTable(identifiers, options)} (
+       ${identifiers.quoteName(idColumn)} ${await idType(database)} NOT NULL PRIMARY KEY,
+       ${identifiers.quoteName(tokenColumn)} TEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
        updated_at DATETIME(6) NOT NULL
      ) ENGINE=InnoDB ROW_FORMAT=DYNAMIC`;
 }

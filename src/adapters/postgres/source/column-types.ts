@@ -20,6 +20,7 @@ export interface TypeInfo {
   readonly oid: number;
   /** See `typeName`. */
   readonly name: string;
+  readonly schema: string;
   /** The base type of a domain; 0 for other types. */
   readonly base: number;
   /** The type of an array's elements; 0 for other types. */

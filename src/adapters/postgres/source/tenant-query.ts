@@ -36,10 +36,13 @@ export async function tenantQuery(session: Session, request: SourceRequest): Pro
 
   const parserOf = parsersOf(types);
   const idText = `${quoteName(id)}::pg_catalog.text`;
-  const { encoding, typeSchema } = await encodingAndSchema(session, found[0]?.dataTypeID ?? 0);
-  const isRaw = encoding === "SQL_ASCII";
+  const typeSchema = types.find(({ oid }) => oid === found[0]?.dataTypeID)?.schema ?? "pg_catalog";
+  const [server] = await session.query<{ encoding: string }>(
+    "SELECT pg_catalog.current_setting('server_encoding') AS encoding",
+  );
+  const isRaw = server?.encoding === "SQL_ASCII";
   // Text has the order of UTF-8's bytes, and every id fits.
-  const isUtf8 = encoding === "UTF8" || isRaw;
+  const isUtf8 = server?.encoding === "UTF8" || isRaw;
   const ofText = isRaw ? ifUtf8 : (parse: CellParser) => parse;
   const row = [`'${typedSeed(seed, typeNames)}'`, idText, ...rest.map(quoteName)].join(", ");
   const bucket = `coalesce(pg_catalog.hashtextextended(${idText} ${BY_BYTES}, 0) OPERATOR(pg_catalog.&) ${BUCKETS - 1}, 0)`;
@@ -107,34 +110,21 @@ const rawId: CellParser = (text) =>
 
 const asNumber = (column: string): string => `${column}::pg_catalog.int8::pg_catalog.float8 AS ${column}`;
 
-/** The server's encoding, and the schema of a type. */
-async function encodingAndSchema(
-  session: Session,
-  oid: number,
-): Promise<{ readonly encoding: string; readonly typeSchema: string }> {
-  const [found] = await session.query<{ encoding: string; typeSchema: string | null }>(
-    `SELECT pg_catalog.current_setting('server_encoding') AS encoding, (
-       SELECT n.nspname::pg_catalog.text
-       FROM pg_catalog.pg_type AS t JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) t.typnamespace
-       WHERE t.oid OPERATOR(pg_catalog.=) $1::pg_catalog.oid) AS "typeSchema"`,
-    [oid],
-  );
-  return { encoding: found?.encoding ?? "", typeSchema: found?.typeSchema ?? "pg_catalog" };
-}
-
 /** The types of the fields, and the types that their arrays and domains are made of. */
 async function describeTypes(session: Session, fields: readonly FieldDef[]): Promise<TypeInfo[]> {
   return session.query<TypeInfo>(
     `WITH RECURSIVE described AS (
-       SELECT type.oid, ${typeName("type")} AS name, type.typbasetype AS base, coalesce(element.oid, 0) AS element
+       SELECT type.oid, ${typeName("type")} AS name, n.nspname::pg_catalog.text AS schema, type.typbasetype AS base,
+         coalesce(element.oid, 0) AS element
        FROM pg_catalog.pg_type AS type
+       JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) type.typnamespace
        LEFT JOIN pg_catalog.pg_type AS element ON element.typarray OPERATOR(pg_catalog.=) type.oid),
      needed AS (
        SELECT * FROM described WHERE described.oid OPERATOR(pg_catalog.=) ANY ($1::pg_catalog.oid[])
        UNION
        SELECT described.* FROM needed JOIN described
          ON described.oid OPERATOR(pg_catalog.=) ANY (ARRAY[needed.base, needed.element]))
-     SELECT ${asNumber("oid")}, name, ${asNumber("base")}, ${asNumber("element")} FROM needed`,
+     SELECT ${asNumber("oid")}, name, schema, ${asNumber("base")}, ${asNumber("element")} FROM needed`,
     [[...new Set(fields.map((field) => field.dataTypeID))]],
   );
 }

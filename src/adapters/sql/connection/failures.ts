@@ -65,8 +65,6 @@ const TLS: readonly (readonly [RegExp, (names: FileNames) => string])[] = [
     /does not match certificate's altnames/i,
     () => "the server's certificate is for another host; write the host that it names into the url",
   ],
-  [/certificate has expired/i, () => "the server needs a new certificate"],
-  [/certificate is not yet valid/i, () => "compare this host's clock with the server's"],
   [
     /server does not support (SSL|secure) connection/i,
     () =>
@@ -76,10 +74,6 @@ const TLS: readonly (readonly [RegExp, (names: FileNames) => string])[] = [
     /alert (certificate required|unknown ca|bad certificate|certificate expired)/i,
     ({ cert, key }) =>
       `the server doesn't take the client's certificate; check ${cert} and ${key} in the url`,
-  ],
-  [
-    /unsupported protocol|alert protocol version/i,
-    () => "the server knows no TLS from 1.2 on; it needs an upgrade",
   ],
 ];
 

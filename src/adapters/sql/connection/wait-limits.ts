@@ -93,13 +93,13 @@ export class SessionWaits {
     const asking = setTimeout(() => {
       waitsFor = this.#session.waitsFor();
     }, lockMs / 2);
-    const silence = silenceOf(this.#session.socket(), silenceMs);
     let isAnswered = false;
     try {
       const answered = ask().finally(() => {
         isAnswered = true;
       });
-      return await withinLimits(this.#stop, Promise.race([answered, silence.reached]), limits);
+      const silence = { socket: this.#session.socket(), ms: silenceMs };
+      return await withinLimits(this.#stop, answered, limits, silence);
     } catch (error) {
       if (!isAnswered) this.#session.cut();
       if (error instanceof NoAnswer || (error instanceof Error && this.#session.isLockTimeout(error))) {
@@ -109,7 +109,6 @@ export class SessionWaits {
       throw error;
     } finally {
       clearTimeout(asking);
-      silence.clear();
     }
   }
 
@@ -132,32 +131,44 @@ export class SessionWaits {
   }
 }
 
-interface Deadline {
-  /** Rejects once the time is over. */
-  readonly reached: Promise<never>;
-  clear(): void;
+/** How long a socket may receive nothing, in milliseconds. */
+interface Silence {
+  readonly socket: Socket | undefined;
+  readonly ms: number;
 }
 
-function silenceOf(socket: Socket | undefined, ms: number): Deadline {
-  let onSilence = (): void => {};
-  const reached = new Promise<never>((_, reject) => {
-    onSilence = () => reject(new NoAnswer(ms));
-    if (ms !== Number.POSITIVE_INFINITY) socket?.setTimeout(ms, onSilence);
-  });
-  return { reached, clear: () => socket?.setTimeout(0, onSilence) };
-}
-
-/** Settles as `work` does. Rejects once the limits are over; `work` itself goes on. */
+/** Settles as `work` does. Rejects once the limits are over, or if the socket falls silent; `work` itself goes on. */
 export async function withinLimits<T>(
   stop: AbortSignal,
   work: Promise<T>,
   limits: WaitLimits = LONG_READ,
+  { socket, ms: silenceMs }: Silence = { socket: undefined, ms: Number.POSITIVE_INFINITY },
 ): Promise<T> {
-  const deadline = deadlineOf(stop, limits);
+  let timer: NodeJS.Timeout | undefined;
+  let onStop = (): void => {};
+  let onSilence = (): void => {};
+  const isOver = new Promise<never>((_, reject) => {
+    const rejectAfter = (ms: number, error: () => Error): void => {
+      clearTimeout(timer);
+      if (ms !== Number.POSITIVE_INFINITY) timer = setTimeout(() => reject(error()), ms);
+    };
+    onStop = () => {
+      if (endsAtOnce(stop, limits)) return reject(interrupted());
+      const ms = Math.min(limits.afterStopMs, limits.answerMs);
+      rejectAfter(ms, limits.isRead ? interrupted : () => new NoAnswer(ms));
+    };
+    onSilence = () => reject(new NoAnswer(silenceMs));
+    if (stop.aborted) onStop();
+    else rejectAfter(limits.answerMs, () => new NoAnswer(limits.answerMs));
+  });
+  stop.addEventListener("abort", onStop, { once: true });
+  if (silenceMs !== Number.POSITIVE_INFINITY) socket?.setTimeout(silenceMs, onSilence);
   try {
-    return await Promise.race([work, deadline.reached]);
+    return await Promise.race([work, isOver]);
   } finally {
-    deadline.clear();
+    clearTimeout(timer);
+    stop.removeEventListener("abort", onStop);
+    socket?.setTimeout(0, onSilence);
   }
 }
 
@@ -178,29 +189,3 @@ export async function withTimeout<T>(ms: number, answer: Promise<T>): Promise<T>
 /** Whether the process was told to stop, and these limits allow no time after that. */
 const endsAtOnce = (stop: AbortSignal, { afterStopMs }: WaitLimits): boolean =>
   stop.aborted && afterStopMs === 0;
-
-function deadlineOf(stop: AbortSignal, limits: WaitLimits): Deadline {
-  let timer: NodeJS.Timeout | undefined;
-  let onStop = (): void => {};
-  const reached = new Promise<never>((_, reject) => {
-    const rejectAfter = (ms: number, error: () => Error): void => {
-      clearTimeout(timer);
-      if (ms !== Number.POSITIVE_INFINITY) timer = setTimeout(() => reject(error()), ms);
-    };
-    onStop = () => {
-      if (endsAtOnce(stop, limits)) return reject(interrupted());
-      const ms = Math.min(limits.afterStopMs, limits.answerMs);
-      rejectAfter(ms, limits.isRead ? interrupted : () => new NoAnswer(ms));
-    };
-    if (stop.aborted) onStop();
-    else rejectAfter(limits.answerMs, () => new NoAnswer(limits.answerMs));
-  });
-  stop.addEventListener("abort", onStop, { once: true });
-  return {
-    reached,
-    clear: () => {
-      clearTimeout(timer);
-      stop.removeEventListener("abort", onStop);
-    },
-  };
-}

@@ -1,6 +1,6 @@
 import { SyncError } from "../../../core/failure/sync-error.ts";
 import type { Queryable } from "../connection/connections.ts";
-import type { TokenOwnerStatements } from "./token-statements.ts";
+import type { Identifiers } from "../connection/identifiers.ts";
 
 /** A table whose owner is neither this user nor one of its groups. */
 export interface ForeignTable {
@@ -30,7 +30,7 @@ export interface TableOwners {
  * written there and can run code as its readers and writers. Call before any statement on the tables.
  */
 export async function insistOnOwner(
-  database: Queryable & { readonly dialect: TableOwners & Pick<TokenOwnerStatements, "shownName"> },
+  database: Queryable & { readonly dialect: TableOwners & Pick<Identifiers, "quoteName"> },
   tables: TablesOfOwners,
 ): Promise<void> {
   const { dialect } = database;
@@ -38,9 +38,9 @@ export async function insistOnOwner(
   const [first] = foreign;
   if (!first) return;
   const { owner, user } = first;
-  const shown = (name: string): string => [tables.schema, name].map(dialect.shownName).join(".");
+  const shown = (name: string): string => [tables.schema, name].map(dialect.quoteName).join(".");
   const mend = foreign
-    .map(({ table }) => `ALTER TABLE ${shown(table)} OWNER TO ${dialect.shownName(user)}`)
+    .map(({ table }) => `ALTER TABLE ${shown(table)} OWNER TO ${dialect.quoteName(user)}`)
     .join("; ");
   throw new SyncError(
     "CONFIG_TABLE_OWNER",

@@ -86,8 +86,6 @@ export const OWNERS_TABLE = "groupsync_token_owners";
 export interface TokenOwnerStatements {
   /** The name that the database itself has for a column. */
   columnName(database: Queryable, place: TablePlace, written: string): Promise<string>;
-  /** A name, quoted for an operator's client. */
-  shownName(name: string): string;
   /** The types of the columns of the table of marks, and the table's options. */
   readonly ownerTypes: { readonly name: string; readonly text: string; readonly end: string };
   /** Runs CREATE TABLE IF NOT EXISTS. Two programs that do so at once take turns. */

@@ -107,7 +107,7 @@ export class TokenTableOwner implements TokenDestination {
     const where = [`table_name = ${literal(place.table)}`];
     if (this.#options.rows === "existing")
       where.push(`token_column IN (${[place.column, ALL_COLUMNS].map(literal).join(", ")})`);
-    return `DELETE FROM ${this.#shown(place)} WHERE ${where.join(" AND ")}`;
+    return `DELETE FROM ${this.#owners(place)} WHERE ${where.join(" AND ")}`;
   }
 
   async #replace(
@@ -170,15 +170,9 @@ export class TokenTableOwner implements TokenDestination {
     return this.#options.rows === "own" ? ALL_COLUMNS : place.column;
   }
 
-  /** The table of marks, as this program quotes it. */
+  /** The table of marks, quoted. */
   #owners({ schema }: MarkedTable): string {
     return quotePlace(this.#database.dialect, { schema, table: OWNERS_TABLE });
-  }
-
-  /** The table of marks, as an operator quotes it. */
-  #shown({ schema }: MarkedTable): string {
-    const { shownName } = this.#database.dialect;
-    return quotePlace({ quoteName: shownName }, { schema, table: OWNERS_TABLE });
   }
 
   /** The owner of the token table may own the table of marks too. */
@@ -204,11 +198,11 @@ export class TokenTableOwner implements TokenDestination {
 
   async #unmarked(error: unknown): Promise<SyncError> {
     const place = await this.#place().catch(() => undefined);
-    const shown = place ? this.#shown(place) : OWNERS_TABLE;
-    const { grantee, shownName } = this.#database.dialect;
+    const shown = place ? this.#owners(place) : OWNERS_TABLE;
+    const { grantee, quoteName } = this.#database.dialect;
     const user = await grantee(this.#database);
     // The table of marks must have the same owner as the token table. MySQL's tables have no owners.
-    const give = place?.owner == null ? "" : `ALTER TABLE ${shown} OWNER TO ${shownName(place.owner)}; `;
+    const give = place?.owner == null ? "" : `ALTER TABLE ${shown} OWNER TO ${quoteName(place.owner)}; `;
     return new SyncError(
       "TOKENS_UNMARKED",
       `${this.title} can't be marked as this config's, so no other config is kept from writing there: ${describe(error)}`,

@@ -11,9 +11,9 @@ const NAMES = ["bool", "int4", "float8", "timestamptz", "date", "json", "jsonb",
 /** Each type of PostgreSQL that has a parser of its own, an array of each, and a domain over each. */
 function ofPostgres(): CellParser[] {
   const types = NAMES.flatMap((name, index): TypeInfo[] => [
-    { oid: index + 1, name, base: 0, element: 0 },
-    { oid: index + 101, name: `_${name}`, base: 0, element: index + 1 },
-    { oid: index + 201, name: "domain", base: index + 1, element: 0 },
+    { oid: index + 1, name, schema: "pg_catalog", base: 0, element: 0 },
+    { oid: index + 101, name: `_${name}`, schema: "pg_catalog", base: 0, element: index + 1 },
+    { oid: index + 201, name: "domain", schema: "public", base: index + 1, element: 0 },
   ]);
   const parserOf = parsersOf(types);
   return types.map(({ oid }) => parserOf(oid));
