@@ -188,3 +188,13 @@ test("single tenants of a view are found by the index for a user that may explai
   await query(`REVOKE SHOW VIEW ON active_customers FROM ${reader.name}`);
   expect(await looksByIndex()).toBe(false);
 });
+
+test("a table may be in another database than the url's, and the url may name none", async () => {
+  const { name, query } = await mysqlSourceDatabase();
+  const { url } = await mysqlSourceDatabase();
+  await query("CREATE TABLE customers (id varchar(9))");
+  await query("INSERT INTO customers VALUES ('a')");
+  const where = "customers.id = 'a'";
+  for (const one of [url, Object.assign(new URL(url), { pathname: "/" }).href])
+    expect(await read(one, { table: `${name}.customers`, where })).toEqual([["a"]]);
+});
