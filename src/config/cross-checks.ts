@@ -3,7 +3,7 @@ import type * as z from "zod";
 import { UNKNOWN_SCHEMA } from "../core/setup/setup.ts";
 import { isPlainHttpToAnotherHost } from "../core/tls/database-tls.ts";
 import { containerOf, describeDatabase, describeTable } from "./destinations.ts";
-import type { Path } from "./problems.ts";
+import type { Path } from "./document.ts";
 import type { ConfigFile } from "./schema.ts";
 import {
   completeStore,

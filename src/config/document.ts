@@ -18,7 +18,20 @@ import {
 } from "yaml";
 import type { Json } from "../core/text/json.ts";
 import { interpolate, type ValueSources } from "./interpolate.ts";
-import type { Path, Problem } from "./problems.ts";
+
+/** The keys that lead to a value, outermost first; numbers count list items from 0. */
+export type Path = readonly (string | number)[];
+
+/**
+ * One thing that is wrong with a config file: where, what, and what would be right. A message never has the value in it,
+ * because any value may be a secret that stands in the wrong place.
+ */
+export interface Problem {
+  readonly line: number;
+  /** Empty for a problem of the whole file. */
+  readonly path: Path;
+  readonly message: string;
+}
 
 /** A config file as plain data, with the line of each value. */
 export interface ConfigDocument {

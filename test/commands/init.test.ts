@@ -15,7 +15,6 @@ interface Options {
   readonly url?: string | undefined;
   /** Paths at which something is already. */
   readonly there?: readonly string[];
-  readonly catalogError?: SyncError;
 }
 
 interface Ended extends Printed {
@@ -42,7 +41,6 @@ async function init(flags: readonly string[], options: Options = {}): Promise<En
     baseUrlProblem: (text) => (text.startsWith("https://") ? undefined : "it is no address"),
     readCatalog: async (url) => {
       opened.push(url);
-      if (options.catalogError) throw options.catalogError;
       const { tables = [CUSTOMERS] } = options;
       return {
         title: "db.example.com:5432/shop",
@@ -118,26 +116,6 @@ describe("a table of another owner", () => {
     expect(stdout).toContain("and belongs to mallory\n");
     expect(Object.keys(files)).toHaveLength(2);
   });
-
-  test("is not among the other tables that would fit", async () => {
-    const all = [theirs, aTable("things"), aTable("vendors")];
-    const { files, stdout } = await init([], { tables: all });
-    expect(files["config.yaml"]).toContain("table: public.things\n");
-    expect(stdout).toContain("with --table: public.vendors\n");
-  });
-});
-
-test("refuses a name without a schema that several tables have, and says whose they are", async () => {
-  const tables = [
-    aTable("customers", [], { owner: "shop" }),
-    aTable("customers", [], { schema: "theirs", isOurs: false, owner: "mallory" }),
-  ];
-  const { error, files } = await init(["--table", "customers"], { tables });
-  expect(error).toMatchObject({
-    code: "CONFIG_PROPOSAL",
-    hint: expect.stringMatching(/public\.customers \(owner shop\): several .*\n.*\(owner mallory\): several/),
-  });
-  expect(files).toEqual({});
 });
 
 test("no file has a character that nobody sees, whatever the names in the database", async () => {
@@ -214,18 +192,4 @@ describe("wrong config, with the choices:", () => {
     });
     expect(files).toEqual({});
   });
-
-  test("a column that isn't there", async () => {
-    expect((await init(["--id", "uid"])).error).toMatchObject({
-      message: "public.customers can't have the tenants: it has no column uid",
-      hint: expect.stringContaining("its columns: id, name"),
-    });
-  });
-});
-
-test("a database that can't be read ends the command", async () => {
-  const catalogError = new SyncError("SOURCE_UNAVAILABLE", "cannot read the database's catalog");
-  const { error, files } = await init([], { catalogError });
-  expect(error).toBe(catalogError);
-  expect(files).toEqual({});
 });

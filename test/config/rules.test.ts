@@ -63,11 +63,6 @@ describe("a rule", () => {
       "group.data_source_provided_id.value: is not text",
     ],
     [
-      "a computed id",
-      { group: { id: { value: "x" } } },
-      "group.id: is not a column name; write the name of one",
-    ],
-    [
       "an optional template name",
       { group: { name: { template: "{{ a }}", optional: true } } },
       "group.name.optional: ",
@@ -92,11 +87,6 @@ describe("a rule", () => {
       "a blank data source",
       { group: { mapping: { "40": { value: " " } } } },
       "group.mapping.40.value: is empty; write the id of a data source",
-    ],
-    [
-      "an empty default for a data source",
-      { group: { mapping: { "40": { column: "a", default: "" } } } },
-      "group.mapping.40.default: is empty; write the id of a data source",
     ],
     [
       "a default of a template",

