@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { SEED } from "../support/databases/seed.ts";
 import { LONG } from "../support/long.ts";
 import { arbitraryHistory } from "./arbitrary-history.ts";
-import { describeHistory } from "./describe-history.ts";
+import type { History } from "./history.ts";
 import { play } from "./play.ts";
 
 const HISTORIES = Number(process.env.GROUPSYNC_TEST_HISTORIES ?? (LONG ? 100_000 : 500));
@@ -36,5 +36,12 @@ function failure({
 }: fc.RunDetails<[Parameters<typeof play>[0]]>): string {
   if (counterexample === null) return "";
   const replay = `GROUPSYNC_TEST_SEED=${SEED} GROUPSYNC_TEST_HISTORY=${counterexamplePath} npx vitest run test/simulation`;
-  return `\n${describeHistory(counterexample[0])}\n\n${String(errorInstance)}\n\nTo play it again:\n${replay}\n`;
+  return `\n${inLines(counterexample[0])}\n\n${String(errorInstance)}\n\nTo play it again:\n${replay}\n`;
+}
+
+/** The history as JSON: its circumstances, then each step on a line of its own. */
+function inLines({ steps, ...circumstances }: History): string {
+  const inJson = (value: unknown): string =>
+    JSON.stringify(value, (_, part) => (part instanceof Set ? [...part] : part));
+  return [circumstances, ...steps].map(inJson).join("\n");
 }
