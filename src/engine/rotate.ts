@@ -39,7 +39,7 @@ export const rotate = (
     const which = await groupsOf(selection, run);
     run.observe({ kind: "rotating", tokens: await run.ledger.existingCount(which) });
     run.observe({ kind: "phase", phase: "applying" });
-    const left = whatIsLeft(selection, run.clock.now());
+    const left = whatIsLeft(run.clock.now());
     await rotateTokens(existingGroups(run.ledger, which), run, {
       concurrency: settings.rotation.concurrency,
       mayStart: () => true,
@@ -56,17 +56,8 @@ export const rotate = (
   });
 
 /** What the operator does about the tokens that a rotation, begun at this time, did not reach: no sync goes on with it. */
-function whatIsLeft({ kind }: RotationSelection, began: Date): string {
-  const noSync = "no sync rotates the tokens that were not reached";
-  switch (kind) {
-    case "all":
-      return `${noSync}: run groupsync rotate --older-than AGE, where AGE is the time since ${began.toISOString()}, such as 3m`;
-    case "older than":
-      return `${noSync}: run the same command again, which leaves out the new ones`;
-    case "only":
-      return `${noSync}: groupsync explain ID says since when a token is live; give the others to --only again`;
-  }
-}
+const whatIsLeft = (began: Date): string =>
+  `no sync rotates the tokens that were not reached: run the same command again, or in place of --all groupsync rotate --older-than AGE, where AGE is the time since ${began.toISOString()}, such as 3m`;
 
 /**
  * Rotates the tokens that are due by `rotation` in the config: the oldest first, at most `max_per_run`. Leaves out the groups

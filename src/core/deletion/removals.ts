@@ -24,13 +24,28 @@ export interface RemovalSummary {
   readonly kept: number;
 }
 
-/** Counts a plan's removals without keeping them. Planned actions have to come in the order of their ids. */
+/** A code approves removals of one config only, and only until the next approval. */
+interface ApprovalScope {
+  /** The `name` of the config. */
+  readonly name: string;
+  readonly baseUrl: string | null;
+  /** How many approvals there were so far: each one makes all earlier codes invalid. */
+  readonly approvals: number;
+}
+
+/** Hexadecimal digits: 80 bits are too many for anybody to find another set of removals with the same code. */
+const CODE_LENGTH = 20;
+
+/**
+ * Counts a plan's removals without keeping them, and computes the code by which an operator approves exactly these removals.
+ * Planned actions have to come in the order of their ids.
+ */
 export class RemovalSummaryBuilder {
-  readonly #code: ApprovalCode;
+  readonly #hash = createHash("sha256");
   readonly #counts = { deletions: 0, replacements: 0, underWay: 0, estranged: 0, gone: 0, kept: 0 };
 
-  constructor(scope: ApprovalScope) {
-    this.#code = new ApprovalCode(scope);
+  constructor({ name, baseUrl, approvals }: ApprovalScope) {
+    this.#addToCode(name, String(baseUrl), String(approvals));
   }
 
   add(action: PlannedAction): void {
@@ -38,8 +53,9 @@ export class RemovalSummaryBuilder {
     if (action.kind === "delete" || action.kind === "missing") counts.gone++;
     if (action.kind === "missing" && action.dueInMs === null) counts.kept++;
     if (!isRemoval(action) || action.underWay) return;
-    this.#code.add(action);
-    if (action.kind === "replace") {
+    const replaces = action.kind === "replace";
+    this.#addToCode(action.kind, action.user_group_id, replaces ? action.fingerprint : "");
+    if (replaces) {
       counts.replacements++;
     } else {
       counts.deletions++;
@@ -59,40 +75,10 @@ export class RemovalSummaryBuilder {
 
   /** Nothing can be added afterwards. */
   summary(): RemovalSummary {
-    return { ...this.#counts, code: this.#code.get() };
-  }
-}
-
-/** A code approves removals of one config only, and only until the next approval. */
-export interface ApprovalScope {
-  /** The `name` of the config. */
-  readonly name: string;
-  readonly baseUrl: string | null;
-  /** How many approvals there were so far: each one makes all earlier codes invalid. */
-  readonly approvals: number;
-}
-
-/** Hexadecimal digits: 80 bits are too many for anybody to find another set of removals with the same code. */
-const CODE_LENGTH = 20;
-
-/** The code by which an operator approves exactly these removals. Add them in the order of their ids. */
-export class ApprovalCode {
-  readonly #hash = createHash("sha256");
-
-  constructor({ name, baseUrl, approvals }: ApprovalScope) {
-    this.#add(name, String(baseUrl), String(approvals));
+    return { ...this.#counts, code: this.#hash.digest("hex").slice(0, CODE_LENGTH) };
   }
 
-  add(removal: Removal): void {
-    this.#add(removal.kind, removal.user_group_id, removal.kind === "replace" ? removal.fingerprint : "");
-  }
-
-  /** Lower-case hexadecimal. Nothing can be added afterwards. */
-  get(): string {
-    return this.#hash.digest("hex").slice(0, CODE_LENGTH);
-  }
-
-  #add(...fields: string[]): void {
+  #addToCode(...fields: string[]): void {
     // No field can contain a NUL, so different sets of removals give different texts to hash.
     for (const field of fields) this.#hash.update(`${field}\0`);
   }

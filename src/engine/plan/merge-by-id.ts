@@ -42,7 +42,7 @@ function compareHeads(tenant: Tenant | undefined, group: LedgerGroup | undefined
  * Steps through batches one item at a time. Waits only between batches, because awaiting each of a million items would take
  * longer than the work on them.
  */
-export class BatchReader<T> {
+class BatchReader<T> {
   readonly #batches: AsyncIterator<readonly T[]>;
   #batch: readonly T[] = [];
   #next = 0;

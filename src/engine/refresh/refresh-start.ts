@@ -7,9 +7,8 @@ import {
 } from "../../core/drift/refresh.ts";
 import { type DeletionPolicy, LIMIT_PERIOD_MS, removalsAllowed } from "../../core/plan/deletion-policy.ts";
 import type { UpdatePolicy } from "../../core/plan/planned-action.ts";
-import type { RefreshReads } from "../../ports/ledger/groups.ts";
 import type { LedgerView } from "../../ports/ledger/ledger.ts";
-import type { KnownService, RunReads } from "../../ports/ledger/scope.ts";
+import type { KnownService } from "../../ports/ledger/scope.ts";
 import type { Warning } from "../../ports/observer.ts";
 import type { PlanOptions, PlanSettings } from "../plan/make-plan.ts";
 import type { Plan } from "../plan/plan.ts";
@@ -19,7 +18,11 @@ export interface RefreshSettings extends Pick<PlanSettings, "name" | "update" | 
 }
 
 /** What is known before the first GET of a refresh, which asks for one group at least. */
-export interface RefreshStart extends DueRefresh {
+export interface RefreshStart {
+  /** How many groups it asks for. */
+  readonly due: number;
+  /** The longest time that it may take; null if it takes as long as all of them need. */
+  readonly withinMs: number | null;
   /** Why no group may be asked for, whatever the operator approves; null if groups may be asked for. */
   readonly unsafe: Warning | null;
   /** Why it is held unless the operator approves it; null if it isn't held, or unsafe. */
@@ -40,28 +43,29 @@ interface Known {
 export async function startOfRefresh(
   plan: Plan,
   { refresh: asksForAll, only }: Pick<PlanOptions, "refresh" | "only">,
-  { name, update, deletion, refresh }: RefreshSettings,
-  { ledger, updates, now, isRecorded }: Known,
+  { name, update, deletion: { limit }, refresh }: RefreshSettings,
+  known: Known,
 ): Promise<RefreshStart | null> {
+  const { ledger, updates, now } = known;
   const { at: began } = plan.reading;
   // Without a valid row, nobody knows which tenants are present.
   if (plan.isWhole ? !plan.conclusive : !asksForAll) return null;
-  const { due, withinMs } = asksForAll
-    ? {
-        due: Math.min(await ledger.refreshableCount({ since: began, now }), only?.size ?? Infinity),
-        withinMs: null,
-      }
-    : await dueForRefresh(refresh, { began, now, isRecorded }, ledger);
-  if (due === 0) return null;
+  if (!asksForAll && refresh.everyMs === null) return null;
+  const groups = await ledger.refreshableCount({ since: began, now });
+  if (groups === 0) return null;
+  const share =
+    asksForAll || refresh.everyMs === null
+      ? { due: Math.min(groups, only?.size ?? groups), withinMs: null }
+      : await shareOf(groups, refresh.everyMs, began, known);
+  if (share.due === 0) return null;
   const unsafe = unsafeToAsk(update, updates);
-  const limit = { limit: deletion.limit, owned: await ledger.existingCount({}) };
+  const owned = await ledger.existingCount({});
   const gone = await goneLately(ledger, now);
   return {
-    due,
-    withinMs,
+    ...share,
     unsafe,
-    hold: unsafe ? null : refreshHold(name, gone, limit),
-    mayBeGone: removalsAllowed(limit.limit, limit.owned) - gone.count,
+    hold: unsafe ? null : refreshHold(name, gone, { limit, owned }),
+    mayBeGone: removalsAllowed(limit, owned) - gone.count,
   };
 }
 
@@ -81,62 +85,34 @@ export interface RefreshPolicy {
   readonly silence?: Silence;
 }
 
-/** What one refresh is to do. */
-interface DueRefresh {
-  /** How many groups it asks for. */
-  readonly due: number;
-  /** The longest time that it may take; null if it takes as long as all of them need. */
-  readonly withinMs: number | null;
-}
-
-interface SyncTimes {
-  /** When this sync began. */
-  readonly began: Date;
-  readonly now: Date;
-  /** The run history has this sync already. */
-  readonly isRecorded: boolean;
-}
-
 /** The time that a refresh may take, as a part of the time between two syncs. */
 const PART_OF_INTERVAL = 0.5;
 
-/** The share of the groups that a sync of all tenants asks for again. */
-async function dueForRefresh(
-  { everyMs }: RefreshPolicy,
-  { began, now, isRecorded }: SyncTimes,
-  ledger: Pick<RefreshReads, "refreshableCount"> & RunReads,
-): Promise<DueRefresh> {
-  if (everyMs === null) return { due: 0, withinMs: 0 };
-  const groups = await ledger.refreshableCount({ since: began, now });
-  if (groups === 0) return { due: 0, withinMs: 0 };
+/** This sync, and those of the last two intervals. */
+const MOST_SYNCS = 3;
+
+/** The share of the groups that a sync of all tenants, which began then, asks for again. */
+async function shareOf(
+  groups: number,
+  everyMs: number,
+  began: Date,
+  { ledger, now, isRecorded }: Known,
+): Promise<Pick<RefreshStart, "due" | "withinMs">> {
   const start = new Date(began.getTime() - everyMs);
   const late = await ledger.refreshableCount({ since: start, now });
-  const earlier = (await lastSyncs(ledger, start)).slice(isRecorded ? 1 : 0);
+  // The last syncs of all tenants, newest first, whatever became of them.
+  const syncs = await ledger.history(start, MOST_SYNCS, "sync");
+  const earlier = syncs.map(({ startedAt }) => startedAt).slice(isRecorded ? 1 : 0);
   return {
     due: refreshShare({ now: began, earlier, everyMs, groups, late }),
     withinMs: syncIntervalMs(began, earlier) * PART_OF_INTERVAL,
   };
 }
 
-/** This sync, and those of the last two intervals. */
-const MOST_SYNCS = 3;
-
-/** When the last syncs of all tenants began, newest first, whatever became of them. */
-async function lastSyncs(ledger: RunReads, since: Date): Promise<readonly Date[]> {
-  const syncs = await ledger.history(since, MOST_SYNCS, "sync");
-  return syncs.map(({ startedAt }) => startedAt);
-}
-
-interface Guarded {
-  /** The scope: `name` in the config. */
-  readonly name: string;
-  readonly deletion: Pick<DeletionPolicy, "limit">;
-}
-
 /** Why a refresh that began now would be held; null if it wouldn't be. */
 export async function heldRefresh(
   ledger: Pick<LedgerView, "goneSince" | "existingCount">,
-  { name, deletion: { limit } }: Guarded,
+  { name, deletion: { limit } }: { readonly name: string; readonly deletion: Pick<DeletionPolicy, "limit"> },
   now: Date,
 ): Promise<RefreshHold | null> {
   const gone = await goneLately(ledger, now);

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { LedgerGroup } from "../../../src/core/group/ledger-group.ts";
 import type { Tenant } from "../../../src/core/group/tenant.ts";
-import { BatchReader, mergeById, readAhead } from "../../../src/engine/plan/merge-by-id.ts";
+import { mergeById, readAhead } from "../../../src/engine/plan/merge-by-id.ts";
 import { anyId } from "../../builders/arbitraries.ts";
 import { aDesiredTenant, aLedgerGroup, aRejectedTenant } from "../../builders/groups.ts";
 import { rounds } from "../../support/long.ts";
@@ -164,30 +164,6 @@ async function* from<T>(items: readonly T[], onRead: (item: T) => void = () => {
     yield item;
   }
 }
-
-describe("a batch reader", () => {
-  it("gives every item once and in order, and waits only between batches", async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(fc.array(fc.integer(), { maxLength: 4 })), async (batches) => {
-        const reader = new BatchReader(from(batches));
-        const items: number[] = [];
-        let waits = 0;
-        for (;;) {
-          if (reader.current === undefined && !reader.ended) {
-            await reader.fill();
-            waits++;
-          }
-          if (reader.current === undefined) break;
-          items.push(reader.current);
-          reader.advance();
-        }
-        expect(items).toEqual(batches.flat());
-        expect(reader.ended).toBe(true);
-        expect(waits).toBe(batches.filter((batch) => batch.length > 0).length + 1);
-      }),
-    );
-  });
-});
 
 describe("reading ahead", () => {
   it("fetches one batch while the consumer works on the one before", async () => {
