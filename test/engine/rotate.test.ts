@@ -1,11 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { ServiceFailure, type ServiceFailureCode } from "../../src/core/failure/service-failure.ts";
 import type { RotationPolicy } from "../../src/core/rotation/rotation-policy.ts";
-import type { RunReport } from "../../src/engine/report/run-report.ts";
 import type { RotationSelection } from "../../src/engine/rotation/rotation-selection.ts";
 import type { Point } from "../fakes/instance.ts";
 import type { TenantRecord } from "../fakes/tenant-source.ts";
-import { type StartOptions, tenants, World } from "../fakes/world.ts";
+import { tenants, World } from "../fakes/world.ts";
 
 const DAY = 86_400_000;
 
@@ -27,12 +26,6 @@ async function aSyncedWorld(...ids: string[]): Promise<World> {
   return world;
 }
 
-async function rotate(world: World, selection = ALL, options: StartOptions = {}): Promise<RunReport> {
-  const report = await world.startRotation(selection, options).report;
-  if (report === "died") throw new Error("it died");
-  return report;
-}
-
 const renamed = (records: readonly TenantRecord[]): TenantRecord[] =>
   records.map((record) => ({ ...record, name: `New ${record.name}` }));
 
@@ -46,9 +39,6 @@ const failing =
     if (point.call === call && point.when === "before" && ids.includes(point.id ?? ""))
       throw new ServiceFailure("SERVICE_ERROR", "it was answered HTTP 501");
   };
-
-const requests = (world: World): string[] =>
-  world.service.requests.map(({ operation, id }) => `${operation} ${id}`);
 
 const IDS = ["a", "b", "c", "d"];
 
@@ -85,7 +75,7 @@ describe("rotate gives every selected group a new token,", () => {
     expect(await started.report).toBe("died");
     const before = world.service.tokens;
 
-    expect(await rotate(world, selection)).toMatchObject({
+    expect(await world.rotate(selection)).toMatchObject({
       outcome: "ok",
       counts: { rotated: 40, failed: 0 },
     });
@@ -172,20 +162,20 @@ describe("rotate gives every selected group a new token,", () => {
       [only("b"), []],
     ] as const) {
       world.service.requests.length = 0;
-      expect(await rotate(world, selection)).toMatchObject({
+      expect(await world.rotate(selection)).toMatchObject({
         outcome: "partial",
         counts: { rotated: sent.length, failed: 1 },
         errors: [
           { user_group_id: "b", code: "UNSETTLED", message: expect.stringContaining("a sync has to") },
         ],
       });
-      expect(requests(world)).toEqual(sent);
+      expect(world.sent).toEqual(sent);
     }
     world.store.refused.clear();
     await world.time.sleep(DAY);
     expect(await world.sync({ settings: { update: "replace" } })).toMatchObject({ outcome: "ok" });
     const before = world.service.tokens;
-    expect(await rotate(world)).toMatchObject({ outcome: "ok" });
+    expect(await world.rotate()).toMatchObject({ outcome: "ok" });
     expect(stillLive(before, world)).toEqual([]);
     expect(world.store.tokens).toEqual(world.service.tokens);
   });
@@ -199,7 +189,7 @@ describe("rotate gives every selected group a new token,", () => {
     });
     expect(report.counts).toMatchObject({ held: 3 });
     const before = world.service.tokens;
-    expect(await rotate(world)).toMatchObject({ outcome: "ok", counts: { rotated: 4 } });
+    expect(await world.rotate()).toMatchObject({ outcome: "ok", counts: { rotated: 4 } });
     expect(stillLive(before, world)).toEqual([]);
     expect(world.store.tokens).toEqual(world.service.tokens);
     // The tenant is still gone, and the replacement is still held.
@@ -212,7 +202,7 @@ describe("rotate gives every selected group a new token,", () => {
       const world = await aSyncedWorld("a", "b");
       end = await world.startRotation(ALL, { diesAt }).report;
       const before = world.service.tokens;
-      await rotate(world);
+      await world.rotate();
       expect({ diesAt, live: stillLive(before, world) }).toEqual({ diesAt, live: [] });
       expect(world.store.tokens).toEqual(world.service.tokens);
       const times = [...world.ledger.formerTokens].filter(
@@ -229,11 +219,11 @@ describe("rotate gives every selected group a new token,", () => {
     await world.sync();
     expect(world.ledger.rows.get("b")?.intent).toBe("remove");
     await world.time.sleep(DAY);
-    expect(await rotate(world, selection)).toMatchObject({
+    expect(await world.rotate(selection)).toMatchObject({
       outcome: "ok",
       counts: { rotated: 1, failed: 0 },
     });
-    expect(await rotate(world, only("b"))).toMatchObject({
+    expect(await world.rotate(only("b"))).toMatchObject({
       outcome: "failed",
       error: { code: "UNKNOWN_ID" },
     });
@@ -256,7 +246,7 @@ describe("a rotation that ends early says that no sync goes on with it, and what
   it("if it is told to stop", async () => {
     const world = await aSyncedWorld(...IDS);
     const stop = new AbortController();
-    const { error } = await rotate(world, ALL, {
+    const { error } = await world.rotate(ALL, {
       signal: stop.signal,
       at: (point) => {
         if (point.call === "rotate" && point.when === "after") stop.abort();
@@ -270,7 +260,7 @@ describe("a rotation that ends early says that no sync goes on with it, and what
 
   it("if the service ends it", async () => {
     const world = await aSyncedWorld(...IDS);
-    const { error } = await rotate(world, ALL, {
+    const { error } = await world.rotate(ALL, {
       at: ({ call, when }) => {
         if (call === "rotate" && when === "before") throw new ServiceFailure("UNREACHABLE", "no route");
       },
@@ -289,7 +279,7 @@ describe("the report names the groups whose old token still works", () => {
   ])("%s", async (how, kept) => {
     const world = await aSyncedWorld("a", "b");
     const code = how.includes("lost") ? "SERVICE_ERROR" : "REFUSED";
-    const report = await rotate(world, ALL, { at: fails(code, "before", "a", 99) });
+    const report = await world.rotate(ALL, { at: fails(code, "before", "a", 99) });
     expect(report.counts).toMatchObject({ rotated: 1, failed: 1 });
     expect(report.keptTokens.has("a")).toBe(kept);
   });
@@ -308,7 +298,7 @@ describe("an adopted group that the service did not update", () => {
     for (const selection of [ALL, only("a")]) {
       const world = await anAdoptedWorld();
       const before = world.service.tokens.get("a");
-      expect(await rotate(world, selection)).toMatchObject({ outcome: "ok" });
+      expect(await world.rotate(selection)).toMatchObject({ outcome: "ok" });
       expect(world.service.tokens.get("a")).not.toBe(before);
       expect(world.store.tokens).toEqual(world.service.tokens);
     }
@@ -317,15 +307,15 @@ describe("an adopted group that the service did not update", () => {
   it("is not sent in a GET that could change it", async () => {
     const world = await anAdoptedWorld();
     world.service.groups.delete("a");
-    expect(await rotate(world)).toMatchObject({
+    expect(await world.rotate()).toMatchObject({
       outcome: "partial",
       counts: { rotated: 1, failed: 1 },
       errors: [{ user_group_id: "a", code: "REFUSED" }],
     });
-    expect(requests(world)).toEqual(["POST a", "POST b"]);
+    expect(world.sent).toEqual(["POST a", "POST b"]);
     world.store.tokens.delete("a");
-    expect(await rotate(world)).toMatchObject({ errors: [{ user_group_id: "a", code: "UNSETTLED" }] });
-    expect(requests(world).filter((request) => request === "GET a")).toEqual([]);
+    expect(await world.rotate()).toMatchObject({ errors: [{ user_group_id: "a", code: "UNSETTLED" }] });
+    expect(world.sent.filter((request) => request === "GET a")).toEqual([]);
   });
 });
 
@@ -357,7 +347,7 @@ describe("what a sync rotates by itself", () => {
     };
     const deletion = { when: "never", gracePeriodMs: 0, limit: { count: 0, percent: 0 } } as const;
     await world.sync({ settings: { ...policy({}), deletion }, at });
-    expect(requests(world).filter((request) => request.startsWith("POST"))).toEqual(["POST a", "POST b"]);
+    expect(world.sent.filter((request) => request.startsWith("POST"))).toEqual(["POST a", "POST b"]);
   });
 
   it("is retried with growing delays if a rotation fails, and reported", async () => {

@@ -69,66 +69,76 @@ export class World {
     };
   }
 
-  start({ settings, signal, seed, ...options }: StartOptions = {}): Started {
-    const { only, approval, verifyTokens, refresh, refreshApproval, ...fate } = options;
-    const instance = new Instance(fate);
-    const clock = new VirtualClock(this.time, seed);
-    const events: RunEvent[] = [];
-    const ports = { ...this.ports(instance, clock), observe: (event: RunEvent) => events.push(event) };
-    const ended = sync(
-      ports,
-      syncSettings(settings),
-      { only, approval, verifyTokens, refresh, refreshApproval },
-      signal ?? new AbortController().signal,
-    );
-    return { instance, clock, events, report: Promise.race([ended, instance.died]) };
+  start(options: StartOptions = {}): Started {
+    return this.#start(options, (ports, settings, signal) => sync(ports, settings, options, signal));
   }
 
   /** Starts `rotate`. */
-  startRotation(
-    selection: RotationSelection,
-    { settings, signal, seed, ...fate }: StartOptions = {},
-  ): Started {
-    const instance = new Instance(fate);
-    const clock = new VirtualClock(this.time, seed);
-    const events: RunEvent[] = [];
-    const ports = { ...this.ports(instance, clock), observe: (event: RunEvent) => events.push(event) };
-    const ended = rotate(ports, syncSettings(settings), selection, signal ?? new AbortController().signal);
-    return { instance, clock, events, report: Promise.race([ended, instance.died]) };
+  startRotation(selection: RotationSelection, options: StartOptions = {}): Started {
+    return this.#start(options, (ports, settings, signal) => rotate(ports, settings, selection, signal));
   }
 
   /** Starts `probe`. */
-  startProbe({ settings, signal, seed, ...fate }: StartOptions = {}): Started<ProbeReport> {
-    const instance = new Instance(fate);
-    const clock = new VirtualClock(this.time, seed);
-    const events: RunEvent[] = [];
-    const ports = { ...this.ports(instance, clock), observe: (event: RunEvent) => events.push(event) };
-    const ended = probe(ports, syncSettings(settings), signal ?? new AbortController().signal);
-    return { instance, clock, events, report: Promise.race([ended, instance.died]) };
+  startProbe(options: StartOptions = {}): Started<ProbeReport> {
+    return this.#start(options, probe);
   }
 
   /** Starts `forget`, with the scope's own config. */
   startForget(
     { deletesGroups }: { readonly deletesGroups: boolean },
-    { settings, signal, seed, ...fate }: StartOptions = {},
+    options: StartOptions = {},
   ): Started<Forgotten> {
+    return this.#start(options, deletesGroups ? deleteAndForget : forgetScope);
+  }
+
+  #start<Report>(
+    { settings, signal = new AbortController().signal, seed, ...fate }: StartOptions,
+    run: (ports: SyncPorts, settings: SyncSettings, signal: AbortSignal) => Promise<Report>,
+  ): Started<Report> {
     const instance = new Instance(fate);
     const clock = new VirtualClock(this.time, seed);
     const events: RunEvent[] = [];
     const ports = { ...this.ports(instance, clock), observe: (event: RunEvent) => events.push(event) };
-    const forget = deletesGroups ? deleteAndForget : forgetScope;
-    const ended = forget(ports, syncSettings(settings), signal ?? new AbortController().signal);
+    const ended = run(ports, syncSettings(settings), signal);
     // A test that expects its death doesn't await its end.
     ended.catch(() => {});
     return { instance, clock, events, report: Promise.race([ended, instance.died]) };
   }
 
+  /** The requests that the service has had, such as `GET a`. */
+  get sent(): string[] {
+    return this.service.requests.map(({ operation, id }) => `${operation} ${id}`);
+  }
+
   /** Runs a sync that is expected to end, well or not; throws if the process dies. */
   async sync(options: StartOptions = {}): Promise<RunReport> {
-    const report = await this.start(options).report;
-    if (report === "died") throw new Error("it died");
-    return report;
+    return ended(this.start(options));
   }
+
+  /** Runs a rotation that is expected to end, well or not; throws if the process dies. */
+  async rotate(
+    selection: RotationSelection = { kind: "all" },
+    options: StartOptions = {},
+  ): Promise<RunReport> {
+    return ended(this.startRotation(selection, options));
+  }
+}
+
+export async function ended({ report }: Started): Promise<RunReport> {
+  const end = await report;
+  if (end === "died") throw new Error("it died");
+  return end;
+}
+
+/** A world in which these tenants have their groups, and no request is remembered. */
+export async function aSyncedWorld(
+  ids: readonly string[],
+  settings: Partial<SyncSettings> = {},
+): Promise<World> {
+  const world = new World(tenants(...ids));
+  await world.sync({ settings });
+  world.service.requests.length = 0;
+  return world;
 }
 
 /** Rows have the columns id, name and plan. */

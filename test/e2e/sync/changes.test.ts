@@ -34,33 +34,3 @@ test("if GET keeps existing groups, a mapping change is unverified and a rename 
   expect(held["t-00002"]).toMatchObject({ name: "Company 2" });
   expect(await world.stored()).toEqual(await world.live());
 });
-
-test("if GET updates, a rename verifies the mapping changes too", async () => {
-  const world = await aSyncedWorld({ tenants: 3, service: { existing: "update" } });
-  await move(world, "t-00001", "elsewhere");
-  expect(await world.sync()).toMatchObject({ code: 0, report: { updated: 1, unverified: 1 } });
-  expect((await world.status()).groups).toMatchObject({ unverified: 1 });
-
-  await rename(world, "t-00002", "Renamed");
-  expect(await world.sync()).toMatchObject({ code: 0, report: { updated: 1, unverified: 0 } });
-  expect(await world.status()).toMatchObject({ groups: { unverified: 0 }, service: { updates: true } });
-
-  await move(world, "t-00003", "elsewhere");
-  expect(await world.sync()).toMatchObject({ code: 0, report: { updated: 1, unverified: 0 } });
-  expect(await world.groups()).toMatchObject([
-    { mapping: { "40": "elsewhere" } },
-    { name: "Renamed" },
-    { mapping: { "40": "elsewhere" } },
-  ]);
-});
-
-test("update: never leaves changed groups alone and counts them", async () => {
-  const world = await aSyncedWorld({ tenants: 3, config: { service: { update: "never" } } });
-  await rename(world, "t-00002", "Renamed");
-  await world.addTenants(4, 4);
-  expect(await world.sync()).toMatchObject({
-    code: 0,
-    report: { created: 1, updated: 0, outdated: 1, unchanged: 2, requests: 1 },
-  });
-  expect((await world.run("plan")).stdout).toMatch(/^= t-00002 {2}changed, but service\.update is never$/m);
-});

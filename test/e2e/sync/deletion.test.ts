@@ -34,13 +34,6 @@ test("a run with a single deletion first asks by GET which team the API key belo
   ]);
 });
 
-test("once the team is known, each deletion takes one request", async () => {
-  const world = await synced();
-  await world.removeTenants(1, 3);
-  await expectDeleted(world, { deleted: 3, requests: 4 });
-  expect(await answers(world)).toEqual({ GET: { 200: 1 }, DELETE: { 200: 3 } });
-});
-
 test("with rows: existing, tokens of deleted groups go with their rows or are set to NULL", async () => {
   const world = await synced({
     config: {

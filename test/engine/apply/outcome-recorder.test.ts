@@ -99,23 +99,6 @@ describe("recording", () => {
       expect(world.service.groups.size).toBe(IDS.length);
     },
   );
-
-  it("reports the first error if ending the run fails as well", async () => {
-    const world = new World(tenants(...IDS));
-    let refused = false;
-    const report = await world.sync({
-      settings,
-      at: ({ when, call }) => {
-        const isCall = call === "getOrCreate" || call === "rotateNobody";
-        if (isCall && when === "before" && world.service.requests.length > 4) {
-          refused = true;
-          throw new ServiceFailure("KEY_REFUSED", "HTTP 401");
-        }
-        if (call === "commit" && refused) throw new SyncError("LEDGER_UNAVAILABLE", "no route");
-      },
-    });
-    expect(report.error?.code).toBe("KEY_REFUSED");
-  });
 });
 
 test("if a store refuses ten tokens and takes none, the store as a whole has failed", async () => {

@@ -3,7 +3,7 @@ import type { SyncSettings } from "../../../src/engine/sync.ts";
 import type { RunEvent } from "../../../src/ports/observer.ts";
 import type { Point } from "../../fakes/instance.ts";
 import type { TenantRecord } from "../../fakes/tenant-source.ts";
-import { tenants, World } from "../../fakes/world.ts";
+import { aSyncedWorld, tenants, World } from "../../fakes/world.ts";
 import { aSession } from "../serving/a-session.ts";
 
 const HOUR = 3_600_000;
@@ -14,13 +14,6 @@ const settings: Partial<SyncSettings> = {
 };
 
 const IDS = ["a", "b", "c", "d"];
-
-async function aSyncedWorld(settings: Partial<SyncSettings> = {}): Promise<World> {
-  const world = new World(tenants(...IDS));
-  await world.sync({ settings });
-  world.service.requests.length = 0;
-  return world;
-}
 
 const keep = (world: World, ...ids: string[]): void => {
   world.tenants = tenants(...ids);
@@ -53,7 +46,7 @@ describe("a tenant that is gone or flagged", () => {
 
   it("is kept if its row came back without the flag before it vanished", async () => {
     const graced = flagged({ gracePeriodMs: 24 * HOUR });
-    const world = await aSyncedWorld(graced);
+    const world = await aSyncedWorld(IDS, graced);
     world.tenants = world.tenants.map((row) => ({ ...row, removed: row.id === "c" }));
     await world.sync({ settings: graced });
     keep(world, ...IDS);
@@ -67,7 +60,7 @@ describe("a tenant that is gone or flagged", () => {
   });
 
   it("is reported once, by the sync that notices it", async () => {
-    const world = await aSyncedWorld();
+    const world = await aSyncedWorld(IDS);
     keep(world, "a", "b", "c");
     const settings = deletion({ when: "never" });
     const first = world.start({ settings });
@@ -162,7 +155,7 @@ describe("the grace period", () => {
   describe("after a long pause, in which tenants may have been back", () => {
     /** A tenant has been missing for 23 hours, and a sync ran in each of them. */
     async function nearlyOver(): Promise<World> {
-      const world = await aSyncedWorld(settings);
+      const world = await aSyncedWorld(IDS, settings);
       keep(world, "a", "b", "c");
       for (let hour = 0; hour < 24; hour++) expect(await later(world, 1)).toBe(0);
       return world;
@@ -202,7 +195,7 @@ describe("the grace period", () => {
   });
 
   it("doesn't count the time between two good reads if a run died in between", async () => {
-    const world = await aSyncedWorld(settings);
+    const world = await aSyncedWorld(IDS, settings);
     keep(world, "a", "b", "c");
     await later(world, 1);
     await world.time.sleep(12 * HOUR);
@@ -222,7 +215,7 @@ describe("the grace period", () => {
 
   it("ends in time even if the run that first missed the tenant died, and no run had read for long before", async () => {
     for (let diesAt = 0, end: unknown = "died"; end === "died"; diesAt++) {
-      const world = await aSyncedWorld(settings);
+      const world = await aSyncedWorld(IDS, settings);
       keep(world, "a", "b", "c");
       await world.time.sleep(100 * HOUR);
       end = await world.start({ settings, diesAt }).report;
@@ -241,7 +234,7 @@ it.each<[string, (world: World) => void, { only?: ReadonlySet<string> }]>([
   async (_, meanwhile, options) => {
     const settings = { ...deletion({ limit: { count: 1, percent: 0 } }), update: "replace" } as const;
     for (let diesAt = 0, end: unknown = "died"; end === "died"; diesAt++) {
-      const world = await aSyncedWorld(settings);
+      const world = await aSyncedWorld(IDS, settings);
       const before = world.service.tokens;
       change(world, "b", { plan: "new" });
       end = await world.start({ settings, diesAt }).report;
@@ -258,7 +251,7 @@ describe("removals that exceed the limit", () => {
   const settings = { ...deletion({ limit: { count: 1, percent: 10 } }), update: "replace" } as const;
 
   it("are counted together with a removal whose run died before recording it", async () => {
-    const world = await aSyncedWorld(settings);
+    const world = await aSyncedWorld(IDS, settings);
     keep(world, "a", "b", "c");
     const die = ({ when, call }: Point): Promise<void> | undefined =>
       when === "after" && call === "remove" ? new Promise(() => {}) : undefined;
@@ -276,7 +269,7 @@ describe("removals that exceed the limit", () => {
   });
 
   it("are counted together with a removal that began and waits for its next try", async () => {
-    const world = await aSyncedWorld(settings);
+    const world = await aSyncedWorld(IDS, settings);
     keep(world, "a", "b", "c");
     // The service has deleted the group; the rest of its removal stays under way.
     world.store.notRemovable.add("d");
@@ -292,7 +285,7 @@ describe("a read that must not delete:", () => {
     "a source without a valid row doesn't end in sync with deletion.when: %s",
     async (when) => {
       const settings = deletion({ when });
-      const world = await aSyncedWorld(settings);
+      const world = await aSyncedWorld(IDS, settings);
       keep(world);
       const report = await world.sync({ settings });
       expect(report).toMatchObject({ outcome: "held", counts: { missing: 4, held: 0 }, requests: 0 });
@@ -310,7 +303,7 @@ describe("a read that must not delete:", () => {
   );
 
   it("a source that replaces another one in the config deletes no group without approval", async () => {
-    const world = await aSyncedWorld();
+    const world = await aSyncedWorld(IDS);
     const elsewhere = { source: "another table" };
     world.tenants = tenants("d", "x");
     const report = await world.sync({ settings: elsewhere });

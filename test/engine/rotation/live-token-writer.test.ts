@@ -5,14 +5,13 @@ import { SyncError } from "../../../src/core/failure/sync-error.ts";
 import { Secret } from "../../../src/core/secret/secret.ts";
 import { RecentCommits } from "../../../src/engine/durability/recent-commits.ts";
 import type { HeldLease } from "../../../src/engine/lease/lease.ts";
-import type { RunReport } from "../../../src/engine/report/run-report.ts";
 import { LiveTokenWriter } from "../../../src/engine/rotation/live-token-writer.ts";
 import type { RotationSelection } from "../../../src/engine/rotation/rotation-selection.ts";
 import type { Ledger } from "../../../src/ports/ledger/ledger.ts";
 import { Instance, type Point } from "../../fakes/instance.ts";
 import { expectBoth, synced, TwoStores } from "../../fakes/two-stores.ts";
 import { VirtualClock } from "../../fakes/virtual-time.ts";
-import { type StartOptions, tenants, World } from "../../fakes/world.ts";
+import { aSyncedWorld, ended, type StartOptions, tenants, World } from "../../fakes/world.ts";
 
 const TOKEN = { user_group_id: "a", token: new Secret("new") };
 
@@ -68,28 +67,12 @@ const DUE: StartOptions["settings"] = {
   rotation: { maxAgeMs: 90 * DAY, window: null, maxPerRun: null, concurrency: 1 },
 };
 
-async function aSyncedWorld(): Promise<World> {
-  const world = new World(tenants(...IDS));
-  await world.sync();
-  world.service.requests.length = 0;
-  return world;
-}
-
 /** The store takes the present tokens of these groups, and refuses new ones. */
 const refusesNew =
   (world: World, ...ids: string[]) =>
   ({ when, call, id }: Point): void => {
     if (when === "after" && call === "rotate" && ids.includes(id ?? "")) world.store.refused.add(id ?? "");
   };
-
-const ended = async (started: ReturnType<World["start"]>): Promise<RunReport> => {
-  const report = await started.report;
-  if (report === "died") throw new Error("it died");
-  return report;
-};
-
-const requests = (world: World): string[] =>
-  world.service.requests.map(({ operation, id }) => `${operation} ${id}`);
 
 describe("if another instance may have taken over since the transaction was opened,", () => {
   it("no token is written", async () => {
@@ -173,25 +156,25 @@ describe("a store that fails after a token was rotated", () => {
 
 describe("before each POST, the store has to take a token of this group:", () => {
   it("if the store refuses its row, no POST is sent and the old token stays live", async () => {
-    const world = await aSyncedWorld();
+    const world = await aSyncedWorld(IDS);
     world.store.refused.add("c");
     const before = world.service.tokens;
-    expect(await ended(world.startRotation(ALL))).toMatchObject({
+    expect(await world.rotate()).toMatchObject({
       outcome: "partial",
       counts: { rotated: 3, failed: 1 },
       errors: [{ user_group_id: "c", code: "TOKEN_NOT_STORED", message: "no room for it" }],
     });
-    expect(requests(world)).toEqual(["POST a", "POST b", "POST d"]);
+    expect(world.sent).toEqual(["POST a", "POST b", "POST d"]);
     expect(world.service.tokens.get("c")).toBe(before.get("c"));
     expect(world.store.tokens).toEqual(world.service.tokens);
     expect(world.ledger.rows.get("c")?.intent).toBeNull();
   });
 
   it("if its live token isn't stored and can't be stored, the next sync asks for it", async () => {
-    const world = await aSyncedWorld();
+    const world = await aSyncedWorld(IDS);
     world.store.tokens.delete("c");
     world.store.refused.add("c");
-    expect((await ended(world.startRotation(ALL))).errors).toMatchObject([{ user_group_id: "c" }]);
+    expect((await world.rotate()).errors).toMatchObject([{ user_group_id: "c" }]);
     world.store.refused.delete("c");
     await world.time.sleep(MINUTE);
     expect(await world.sync()).toMatchObject({ outcome: "ok" });
@@ -202,11 +185,11 @@ describe("before each POST, the store has to take a token of this group:", () =>
     ["is the live one", (): void => {}],
     ["is not there", (world: World) => void world.store.tokens.delete("b")],
   ])("if its row breaks the transaction, it fails alone, whether its stored token %s", async (_, change) => {
-    const world = await aSyncedWorld();
+    const world = await aSyncedWorld(IDS);
     change(world);
     world.store.breaks.add("b");
     const before = world.service.tokens;
-    expect(await ended(world.startRotation(ALL))).toMatchObject({
+    expect(await world.rotate()).toMatchObject({
       outcome: "partial",
       counts: { rotated: 3, failed: 1 },
       errors: [{ user_group_id: "b", code: "TOKEN_NOT_STORED", message: "the transaction is gone" }],
@@ -224,7 +207,7 @@ describe("before each POST, the store has to take a token of this group:", () =>
 
 describe("a new token that can't be stored", () => {
   it("is tried for a minute; then its rotation stays open, no other rotation begins, and all others are reported", async () => {
-    const world = await aSyncedWorld();
+    const world = await aSyncedWorld(IDS);
     const started = world.startRotation(ALL, { at: refusesNew(world, "b") });
     const begun = world.time.elapsed;
     const report = await ended(started);
@@ -241,7 +224,7 @@ describe("a new token that can't be stored", () => {
       { user_group_id: "c", code: "NOT_ROTATED", message: expect.any(String) },
       { user_group_id: "d", code: "NOT_ROTATED", message: expect.any(String) },
     ]);
-    expect(requests(world)).toEqual(["POST a", "POST b"]);
+    expect(world.sent).toEqual(["POST a", "POST b"]);
     expect(started.events.filter(({ kind }) => kind === "unstored").length).toBeGreaterThan(5);
     expect(world.ledger.rows.get("b")).toMatchObject({
       intent: "rotate",
@@ -251,8 +234,8 @@ describe("a new token that can't be stored", () => {
   });
 
   it("is asked for by the next syncs with growing delays, and they serve all others", async () => {
-    const world = await aSyncedWorld();
-    await ended(world.startRotation(ALL, { at: refusesNew(world, "b") }));
+    const world = await aSyncedWorld(IDS);
+    await world.rotate(ALL, { at: refusesNew(world, "b") });
     world.tenants = tenants(...IDS, "new");
     world.service.requests.length = 0;
     expect(await world.sync()).toMatchObject({
@@ -260,16 +243,16 @@ describe("a new token that can't be stored", () => {
       counts: { created: 1, failed: 1 },
       errors: [{ user_group_id: "b", code: "TOKEN_NOT_STORED" }],
     });
-    expect(requests(world)).toContain("GET b");
+    expect(world.sent).toContain("GET b");
     for (let times = 0; times < 5; times++) await world.sync();
-    const asked = requests(world).filter((request) => request === "GET b");
+    const asked = world.sent.filter((request) => request === "GET b");
     expect(asked.length).toBeLessThanOrEqual(3);
 
     world.store.refused.clear();
     await world.time.sleep(DAY);
     expect(await world.sync()).toMatchObject({ outcome: "ok" });
     expect(world.store.tokens).toEqual(world.service.tokens);
-    expect(await ended(world.startRotation(ALL))).toMatchObject({ outcome: "ok", counts: { rotated: 5 } });
+    expect(await world.rotate()).toMatchObject({ outcome: "ok", counts: { rotated: 5 } });
   });
 
   it.each<[string, (world: World) => void]>([
@@ -286,11 +269,11 @@ describe("a new token that can't be stored", () => {
       },
     ],
   ])("is asked for and stored by a sync even if its row is %s by then", async (_, change) => {
-    const world = await aSyncedWorld();
+    const world = await aSyncedWorld(IDS);
     const settings = {
       deletion: { when: "never", gracePeriodMs: 0, limit: { count: 0, percent: 0 } },
     } as const;
-    await ended(world.startRotation(ALL, { at: refusesNew(world, "b") }));
+    await world.rotate(ALL, { at: refusesNew(world, "b") });
     change(world);
     const refused = await world.sync({ settings });
     expect(refused.errors).toContainEqual(
@@ -298,7 +281,7 @@ describe("a new token that can't be stored", () => {
     );
     world.service.requests.length = 0;
     for (let times = 0; times < 5; times++) await world.sync({ settings });
-    expect(requests(world).length).toBeLessThanOrEqual(2);
+    expect(world.sent.length).toBeLessThanOrEqual(2);
 
     world.store.refused.clear();
     await world.time.sleep(DAY);
@@ -307,11 +290,11 @@ describe("a new token that can't be stored", () => {
     expect(world.ledger.rows.get("b")).toMatchObject({ intent: null, failures: NO_FAILURES });
     world.service.requests.length = 0;
     await world.sync({ settings });
-    expect(requests(world)).toEqual([]);
+    expect(world.sent).toEqual([]);
   });
 
   it("ends the rotations of a sync, but not the sync; the other due rotations wait for the next sync", async () => {
-    const world = await aSyncedWorld();
+    const world = await aSyncedWorld(IDS);
     await world.time.sleep(90 * DAY);
     const started = world.start({ settings: DUE, at: refusesNew(world, "b") });
     const report = await ended(started);
@@ -327,7 +310,7 @@ describe("a new token that can't be stored", () => {
   });
 
   it("is tried for ten seconds at most once the run is told to stop", async () => {
-    const world = await aSyncedWorld();
+    const world = await aSyncedWorld(IDS);
     const stop = new AbortController();
     const started = world.startRotation(ALL, { at: refusesNew(world, "a"), signal: stop.signal });
     await world.time.sleep(20_000);
@@ -340,7 +323,7 @@ describe("a new token that can't be stored", () => {
       expect.objectContaining({ user_group_id: "a", code: "NEW_TOKEN_NOT_STORED" }),
     );
     expect(world.ledger.rows.get("a")?.intent).toBe("rotate");
-    expect(requests(world)).toEqual(["POST a"]);
+    expect(world.sent).toEqual(["POST a"]);
   });
 });
 
@@ -349,7 +332,7 @@ describe("a live token that a GET returned and that no store has", () => {
     ["a plain refusal", true],
     ["a limit", false],
   ])("is asked for by the next sync if its POST ends in %s and the GET fails", async (_, isRefused) => {
-    const world = await aSyncedWorld();
+    const world = await aSyncedWorld(IDS);
     let posts = 0;
     const at = ({ when, call, id }: Point): void => {
       if (when !== "before" || id !== "b") return;
@@ -365,7 +348,7 @@ describe("a live token that a GET returned and that no store has", () => {
         throw new ServiceFailure("SERVICE_ERROR", "GET was answered HTTP 501");
     };
     const selection: RotationSelection = { kind: "only", ids: new Set(["b"]) };
-    const report = await ended(world.startRotation(selection, { at }));
+    const report = await world.rotate(selection, { at });
     expect(report.counts).toMatchObject({ rotated: 0, failed: 1 });
     expect(world.ledger.rows.get("b")?.intent).toBe("rotate");
     await world.time.sleep(DAY);

@@ -4,18 +4,11 @@ import { UNKNOWN_STATE } from "../../../src/core/group/ledger-group.ts";
 import type { RunReport } from "../../../src/engine/report/run-report.ts";
 import { aChangeFailure } from "../../builders/groups.ts";
 import type { Point } from "../../fakes/instance.ts";
-import { type StartOptions, syncSettings, tenants, World } from "../../fakes/world.ts";
+import { aSyncedWorld, type StartOptions, syncSettings, tenants, type World } from "../../fakes/world.ts";
 
 const IDS = ["a", "b", "c", "d"];
 
 const DAY = 86_400_000;
-
-async function aSyncedWorld(): Promise<World> {
-  const world = new World(tenants(...IDS));
-  await world.sync();
-  world.service.requests.length = 0;
-  return world;
-}
 
 /** The store takes the present tokens of these groups, and refuses new ones. */
 const refusesNew =
@@ -24,17 +17,8 @@ const refusesNew =
     if (when === "after" && call === "rotate" && ids.includes(id ?? "")) world.store.refused.add(id ?? "");
   };
 
-const ended = async (started: ReturnType<World["start"]>): Promise<RunReport> => {
-  const report = await started.report;
-  if (report === "died") throw new Error("it died");
-  return report;
-};
-
-const requests = (world: World): string[] =>
-  world.service.requests.map(({ operation, id }) => `${operation} ${id}`);
-
 test("a sync reports a group that it can't ask for its token because the group's state isn't known", async () => {
-  const world = await aSyncedWorld();
+  const world = await aSyncedWorld(IDS);
   const row = world.ledger.rows.get("b");
   if (row)
     world.ledger.rows.set("b", { ...row, confirmed: null, fingerprint: UNKNOWN_STATE, intent: "rotate" });
@@ -48,12 +32,12 @@ test("a sync reports a group that it can't ask for its token because the group's
     });
     expect(report.counts.failed).toBe(1);
   }
-  expect(requests(world)).toEqual([]);
+  expect(world.sent).toEqual([]);
   expect(world.ledger.rows.get("b")?.intent).toBe("rotate");
 });
 
 test("a sync settles an update that was left under way by a GET if the row is rejected or gone", async () => {
-  const world = await aSyncedWorld();
+  const world = await aSyncedWorld(IDS);
   world.service.existing = "update";
   const settings = { deletion: { ...syncSettings().deletion, gracePeriodMs: DAY } };
   const renamed = (...ids: string[]) => tenants(...ids).map((row) => ({ ...row, name: `New ${row.name}` }));
@@ -67,7 +51,7 @@ test("a sync settles an update that was left under way by a GET if the row is re
   for (const sent of [["GET a", "GET b"], []]) {
     world.service.requests.length = 0;
     await world.sync({ settings });
-    expect(requests(world)).toEqual(sent);
+    expect(world.sent).toEqual(sent);
   }
   expect(world.ledger.rows.get("a")?.intent).toBeNull();
   expect(world.ledger.rows.get("b")).toMatchObject({ intent: null, absence: { kind: "absent" } });
@@ -85,8 +69,8 @@ describe("after a sync's GET for a token failed, the same sync doesn't begin a d
 
   /** A rotation of b is under way, all tokens are to be rotated, and the row of b is rejected. */
   async function anOpenRotation(): Promise<World> {
-    const world = await aSyncedWorld();
-    await ended(world.startRotation({ kind: "only", ids: new Set(["b"]) }, { at: refusesNew(world, "b") }));
+    const world = await aSyncedWorld(IDS);
+    await world.rotate({ kind: "only", ids: new Set(["b"]) }, { at: refusesNew(world, "b") });
     world.store.refused.clear();
     await world.time.sleep(2 * DAY);
     rejectB(world);
@@ -145,7 +129,7 @@ describe("after a sync's GET for a token failed, the same sync doesn't begin a d
   });
 
   test("of a group whose token a store has lost", async () => {
-    const world = await aSyncedWorld();
+    const world = await aSyncedWorld(IDS);
     await world.time.sleep(2 * DAY);
     world.store.tokens.delete("b");
     const [asked, report] = await askedForB(world, { settings: due, verifyTokens: true });

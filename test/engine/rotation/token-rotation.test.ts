@@ -3,10 +3,9 @@ import { ServiceFailure, type ServiceFailureCode } from "../../../src/core/failu
 import { tokenFingerprint } from "../../../src/core/group/group.ts";
 import type { RotationPolicy } from "../../../src/core/rotation/rotation-policy.ts";
 import { Secret } from "../../../src/core/secret/secret.ts";
-import type { RunReport } from "../../../src/engine/report/run-report.ts";
 import type { RotationSelection } from "../../../src/engine/rotation/rotation-selection.ts";
 import type { Point } from "../../fakes/instance.ts";
-import { type StartOptions, tenants, World } from "../../fakes/world.ts";
+import { aSyncedWorld, tenants, World } from "../../fakes/world.ts";
 
 const IDS = ["a", "b", "c", "d"];
 
@@ -14,23 +13,7 @@ const DAY = 86_400_000;
 
 const ALL: RotationSelection = { kind: "all" };
 
-async function aSyncedWorld(): Promise<World> {
-  const world = new World(tenants(...IDS));
-  await world.sync();
-  world.service.requests.length = 0;
-  return world;
-}
-
-async function rotate(world: World, selection = ALL, options: StartOptions = {}): Promise<RunReport> {
-  const report = await world.startRotation(selection, options).report;
-  if (report === "died") throw new Error("it died");
-  return report;
-}
-
 const only = (...ids: string[]): RotationSelection => ({ kind: "only", ids: new Set(ids) });
-
-const requests = (world: World): string[] =>
-  world.service.requests.map(({ operation, id }) => `${operation} ${id}`);
 
 const policy = (overrides: Partial<RotationPolicy>): { rotation: RotationPolicy } => ({
   rotation: { maxAgeMs: 90 * DAY, window: null, maxPerRun: null, concurrency: 1, ...overrides },
@@ -48,11 +31,11 @@ const fingerprint = (token: string | undefined): string => tokenFingerprint(new 
 
 describe("a rotation", () => {
   it("records by fingerprint which token was live when", async () => {
-    const world = await aSyncedWorld();
+    const world = await aSyncedWorld(IDS);
     const made = world.time.now();
     const former = tokenFingerprint(new Secret(world.service.tokens.get("a") ?? ""));
     await world.time.sleep(DAY);
-    await rotate(world, only("a"));
+    await world.rotate(only("a"));
     expect(world.ledger.formerTokens).toMatchObject([
       { user_group_id: "a", fingerprint: former, since: made },
     ]);
@@ -88,11 +71,11 @@ describe("a rotation", () => {
     ],
     ["the group is gone", (world) => world.service.groups.delete("a"), ["POST a", "GET a"]],
   ])("ends with the live token stored if %s", async (_, change, sent) => {
-    const world = await aSyncedWorld();
+    const world = await aSyncedWorld(IDS);
     const former = world.service.tokens.get("a");
     change(world);
-    expect(await rotate(world, only("a"))).toMatchObject({ outcome: "ok", counts: { rotated: 1 } });
-    expect(requests(world)).toEqual(sent);
+    expect(await world.rotate(only("a"))).toMatchObject({ outcome: "ok", counts: { rotated: 1 } });
+    expect(world.sent).toEqual(sent);
     expect(world.store.tokens).toEqual(world.service.tokens);
     expect(world.service.tokens.get("a")).not.toBe(former);
   });
@@ -103,18 +86,18 @@ describe("a rotation", () => {
     ["is still due if the request was lost", "before", "CONNECTION_LOST", 0],
     ["is still due if the service failed", "before", "SERVICE_ERROR", 0],
   ])("%s, and no POST is repeated without a GET", async (_, when, code, rotated) => {
-    const world = await aSyncedWorld();
-    const report = await rotate(world, only("a"), { at: fails(code, when, "a") });
+    const world = await aSyncedWorld(IDS);
+    const report = await world.rotate(only("a"), { at: fails(code, when, "a") });
     expect(report.counts).toMatchObject({ rotated, failed: 1 - rotated });
-    expect(requests(world).filter((request) => request === "POST a").length).toBeLessThanOrEqual(1);
+    expect(world.sent.filter((request) => request === "POST a").length).toBeLessThanOrEqual(1);
     expect(world.store.tokens).toEqual(world.service.tokens);
     expect(await world.sync()).toMatchObject({ outcome: "ok" });
     expect(world.store.tokens).toEqual(world.service.tokens);
   });
 
   it("that the service refuses fails only its own group", async () => {
-    const world = await aSyncedWorld();
-    const report = await rotate(world, ALL, { at: fails("REFUSED", "before", "b", 9) });
+    const world = await aSyncedWorld(IDS);
+    const report = await world.rotate(ALL, { at: fails("REFUSED", "before", "b", 9) });
     expect(report).toMatchObject({ outcome: "partial", counts: { rotated: 3, failed: 1 } });
     expect(report.errors).toEqual([{ user_group_id: "b", code: "REFUSED", message: "POST: REFUSED" }]);
     expect(world.store.tokens).toEqual(world.service.tokens);
@@ -123,7 +106,7 @@ describe("a rotation", () => {
   it.each([1, 3])(
     "whose new token the store refuses holds all others back until the store takes it (%i at once)",
     async (concurrency) => {
-      const world = await aSyncedWorld();
+      const world = await aSyncedWorld(IDS);
       const settings = policy({ concurrency });
       let posted = 0;
       let isFull = true;
@@ -157,22 +140,22 @@ describe("a rotation", () => {
   };
 
   it("has not failed if the store refuses another group's token before it begins", async () => {
-    const world = await aSyncedWorld();
+    const world = await aSyncedWorld(IDS);
     const at = refusedWhileLate(world, "readTokens", IDS);
     const { report } = world.startRotation(ALL, { settings: policy({ concurrency: 2 }), at });
     await world.time.sleep(50_000);
-    expect(requests(world)).toEqual(["POST a"]);
+    expect(world.sent).toEqual(["POST a"]);
     world.store.refused.clear();
     expect(await report).toMatchObject({ outcome: "ok", counts: { rotated: 4, failed: 0 } });
     expect(world.store.tokens).toEqual(world.service.tokens);
   });
 
   it("whose token waits to be stored holds all others back, even if the store has taken another token since", async () => {
-    const world = await aSyncedWorld();
+    const world = await aSyncedWorld(IDS);
     const at = refusedWhileLate(world, "writeTokens", ["a"]);
     const { report } = world.startRotation(ALL, { settings: policy({ concurrency: 2 }), at });
     await world.time.sleep(50_000);
-    expect(requests(world)).toEqual(["POST a", "POST b"]);
+    expect(world.sent).toEqual(["POST a", "POST b"]);
     world.store.refused.clear();
     expect(await report).toMatchObject({ outcome: "ok", counts: { rotated: 4, failed: 0 } });
     expect(world.store.tokens).toEqual(world.service.tokens);
@@ -188,7 +171,7 @@ describe("a rotation whose run dies at any moment", () => {
     "is done or still due, with every live token stored by the next sync ($concurrency at once, one database: $sharesLedger)",
     async ({ sharesLedger, concurrency }) => {
       for (let diesAt = 0, end: unknown = "died"; end === "died"; diesAt++) {
-        const world = await aSyncedWorld();
+        const world = await aSyncedWorld(IDS);
         world.store.sharesLedger = sharesLedger;
         const before = world.service.tokens;
         end = await world.startRotation(ALL, { diesAt, settings: policy({ concurrency }) }).report;
@@ -231,12 +214,12 @@ describe("a service that refuses every rotation", () => {
           throw new ServiceFailure(code, `POST: ${code}`);
       };
       for (const run of [1, 2]) {
-        const report = await rotate(world, ALL, { at });
+        const report = await world.rotate(ALL, { at });
         expect(report.error).toMatchObject({ code: "SERVICE_UNAVAILABLE", cause: { code } });
         // The groups that were refused alone in the first run don't count in the second.
         expect(report.requests).toBeLessThanOrEqual(3 * tokens * (code === "KEY_REFUSED" ? run : 1));
       }
-      expect(await rotate(world)).toMatchObject({ outcome: "ok", counts: { rotated: 150 } });
+      expect(await world.rotate()).toMatchObject({ outcome: "ok", counts: { rotated: 150 } });
     },
   );
 
@@ -244,6 +227,6 @@ describe("a service that refuses every rotation", () => {
     const world = new World(tenants(...MANY));
     await world.sync();
     world.service.groups.clear();
-    expect(await rotate(world)).toMatchObject({ outcome: "ok", counts: { rotated: 150 } });
+    expect(await world.rotate()).toMatchObject({ outcome: "ok", counts: { rotated: 150 } });
   });
 });

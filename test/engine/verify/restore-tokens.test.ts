@@ -157,19 +157,6 @@ describe("a group whose update is refused, and whose token is not in every store
     expect(report.errors).toMatchObject([{ user_group_id: "a", code: "REFUSED" }]);
     expect(await world.sync({ at: refuse })).toMatchObject({ counts: { failed: 1 }, requests: 1 });
   });
-
-  test("keeps the backoff of its update if a GET brings its token back", async () => {
-    const world = await synced("a");
-    world.tenants = changed;
-    for (let sync = 1; sync <= 4; sync++) await world.sync({ at: refuse });
-    for (const { tokens } of [world.store, world.second]) tokens.clear();
-    expect(await world.sync({ verifyTokens: true })).toMatchObject({
-      counts: { restored: 1, failed: 1 },
-      requests: 1,
-    });
-    expectBoth(world);
-    expect(await world.sync()).toMatchObject({ counts: { failed: 1 }, requests: 0 });
-  });
 });
 
 describe("a tenant that was gone for a while", () => {
