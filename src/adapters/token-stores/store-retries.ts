@@ -101,7 +101,7 @@ const tooSlow = (): SecretStoreFailure =>
 const GOOD_ENDS = 4;
 
 /** Limits how many calls run at a time. `halve` halves the limit; while calls succeed, it grows again slowly. */
-export class AdaptiveLimit {
+class AdaptiveLimit {
   readonly #most: number;
   readonly #waiting: (() => void)[] = [];
   #limit: number;

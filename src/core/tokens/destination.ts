@@ -4,7 +4,7 @@ import { isJsonObject, type Json } from "../text/json.ts";
 export interface OwnersMark {
   /** The `name` of the config. Null if the tokens belong to another config and its name is not known. */
   readonly name: string | null;
-  /** Null, like the ledger's id, in a mark of an older groupsync, which wrote only the name. */
+  /** Null, like the ledger's id, if only the name of another config is known. */
   readonly baseUrl: string | null;
   /** Null until the service has answered. */
   readonly teamId: number | null;
@@ -75,7 +75,7 @@ export type Ownership = "keep" | "claim" | "adopt" | "unmarked" | "refuse";
  *
  * | mark                                          | this ledger  | tokens there | ownership |
  * |-----------------------------------------------|--------------|--------------|-----------|
- * | none, or an older groupsync's with our name   | knows groups | any          | claim     |
+ * | none                                          | knows groups | any          | claim     |
  * |                                               | empty        | none         | claim     |
  * |                                               | empty        | some         | adopt     |
  * | our name and ledger, our base_url             | any          | any          | keep      |
@@ -90,8 +90,7 @@ export function ownershipOf(mark: FoundMark, holdsTokens: boolean, self: Claiman
   const mayBeAnothers = holdsTokens && !self.knowsGroups;
   if (mark === "unreadable") return mayBeAnothers ? "refuse" : "unmarked";
   if (mark === null) return mayBeAnothers ? "adopt" : "claim";
-  if (mark.name !== self.name) return "refuse";
-  if (mark.baseUrl === null) return mayBeAnothers ? "adopt" : "claim";
+  if (mark.name !== self.name || mark.ledgerId === null) return "refuse";
   const isSameService = mark.baseUrl === self.baseUrl;
   if (mark.ledgerId === self.ledgerId) return isSameService || mark.teamId === null ? "keep" : "refuse";
   return isSameService && !self.knowsGroups ? "adopt" : "refuse";

@@ -89,46 +89,6 @@ describe("a token in a secret", () => {
     expect(await read("a")).toEqual({ a: "token-a" });
   });
 
-  test("stays, with the time of its rotation, however often it is written", async () => {
-    const { time, secrets, write } = aStore("json");
-    await write({ a: "token-a" });
-    await time.sleep(1_000);
-    await write({ a: "token-a" });
-    expect(secrets.written).toEqual(["t-a"]);
-  });
-
-  test.each(["", "token-a", "{", "[]", '{"user_group_id":"b","token":"token-b"}', '{"user_group_id":"a"}'])(
-    "is none where JSON should be, and there is %j: it is written anew",
-    async (content) => {
-      const { write, read, someoneMakes } = aStore("json");
-      someoneMakes("t-a", content, true);
-      expect(await read("a")).toEqual({});
-      expect(await write({ a: "token-1" })).toEqual(new Map());
-      expect(await read("a")).toEqual({ a: "token-1" });
-    },
-  );
-
-  test("is none of ours where somebody else has made the secret: it isn't read, changed or removed", async () => {
-    const { secrets, write, read, remove, someoneMakes } = aStore();
-    someoneMakes("t-b", "theirs");
-    expect(await read("b")).toEqual({});
-    const refused = expect.objectContaining({
-      message: expect.stringContaining("the secrets: the secret t-b is there already"),
-    });
-    expect([...(await write({ a: "token-a", b: "theirs" }))]).toEqual([["b", refused]]);
-    expect([...(await remove("a", "b"))]).toEqual([["b", refused]]);
-    expect(secrets.secrets.get("t-b")?.content.reveal()).toBe("theirs");
-  });
-
-  test("that can't be read costs that tenant alone", async () => {
-    const { secrets, write, read } = aStore();
-    await write({ a: "token-a", b: "token-b" });
-    secrets.atCall = (_, name) => {
-      if (name === "t-a") failing("refused")();
-    };
-    expect(await read("a", "b")).toEqual({ b: "token-b" });
-  });
-
   test.each([
     ["that fails for good", failing("passing")],
     ["at which the vendor's client breaks", () => expect.fail("token-b")],
@@ -235,20 +195,6 @@ describe("a secret store", () => {
     const removed = store.remove(Object.keys(tokens), transaction, { assertHeld: untilLost() });
     expect(await rejection(removed)).toMatchObject(lost);
     expect(secrets.secrets.size).toBe(64 - 20);
-  });
-
-  test("whose client fails in a way of its own doesn't take the token into the error", async () => {
-    const { secrets, write } = aStore();
-    secrets.atCall = () => {
-      throw Object.assign(new TypeError("token-a is not iterable"), { request: { body: "token-a" } });
-    };
-    const error = await rejection(write({ a: "token-a" }));
-    expect(error).toMatchObject({
-      code: "TOKEN_STORE_UNAVAILABLE",
-      message: expect.stringContaining("TypeError"),
-      hint: expect.any(String),
-    });
-    expect(everythingIn(error)).not.toContain("token-a");
   });
 });
 

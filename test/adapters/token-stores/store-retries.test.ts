@@ -1,7 +1,7 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { SecretStoreFailure } from "../../../src/adapters/token-stores/secret-store.ts";
-import { AdaptiveLimit, inParallel, StoreRetries } from "../../../src/adapters/token-stores/store-retries.ts";
+import { inParallel, StoreRetries } from "../../../src/adapters/token-stores/store-retries.ts";
 import { rejection } from "../../contracts/collect.ts";
 import { VirtualClock, VirtualTime } from "../../fakes/virtual-time.ts";
 
@@ -158,47 +158,7 @@ test("what needs several calls is done also where a quota lets few pass: fewer b
   expect(time.elapsed).toBeLessThan(120_000);
 });
 
-/** Makes `work` calls, and returns how many ran at a time at most. */
-async function mostAtOnce(slots: AdaptiveLimit, work: number): Promise<number> {
-  let now = 0;
-  let most = 0;
-  const one = async (): Promise<void> => {
-    most = Math.max(most, ++now);
-    await new Promise(setImmediate);
-    now--;
-  };
-  await Promise.all(Array.from({ length: work }, () => slots.use(one)));
-  return most;
-}
-
-describe("AdaptiveLimit", () => {
-  test("runs half as many after a halve, at least one, and in time as many as at first", async () => {
-    const slots = new AdaptiveLimit(8);
-    slots.halve();
-    expect(await mostAtOnce(slots, 10)).toBe(4);
-    for (let times = 0; times < 5; times++) slots.halve();
-    expect(await mostAtOnce(slots, 3)).toBe(1);
-    await mostAtOnce(slots, 500);
-    expect(await mostAtOnce(slots, 30)).toBe(8);
-  });
-});
-
 describe("inParallel", () => {
-  test("works on each item once, in order, and never on more at a time than allowed", async () => {
-    const items = Array.from({ length: 20 }, (_, n) => n);
-    const begun: number[] = [];
-    let atWork = 0;
-    let most = 0;
-    await inParallel(items, 3, async (item) => {
-      begun.push(item);
-      most = Math.max(most, ++atWork);
-      await turn();
-      atWork--;
-    });
-    expect(begun).toEqual(items);
-    expect(most).toBe(3);
-  });
-
   test("fails with the first error, after the calls that had begun have ended, and begins no new ones", async () => {
     const begun: string[] = [];
     const ended: string[] = [];

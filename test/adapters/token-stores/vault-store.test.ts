@@ -68,20 +68,6 @@ describe("a secret in Vault, against a server written from the reference", () =>
     expect(kv.contents()).toEqual({ "t-a": { token: "one" } });
   });
 
-  test("stays as it is where it will do", async () => {
-    const { kv, store } = await aVault();
-    await store.put("t-a", secret("one"), never);
-    await store.put("t-a", secret("two"), (found) => found.equals(secret("one")));
-    expect(kv.keys.get("t-a")?.current_version).toBe(1);
-  });
-
-  test("that has metadata of somebody else's alone is refused", async () => {
-    const { kv, store } = await aVault();
-    kv.describe("t-a", { custom_metadata: { owner: "somebody" } });
-    expect(await rejection(store.put("t-a", secret("ours"), never))).toMatchObject({ problem: "refused" });
-    expect(kv.contents()).toEqual({});
-  });
-
   test("that somebody else makes in between is refused, and isn't marked", async () => {
     const { server, kv, store } = await aVault();
     server.instead = ({ method, path }) => {
@@ -125,15 +111,6 @@ describe("a secret in Vault, against a server written from the reference", () =>
     await store.put("t-a", secret("one"), never);
     kv.write("t-a", { other: "field" });
     expect((await store.get("t-a"))?.content.reveal()).toBe("");
-  });
-
-  test("is removed with every version, and its name is free", async () => {
-    const { kv, store } = await aVault();
-    for (const token of ["one", "two"]) await store.put("t-a", secret(token), never);
-    await store.remove("t-a");
-    expect([...kv.keys]).toEqual([]);
-    await store.put("t-a", secret("three"), never);
-    expect(kv.keys.get("t-a")).toMatchObject({ current_version: 1, custom_metadata: MARKS });
   });
 });
 

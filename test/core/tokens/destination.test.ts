@@ -85,8 +85,8 @@ const KEPT: Row = ["keep", "keep", "keep"];
 // biome-ignore format: a table is read by its columns
 const TABLE: readonly (readonly [what: string, mark: FoundMark, row: Row])[] = [
   ["none",                                  null,                                    ["claim", "claim", "adopt"]],
-  ["an older groupsync's with our name",    aMark(NAME_ONLY),                        ["claim", "claim", "adopt"]],
-  ["an older groupsync's with another name", aMark({ ...NAME_ONLY, name: "theirs" }), REFUSED],
+  ["of our name, and no more is known",     aMark(NAME_ONLY),                        REFUSED],
+  ["of another name, and no more is known", aMark({ ...NAME_ONLY, name: "theirs" }), REFUSED],
   ["somebody's",                            aMark({ ...NAME_ONLY, name: null }),     REFUSED],
   ["ours",                                  aMark(),                                 KEPT],
   ["ours, without an answer",               aMark({ teamId: null }),                 KEPT],
@@ -114,6 +114,9 @@ describe("a destination whose mark is", () => {
   });
 
   test("a full one of another ledger is adopted, too, by a ledger that has no tables yet", () => {
+    expect(ownershipOf(aMark(NAME_ONLY), true, { ...SELF, ledgerId: null, knowsGroups: false })).toBe(
+      "refuse",
+    );
     expect(ownershipOf(aMark(), true, { ...SELF, ledgerId: null, knowsGroups: false })).toBe("adopt");
   });
 });

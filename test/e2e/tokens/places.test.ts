@@ -3,7 +3,7 @@ import { type FreshDatabase, freshDatabase } from "../../support/databases/fresh
 import { someOf } from "../../support/long.ts";
 import { tablesIn } from "../database/database-acts.ts";
 import { LEDGER_ELSEWHERE, LEDGER_TABLES } from "../ledger-tables.ts";
-import { aWorld, fromEnvironment, until, type World } from "../world.ts";
+import { aWorld, fromEnvironment, type World } from "../world.ts";
 
 const kind = inject("databaseKind");
 const THE_OTHER = ({ postgres: "mysql", mysql: "postgres" } as const)[kind];
@@ -120,22 +120,4 @@ describe(`with tenants in ${kind},`, () => {
       await query("INSERT INTO accounts (customer) VALUES ($1)", [id]);
     }
   }
-
-  test.each(someOf([THE_OTHER, kind]))(
-    "after a kill, the next sync stores the missing tokens in %s",
-    async (kindOfTokens) => {
-      const tokens = await freshDatabase(kindOfTokens);
-      const world = await aWorld({
-        tenants: 60,
-        service: { latency: { min: 10, max: 20 } },
-        config: { service: { timeout: "1s" }, tokens: { url: fromEnvironment("TOKENS_URL") } },
-      });
-      world.env.TOKENS_URL = tokens.url;
-      const killed = world.start("sync");
-      await until(async () => (await world.requests()).total >= 20);
-      await killed.stop("SIGKILL");
-      expect((await world.sync()).code).toBe(0);
-      expect(await world.stored(tokens)).toEqual(await world.live());
-    },
-  );
 });

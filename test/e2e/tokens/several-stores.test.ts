@@ -85,19 +85,3 @@ test("the next sync copies all tokens into an added store; if all stores change,
   expect(moved).toMatchObject({ code: 0, report: { restored: 5, updated: 0, unverified: 0, requests: 5 } });
   expect(await tokensIn(join(directory, "tenants"))).toEqual(await world.live());
 });
-
-test("a daemon that reads a changed config does the same", async () => {
-  const world = await aWorld({ tenants: 5, config: { ...EVERY_SECOND, tokens: TABLE } });
-  const daemon = await aDaemon(world);
-  // The second run looks whether the database still has what the first one committed.
-  await daemon.ran(2);
-  const directory = join(world.folder, "tokens");
-  await world.configure({ ...EVERY_SECOND, tokens: [TABLE, { store: "file", directory }] });
-  daemon.program.child.kill("SIGHUP");
-  await until(() => daemon.runs().some(({ restored }) => restored > 0));
-  await daemon.program.stop("SIGTERM");
-  expect(daemon.runs().filter(({ restored }) => restored > 0)).toMatchObject([
-    { outcome: "ok", restored: 5 },
-  ]);
-  expect(await tokensIn(directory)).toEqual(await world.live());
-});

@@ -70,17 +70,11 @@ test("a directory that others may write to is refused unchanged, with the comman
   });
   expect(await readdir(target)).toEqual(["name"]);
 
-  await chmod(directory, 0o755);
-  await rm(mark);
-  await mkdir(mark);
-  await symlink(join(target, "name"), join(mark, "owner"));
-  const linked = await world.sync();
-  expect(linked.code).toBe(78);
-  for (const { stdout, stderr } of [plan, unsafe, linked])
+  for (const { stdout, stderr } of [plan, unsafe])
     expect(stdout + stderr).not.toContain("the-key-of-another-program");
   expect(await world.requests()).toMatchObject({ total: 0 });
 
-  await rm(mark, { recursive: true });
+  await rm(mark);
   await chmod(directory, 0o2770);
   await world.configure({ tokens: { store: "file", directory, shared_directory: true } });
   expect(await world.sync()).toMatchObject({ code: 0, report: { created: 2 } });

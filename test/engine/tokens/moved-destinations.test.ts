@@ -29,14 +29,6 @@ async function movedWorld(...ids: string[]): Promise<World> {
 const expectAll = (world: World): void => expect(world.store.tokens).toEqual(world.service.tokens);
 
 describe("if the config names another token destination than before", () => {
-  test("a table's name in other case counts as another destination", async () => {
-    const world = new World(tenants("a"));
-    await world.sync({ settings: { tokenDestinations: ["table db:3306/app tokens"] } });
-    const { report, events } = world.start({ settings: { tokenDestinations: ["table db:3306/app Tokens"] } });
-    expect(await report).toMatchObject({ outcome: "ok", requests: 0 });
-    expect(events).toContainEqual(expect.objectContaining({ code: "TOKENS_MOVED" }));
-  });
-
   test.each<[string, StartOptions]>([
     ["was told to stop", { signal: AbortSignal.abort() }],
     ["named a few", { only: new Set(["a"]) }],
@@ -55,38 +47,6 @@ describe("if the config names another token destination than before", () => {
     world.store.tokens.clear();
     for (const [id, token] of former) world.store.tokens.set(id, token);
     expect(await world.sync()).toMatchObject({ outcome: "ok", requests: 1 });
-    expectAll(world);
-  });
-
-  test("a token that the service doesn't return is asked for with growing delays until it is stored", async () => {
-    const world = await movedWorld("a", "b");
-    const refuse = ({ when, call, id }: Point): void => {
-      if (when === "before" && call === "getOrCreate" && id === "a")
-        throw new ServiceFailure("REFUSED", "HTTP 422");
-    };
-    for (let sync = 1; sync <= 4; sync++)
-      expect(await world.sync({ settings: ELSEWHERE, at: refuse })).toMatchObject({
-        outcome: "partial",
-        errors: [{ user_group_id: "a" }],
-      });
-    expect([...world.store.tokens.keys()]).toEqual(["b"]);
-    await world.time.sleep(10 * MINUTE);
-    expect(await world.sync({ settings: ELSEWHERE })).toMatchObject({ outcome: "ok" });
-    expectAll(world);
-  });
-
-  test("a token of a group that had failed for another reason is asked for as well", async () => {
-    const world = await movedWorld("a");
-    const refuse = ({ when, call }: Point): void => {
-      if (when === "before" && call === "getOrCreate") throw new ServiceFailure("REFUSED", "HTTP 422");
-    };
-    world.tenants = [{ id: "a", name: "New", plan: "gold" }];
-    await world.sync({ at: refuse });
-    await world.sync({ settings: ELSEWHERE, at: refuse });
-    world.tenants = tenants("a");
-    await world.time.sleep(10 * MINUTE);
-    await world.sync({ settings: ELSEWHERE });
-    expect(await world.sync({ settings: ELSEWHERE })).toMatchObject({ outcome: "ok" });
     expectAll(world);
   });
 
@@ -165,12 +125,6 @@ describe("if the config names another token destination than before", () => {
   });
 });
 
-test("a sync of some tenants restores their tokens only", async () => {
-  const world = await movedWorld("a", "b");
-  expect(await world.sync({ only: new Set(["a"]) })).toMatchObject({ outcome: "ok", requests: 1 });
-  expect([...world.store.tokens.keys()]).toEqual(["a"]);
-});
-
 describe("if a token destination has lost all its tokens", () => {
   const lostIn = (events: readonly RunEvent[]) =>
     events.filter((event) => event.kind === "warning" && event.code === "TOKENS_LOST");
@@ -237,10 +191,6 @@ test.each<[string, Partial<FoundTokenTable>]>([
   ["a table of an owner that the config names", { owner: "boss", isOwnerNamed: true }],
 ])("a config that leads to %s is accepted", async (_, now) => {
   await insistOnTables(portsWith({ ...KNOWN, isOwnerNamed: false, ...now }));
-});
-
-test("destinations without a table are accepted", async () => {
-  await insistOnTables(portsWith(null));
 });
 
 test.each<[string, Partial<FoundTokenTable>, string]>([

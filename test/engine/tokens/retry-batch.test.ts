@@ -31,28 +31,21 @@ describe("a store that is too slow for many tokens in one transaction", () => {
   };
   const WITH_100_CALLS = { settings: syncSettings({ concurrency: 100 }) };
 
-  test("gets smaller batches, and no call to the service is repeated", async () => {
-    const world = aSlowStore(10);
-    expect(await world.sync(WITH_100_CALLS)).toMatchObject({
-      outcome: "ok",
-      counts: { created: 200 },
-      requests: 200,
-    });
-    expect(Math.max(...world.batches)).toBeGreaterThan(10);
-    expect(world.store.tokens).toEqual(world.service.tokens);
-  });
-
-  test("gets smaller batches if it is too busy, and what the run learned about the service is recorded", async () => {
-    const world = aSlowStore(10);
-    world.code = "TOKEN_STORE_BUSY";
-    expect(await world.sync(WITH_100_CALLS)).toMatchObject({
-      outcome: "ok",
-      counts: { created: 200 },
-      requests: 200,
-    });
-    expect(world.store.tokens).toEqual(world.service.tokens);
-    expect(world.ledger.service).toMatchObject({ teamId: expect.any(Number) });
-  });
+  test.each(["TOKEN_STORE_SLOW", "TOKEN_STORE_BUSY"])(
+    "gets smaller batches, no call to the service is repeated, and what the run learned of it is recorded (%s)",
+    async (code) => {
+      const world = aSlowStore(10);
+      world.code = code;
+      expect(await world.sync(WITH_100_CALLS)).toMatchObject({
+        outcome: "ok",
+        counts: { created: 200 },
+        requests: 200,
+      });
+      expect(Math.max(...world.batches)).toBeGreaterThan(10);
+      expect(world.store.tokens).toEqual(world.service.tokens);
+      expect(world.ledger.service).toMatchObject({ teamId: expect.any(Number) });
+    },
+  );
 
   test("ends the run if it is too slow for one token", async () => {
     const report = await aSlowStore(0).sync(WITH_100_CALLS);

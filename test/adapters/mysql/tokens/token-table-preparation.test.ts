@@ -2,7 +2,6 @@ import { describe, expect, test } from "vitest";
 import { SqlTokenTable } from "../../../../src/adapters/sql/tokens/token-table.ts";
 import type { SyncError } from "../../../../src/core/failure/sync-error.ts";
 import { freshDatabase } from "../../../support/databases/fresh-database.ts";
-import { aRole } from "../../../support/databases/role.ts";
 import { aDatabase } from "../../sql/ledger/ledger-database.ts";
 import { EXISTING, OWN } from "../../sql/tokens/token-place.ts";
 
@@ -61,19 +60,6 @@ describe("own rows", () => {
       code: "CONFIG_COLUMNS",
       message: "tokens.table: groupsync_tokens may have several rows for one user_group_id",
     });
-  });
-
-  test("who may not create the table is told which GRANT to run", async () => {
-    const database = await freshDatabase("mysql");
-    const { name, url } = await aRole(database);
-    const store = new SqlTokenTable(aDatabase(url, "mysql"), OWN);
-    const error = await refusalOf(store);
-    expect(error).toMatchObject({
-      code: "TOKEN_STORE_UNAVAILABLE",
-      hint: `GRANT CREATE, SELECT, INSERT, UPDATE, DELETE ON \`${database.name}\`.\`groupsync_tokens\` TO \`${name}\`@\`%\``,
-    });
-    await database.query(error.hint ?? "");
-    await store.prepare();
   });
 });
 

@@ -55,15 +55,6 @@ describe.each([OWN, EXISTING])("who listens to new tokens, $rows rows,", (option
     expect(await heard()).toEqual([]);
   });
 
-  test("hears nothing of a token that is as it was, also where it is written again", async () => {
-    const { place, heard } = await aPlace();
-    await write(place, { a: "token-a" });
-    await heard();
-    await write(place, { a: "token-a" });
-    await write(place, { a: "token-a" }, { rewrite: true });
-    expect(await heard()).toEqual([]);
-  });
-
   test("hears once of a token that is new where all are written again", async () => {
     const { place, heard } = await aPlace();
     await write(place, { a: "token-a", b: "token-b" });
