@@ -100,8 +100,7 @@ export class Daemon {
   }
 
   get state(): DaemonState {
-    const { served, ...tracked } = this.#tracker.state;
-    const serving = this.#ports.serving();
+    const tracked = this.#tracker.state;
     const { name, configPath, schedule, notifier } = this.#settings;
     return {
       ...tracked,
@@ -110,7 +109,7 @@ export class Daemon {
       nextRun: this.#signal.aborted ? null : this.#timetable.next,
       staleAt: this.#staleAt(tracked.lastGoodSync ?? tracked.startedAt),
       unreached: notifier.unreached,
-      serving: serving && { ...serving, served },
+      serving: this.#ports.serving(),
     };
   }
 

@@ -1,7 +1,7 @@
 import { NOBODY_MISSING } from "../../src/core/deletion/missing-tenants.ts";
 import { noCounts } from "../../src/core/report/counts.ts";
 import type { WatchError, WatchState } from "../../src/daemon/changes/noticing.ts";
-import type { CurrentRun, DaemonState, LedgerSnapshot, ServingState } from "../../src/daemon/state/state.ts";
+import type { CurrentRun, DaemonState, LedgerSnapshot, ServingNow } from "../../src/daemon/state/state.ts";
 import type { LedgerStatus, RecordedRun } from "../../src/ports/ledger/scope.ts";
 import type { RunSummary } from "../../src/ports/observer.ts";
 
@@ -33,12 +33,11 @@ export const aDaemonState = (overrides: Partial<DaemonState> = {}): DaemonState 
 });
 
 /** Both ways of noticing work, and nobody waits. */
-export const aServingState = (overrides: Partial<ServingState> = {}): ServingState => ({
+export const aServingState = (overrides: Partial<ServingNow> = {}): ServingNow => ({
   ways: { column: anAliveWay(), channel: anAliveWay() },
   takesRequests: true,
   oldestMs: 0,
   failing: 0,
-  served: { count: 0, last: null },
   ...overrides,
 });
 

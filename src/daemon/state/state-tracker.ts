@@ -1,7 +1,7 @@
 import { isHandOver } from "../../core/failure/sync-error.ts";
 import { advanced, NO_WORK } from "../../core/report/progress.ts";
 import type { RunEvent } from "../../ports/observer.ts";
-import type { CurrentRun, DaemonState, LedgerSnapshot, RejectedConfig, ServedCount } from "./state.ts";
+import type { CurrentRun, DaemonState, LedgerSnapshot, RejectedConfig } from "./state.ts";
 
 /** What the settings say, and what is asked for when somebody wants to know. */
 type FromElsewhere =
@@ -9,9 +9,7 @@ type FromElsewhere =
   | ("nextRun" | "staleAt" | "serving" | "unreached");
 
 /** What the runs and the config have shown. */
-export interface Tracked extends Omit<DaemonState, FromElsewhere> {
-  readonly served: ServedCount;
-}
+export type Tracked = Omit<DaemonState, FromElsewhere>;
 
 /** In milliseconds. Longer than the time between two reports, with the time that a call may take. */
 const QUEUED_FOR = 120_000;
@@ -35,7 +33,6 @@ export class StateTracker {
       rejectedConfig: null,
       ledger: null,
       queued: null,
-      served: { count: 0, last: null },
     };
   }
 
@@ -80,10 +77,6 @@ export class StateTracker {
       this.#set({ queued: { calls: event.calls, reason: event.reason } });
       return;
     }
-    if (event.kind === "served") {
-      this.#serves(event);
-      return;
-    }
     if (event.kind === "answered") {
       this.#keepLater("lastAnswer", event.at);
       return;
@@ -118,12 +111,6 @@ export class StateTracker {
       case "finished":
         this.#finished(event, current);
     }
-  }
-
-  #serves({ served, ms }: Extract<RunEvent, { kind: "served" }>): void {
-    if (served.kind !== "done" || served.outcome === "unchanged") return;
-    const count = this.#state.served.count + 1;
-    this.#set({ served: { count, last: { at: this.#now(), ms } } });
   }
 
   #finished(event: Extract<RunEvent, { kind: "finished" }>, { since, run }: CurrentRun): void {

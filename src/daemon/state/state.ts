@@ -41,7 +41,7 @@ export interface DaemonState {
   /** How many ticks came while a run was under way. */
   readonly skippedTicks: number;
   /** Null if the config has single tenants served in no way, or if no sync has begun yet. */
-  readonly serving: ServingState | null;
+  readonly serving: ServingNow | null;
   /** Null until the ledger was read once. */
   readonly ledger: LedgerSnapshot | null;
 }
@@ -90,10 +90,6 @@ export interface LedgerSnapshot {
 }
 
 /** How the daemon serves single tenants between two full syncs. Contains no secret. */
-export interface ServingState extends ServingNow {
-  readonly served: ServedCount;
-}
-
 export interface ServingNow {
   /** How the daemon notices changed tenants. */
   readonly ways: NoticingState;
@@ -103,13 +99,6 @@ export interface ServingNow {
   readonly oldestMs: number;
   /** How many tenants wait for another try, because the last one failed. The ledger was read before some of them. */
   readonly failing: number;
-}
-
-/** Tenants that this process has served singly, without those about which nothing was to be done. */
-export interface ServedCount {
-  readonly count: number;
-  /** The last one, and how long after its notice its token was stored, in milliseconds. */
-  readonly last: { readonly at: Date; readonly ms: number } | null;
 }
 
 export interface NamedWay {

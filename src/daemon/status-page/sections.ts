@@ -10,8 +10,7 @@ import {
   type LedgerSnapshot,
   type NamedWay,
   type Queued,
-  type ServedCount,
-  type ServingState,
+  type ServingNow,
   waysOf,
 } from "../state/state.ts";
 import { type Content, type Html, html } from "./html.ts";
@@ -22,7 +21,6 @@ import {
   instant,
   moment,
   type PageTime,
-  relative,
   roundText,
   took,
 } from "./number-and-time-text.ts";
@@ -111,11 +109,10 @@ function leaseText({ current, standby, ledger }: DaemonState, at: PageTime): Con
 }
 
 /** Whether single tenants are noticed and served between two full syncs. */
-export function servingSection(serving: ServingState, standby: DaemonState["standby"], at: PageTime): Html {
+export function servingSection(serving: ServingNow, standby: DaemonState["standby"], at: PageTime): Html {
   return html`<section aria-labelledby="serving"><h2 id="serving">Between two syncs</h2><dl class="tiles">
 ${waysOf(serving).map((named) => wayTile(named, at))}
 ${serving.takesRequests ? tile("POST /sync", standby ? "handed on" : "accepted", standby && "to the instance that holds the lease") : null}
-${tile("Served", groupedCount(serving.served.count, "tenant"), lastText(serving.served, at.now))}
 ${standby ? null : tile("Longest wait now", serving.oldestMs > 0 ? roundText(serving.oldestMs) : "nobody waits", null)}
 </dl></section>`;
 }
@@ -135,11 +132,6 @@ function wayTile({ key, state }: NamedWay, at: PageTime): Html {
   const why = html`<span class="code">${printable(code)}:</span> <bdi>${printable(message, LONGEST_MESSAGE)}</bdi>`;
   const remedy = hint === undefined ? null : html`; <bdi>${printable(hint, LONGEST_MESSAGE)}</bdi>`;
   return tile(label, html`<strong class="bad">broken</strong>`, html`${began}. ${why}${remedy}`);
-}
-
-function lastText({ last }: ServedCount, now: Date): Content {
-  if (last === null) return "since this process began";
-  return `the last one ${relative(last.at, now)}, ${took(last.ms)} after it was noticed`;
 }
 
 /** How old the oldest token is, and how many are older than `rotation.max_age`. */

@@ -2,7 +2,6 @@ import { describe, expect, test } from "vitest";
 import { noCounts } from "../../../src/core/report/counts.ts";
 import { StateTracker } from "../../../src/daemon/state/state-tracker.ts";
 import type { RunEvent } from "../../../src/ports/observer.ts";
-import type { Served } from "../../../src/ports/serve-tenant.ts";
 import { aLedgerSnapshot, aLedgerStatus, aRecordedRun, aRunSummary } from "../../builders/daemon-state.ts";
 import { aClock } from "../../fakes/set-clock.ts";
 
@@ -28,34 +27,6 @@ const finished = (overrides: Parameters<typeof aRunSummary>[0] = {}): RunEvent =
 });
 const failed = (code: string): RunEvent =>
   finished({ outcome: "failed", error: { code, message: "it says why" } });
-
-describe("single tenants", () => {
-  const served = (served: Served, ms = 84): RunEvent => ({ kind: "served", user_group_id: "a", served, ms });
-
-  test("are counted while no run goes on", () => {
-    const { tracker, clock, observe } = aTracker();
-    observe(served({ kind: "done", outcome: "created" }));
-    clock.elapsed = 1_000;
-    observe(served({ kind: "done", outcome: "updated" }, 90));
-    expect(tracker.state.served).toEqual({ count: 2, last: { at: noonAnd(1_000), ms: 90 } });
-  });
-
-  test.each<Served>([
-    { kind: "done", outcome: "unchanged" },
-    { kind: "failed", code: "X", message: "no" },
-  ])("don't count as served if there was nothing to store: $kind", (end) => {
-    const { tracker, observe } = aTracker();
-    observe(served(end));
-    expect(tracker.state.served).toEqual({ count: 0, last: null });
-  });
-
-  test("are no progress of the run beside which they are served", () => {
-    const { tracker, observe } = aTracker();
-    tracker.begins();
-    observe(started, planned, served({ kind: "done", outcome: "created" }));
-    expect(tracker.state.current).toMatchObject({ done: 0, total: 5 });
-  });
-});
 
 describe("a run that goes on", () => {
   test("has no id before it has the lease", () => {

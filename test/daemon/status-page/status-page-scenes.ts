@@ -48,7 +48,6 @@ export const SCENES: Readonly<Record<string, DaemonState>> = {
   healthy: aHealthyDaemon({
     serving: aServingState({
       ways: { column: { since: minutesAgo(17_280), error: null } },
-      served: { count: 1_204, last: { at: secondsAgo(42), ms: 84 } },
     }),
   }),
 
@@ -112,7 +111,6 @@ export const SCENES: Readonly<Record<string, DaemonState>> = {
     }),
     serving: aServingState({
       ways: { column: null, channel: aBrokenWay(minutesAgo(1), { message: "word".repeat(400) }) },
-      served: { count: 12_345_678, last: { at: minutesAgo(90), ms: 7_265_000 } },
     }),
     ledger: aHealthySnapshot({
       tooOld: { maxAgeMs: 90 * 86_400_000, tokens: 350_014 },
