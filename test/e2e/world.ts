@@ -138,7 +138,7 @@ export async function aWorld({
       await database.query("DELETE FROM customers WHERE id BETWEEN $1 AND $2", [idOf(from), idOf(to)]);
     },
     async configure(changes) {
-      yaml = stringify(configWith(sandbox.baseUrl, changes));
+      yaml = stringify(configWith(sandbox.baseUrl, changes), { aliasDuplicateObjects: false });
       await writeFile(configFile, yaml);
     },
     async serve(options) {
