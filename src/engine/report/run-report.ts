@@ -20,12 +20,6 @@ interface ReportedHold extends HeldRemovals {
 /** The most errors and held removals that a report lists. The counts have them all. */
 export const MAX_REPORTED = 1_000;
 
-interface Reported {
-  readonly error: ReportedError;
-  /** The group that has failed; null for any other error. */
-  readonly failing: string | null;
-}
-
 /** Counts what a run has done so far. */
 export class Tally {
   readonly counts: Counts = noCounts();
@@ -38,54 +32,37 @@ export class Tally {
   refreshHold: HeldRefresh | undefined;
   /** The groups that were to get a new token, did not, and whose old token still works for certain. */
   readonly keptTokens = new Set<string>();
-  readonly #reported: Reported[] = [];
-  readonly #failing = new Set<string>();
-
-  /** The errors in the order in which they came. All failures of a group are one error. */
-  get errors(): readonly ReportedError[] {
-    const merged = new Map<string | symbol, ReportedError>();
-    for (const { error, failing } of this.#reported) {
-      const key = failing ?? Symbol();
-      const first = merged.get(key);
-      if (first === undefined) merged.set(key, error);
-      else if (!first.message.includes(error.message))
-        merged.set(key, { ...first, message: `${first.message}; ${error.message}` });
-    }
-    return [...merged.values()];
-  }
+  /** In the order in which they came. All failures of a group are one error. */
+  readonly errors: ReportedError[] = [];
+  /** The failing groups, each with the place of its error. */
+  readonly #failing = new Map<string, number>();
 
   /** How much drift was found, of any kind. */
   get drift(): number {
     return Object.values(this.counts.drift).reduce((sum, count) => sum + count, 0);
   }
 
-  report(user_group_id: string | null, failure: Failure): void {
-    this.#report(user_group_id, failure, null);
+  report(user_group_id: string | null, { code, message }: Failure): void {
+    if (this.errors.length < MAX_REPORTED) this.errors.push({ user_group_id, code, message });
   }
 
   /** Reports the failure of a group. The group counts once, however often it fails. */
   failed(user_group_id: string, failure: Failure): void {
-    if (!this.#failing.has(user_group_id)) this.counts.failed++;
-    this.#failing.add(user_group_id);
-    this.#report(user_group_id, failure, user_group_id);
-  }
-
-  /** Adds the counts of a part of the run. */
-  add({ counts, requests }: Pick<Tally, "counts" | "requests">): void {
-    const { drift, ...numbers } = counts;
-    for (const name of Object.keys(numbers) as (keyof typeof numbers)[]) this.counts[name] += numbers[name];
-    for (const kind of Object.keys(drift) as (keyof typeof drift)[]) this.counts.drift[kind] += drift[kind];
-    this.requests += requests;
+    const place = this.#failing.get(user_group_id);
+    if (place === undefined) {
+      this.counts.failed++;
+      this.#failing.set(user_group_id, this.errors.length);
+      this.report(user_group_id, failure);
+      return;
+    }
+    const first = this.errors[place];
+    if (first && !first.message.includes(failure.message))
+      this.errors[place] = { ...first, message: `${first.message}; ${failure.message}` };
   }
 
   /** Reports a group that failed in an earlier run and whose next attempt is not due. */
   waits(user_group_id: string, { code, message, retryAt }: Omit<RetryableFailure, "count">): void {
     this.failed(user_group_id, { code, message: `${message} (next try after ${retryAt.toISOString()})` });
-  }
-
-  #report(user_group_id: string | null, { code, message }: Failure, failing: string | null): void {
-    if (this.#reported.length >= MAX_REPORTED) return;
-    this.#reported.push({ error: { user_group_id, code, message }, failing });
   }
 }
 
@@ -126,7 +103,8 @@ export interface RunReport {
 
 /** Builds the report of a run from its tally. `error` is why the run did not reach its end. */
 export function reportOn(tally: Tally, durationMs: number, error: SyncError | undefined): RunReport {
-  const { requests, errors, hold, clocks, refreshHold, keptTokens } = tally;
+  const { requests, hold, clocks, refreshHold, keptTokens } = tally;
+  const errors = [...tally.errors];
   // Drift that is found after the run still counts in the tally.
   const counts = structuredClone(tally.counts);
   const report = { counts, requests, durationMs, hold, clocks, refreshHold, keptTokens, error };

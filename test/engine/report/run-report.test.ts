@@ -38,15 +38,6 @@ it("the list of errors is limited, the counts are not", () => {
   expect(tally.counts.failed).toBe(MAX_REPORTED + 5);
 });
 
-it("the counts of a part of the run are added", () => {
-  const [whole, part] = [new Tally(), new Tally()];
-  whole.counts.created = 1;
-  part.counts.created = 2;
-  part.requests = 3;
-  whole.add(part);
-  expect(whole).toMatchObject({ counts: { created: 3 }, requests: 3 });
-});
-
 it("a run without errors is ok, one with failed groups is partial", () => {
   const tally = new Tally();
   expect(reportOn(tally, 5, undefined)).toMatchObject({ outcome: "ok", durationMs: 5, errors: [] });
