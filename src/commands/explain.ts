@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import { using } from "../compose/opened.ts";
+import { using } from "../compose/host.ts";
 import { Unusable } from "../core/group/tenant.ts";
 import { printable, printableId, toldText } from "../core/text/printable.ts";
 import { type Explanation, explainTenant, failuresOf, rowOf } from "../engine/explain/explain-tenant.ts";

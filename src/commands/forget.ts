@@ -1,6 +1,5 @@
 import { Command } from "commander";
-import { type Ask, lineOf } from "../compose/host.ts";
-import { using } from "../compose/opened.ts";
+import { type Ask, lineOf, using } from "../compose/host.ts";
 import { SyncError } from "../core/failure/sync-error.ts";
 import { exitCodeOfRun } from "../core/report/exit-code.ts";
 import { printable, shellWord } from "../core/text/printable.ts";

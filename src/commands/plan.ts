@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import { using } from "../compose/opened.ts";
+import { using } from "../compose/host.ts";
 import { ABSENCE_TEXT, GONE_TEXT, missingText } from "../core/deletion/missing-tenants.ts";
 import { describeHeldRemovals } from "../core/deletion/removals.ts";
 import { describeHeldRefresh } from "../core/drift/refresh.ts";

@@ -1,6 +1,5 @@
 import { Command, Option } from "commander";
-import { type Ask, lineOf } from "../compose/host.ts";
-import { using } from "../compose/opened.ts";
+import { type Ask, lineOf, using } from "../compose/host.ts";
 import { adviceFor, type ProbedConfig } from "../core/probe/advice.ts";
 import type { DeleteTry, ProbeFindings } from "../core/probe/findings.ts";
 import { EXIT, exitCodeOfRun } from "../core/report/exit-code.ts";

@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError, Option } from "commander";
-import { using } from "../compose/opened.ts";
+import { using } from "../compose/host.ts";
 import { isAlarming, type WentMissing, wentMissing } from "../core/deletion/missing-tenants.ts";
 import { approveRefreshCommand, type RefreshHold } from "../core/drift/refresh.ts";
 import type { FailingGroup } from "../core/failure/group-failures.ts";
@@ -41,7 +41,7 @@ export const statusCommand = ({ io, readConfig }: CommandContext): Command =>
     )
     .option("--json", "print it as one JSON object")
     .action(async (flags: StatusFlags, command: Command) => {
-      const { composeLedgerView } = await import("../compose/ledger-view.ts");
+      const { composeLedgerView } = await import("../compose/databases.ts");
       const config = await readConfig(command);
       await using(await composeLedgerView(config, io), (ledger) =>
         status({ ledger, name: config.name, deletion: config.deletion }, flags, io),

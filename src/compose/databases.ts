@@ -1,10 +1,12 @@
 import { databaseError } from "../adapters/sql/connection/failures.ts";
 import type { SessionTimeouts } from "../adapters/sql/connection/wait-limits.ts";
 import type { Database, DatabaseOptions } from "../adapters/sql/dialect/database.ts";
+import { sqlLedgerView } from "../adapters/sql/ledger/ledger.ts";
 import type { SourceOptions } from "../adapters/sql/source/open-reader.ts";
 import type { Config } from "../config/config.ts";
 import type { DatabaseUrl } from "../config/urls.ts";
-import type { Durability, DurabilityRisk } from "../ports/ledger/ledger.ts";
+import type { Durability, DurabilityRisk, LedgerView } from "../ports/ledger/ledger.ts";
+import type { Host, Opened } from "./host.ts";
 
 /** The most connections to the ledger's database, beside one for each rotation that is under way. */
 export const LEDGER_CONNECTIONS = 2;
@@ -91,3 +93,12 @@ async function kindOfDatabase(
       return (await import("../adapters/mysql/database.ts")).MysqlDatabase;
   }
 }
+
+/** What `status` and the status page need. Contacts nothing before its first use; the caller closes it. */
+export async function composeLedgerView(config: Config, { stop }: Host): Promise<Opened<LedgerView>> {
+  const databases = new Databases(config.name, VIEW_TIMEOUTS, stop);
+  return { value: await openLedgerView(config, databases), close: () => databases.close() };
+}
+
+export const openLedgerView = async ({ ledger, name }: Config, databases: Databases): Promise<LedgerView> =>
+  sqlLedgerView(await databases.open(ledger.url, VIEW_CONNECTIONS), ledger, name);

@@ -6,10 +6,8 @@ import type { ForecastSetup } from "../engine/check/sync-forecast.ts";
 import type { ExplainSetup } from "../engine/explain/explain-tenant.ts";
 import type { PlanSettings } from "../engine/plan/make-plan.ts";
 import type { TokenStore } from "../ports/token-store.ts";
-import { Databases, VIEW_CONNECTIONS, VIEW_TIMEOUTS } from "./databases.ts";
-import type { Host } from "./host.ts";
-import { openLedgerView } from "./ledger-view.ts";
-import type { Opened } from "./opened.ts";
+import { Databases, openLedgerView, VIEW_CONNECTIONS, VIEW_TIMEOUTS } from "./databases.ts";
+import type { Host, Opened } from "./host.ts";
 import { tenantSource } from "./tenant-source.ts";
 import { openTokens } from "./token-stores.ts";
 

@@ -6,9 +6,8 @@ import { columnsOf } from "../core/group/group-rules.ts";
 import { tableBefore } from "../engine/plan/make-plan.ts";
 import type { TenantSource } from "../ports/tenant-source.ts";
 import { changeFeed } from "./changes.ts";
-import { Databases, sourceOptions, VIEW_CONNECTIONS, VIEW_TIMEOUTS } from "./databases.ts";
+import { Databases, openLedgerView, sourceOptions, VIEW_CONNECTIONS, VIEW_TIMEOUTS } from "./databases.ts";
 import type { Host } from "./host.ts";
-import { openLedgerView } from "./ledger-view.ts";
 
 export async function tenantSource(config: Config, databases: Databases): Promise<TenantSource> {
   const options = {
