@@ -326,15 +326,6 @@ describe("a plan says of the refresh what the next sync does", () => {
     );
     expect(text.stdout).not.toContain("Beyond that");
   });
-
-  test("nothing, if no row is valid or the plan is for some tenants", async () => {
-    const world = await aWorld();
-    const json = await plan(world, rotation, { refresh, flags: ["--json", "--only", "t10"] });
-    expect(JSON.parse(json.stdout)).toMatchObject({ refresh_due: 0 });
-    world.tenants = [];
-    const empty = await plan(world, rotation, { refresh, flags: ["--json"] });
-    expect(JSON.parse(empty.stdout)).toMatchObject({ refresh_due: 0 });
-  });
 });
 
 test("--detailed-exitcode: a rotation that is due is a pending change, and a rotation that waits for its next try is not", async () => {

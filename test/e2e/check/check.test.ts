@@ -1,4 +1,4 @@
-import { chmod, mkdir, readdir, readFile } from "node:fs/promises";
+import { mkdir, readdir, readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -150,18 +150,6 @@ test("finds a source whose id and change column have no index, and whose rows ar
   expect(troubleOf(await check(world))).not.toContain("! changes CHANGES_NOT_INDEXED");
 });
 
-test("what plan says of a sync that would fail, check says too", async () => {
-  const world = await aWorldToCheck();
-  expect((await world.sync()).code).toBe(0);
-  await world.configure({ name: "other", http: { listen: "off" } });
-  const [failure] = (await world.plan()).failures;
-  expect(failure).toMatchObject({ code: "CONFIG_TOKENS_OWNED" });
-  const shown = await check(world);
-  expect(shown).toMatchObject({ code: 1 });
-  expect(troubleOf(shown)).toContain("✗ tokens CONFIG_TOKENS_OWNED");
-  expect(shown.stdout).toContain(failure.hint);
-});
-
 test("looks at the customers' own column and a directory, and leaves both as they are", async () => {
   const directory = "tokens-of-mine";
   const world = await aWorldToCheck();
@@ -191,16 +179,6 @@ test("looks at the customers' own column and a directory, and leaves both as the
   const synced = await everything(world);
   expect(await check(world)).toMatchObject({ code: 0 });
   expect(await everything(world)).toEqual(synced);
-});
-
-test("finds a config that everybody can read, with a key in it", async () => {
-  const world = await aWorldToCheck();
-  await world.configure({ http: LISTEN, service: { api_key: world.sandbox.apiKey } });
-  await chmod(world.folder, 0o755);
-  await chmod(world.configFile, 0o644);
-  const shown = await check(world);
-  expect(troubleOf(shown)).toEqual(["! config SECRETS_READABLE"]);
-  expect(shown.stdout).toContain("chmod 600");
 });
 
 test("finds a revoked key, and never asks for a group with a good one", async () => {
@@ -237,13 +215,4 @@ test("--notify sends a test, and finds a receiver that refuses it, without its a
   expect(troubleOf(shown)).toEqual(["✗ notify NOTIFY_FAILED"]);
   expect(shown.stdout).not.toContain("-secret");
   expect(new Set(heard)).toEqual(new Set(["POST /hook-secret", "GET /beat-secret"]));
-});
-
-test("a wrong config is reported as by every command, and nothing is contacted", async () => {
-  const world = await aWorldToCheck({ config: { schedule: "every day" } });
-  await world.forgetRequests();
-  const { code, stdout, stderr } = await world.run("check");
-  expect({ code, stdout }).toEqual({ code: 78, stdout: "" });
-  expect(stderr).toContain("schedule");
-  expect(await world.requests()).toMatchObject({ total: 0 });
 });

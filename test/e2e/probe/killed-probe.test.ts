@@ -78,13 +78,3 @@ test("a probe that is told to stop deletes its canary first", async () => {
   expect(await marks(world)).toEqual([]);
   await expectInSync(world);
 });
-
-test("a daemon makes room for a probe", async () => {
-  const world = await aWorld({ tenants: 3, config: { schedule: "0 0 1 1 *", http: { listen: "off" } } });
-  const daemon = world.start("run");
-  await until(async () => (await world.groups()).length === 3);
-  const { code } = await world.run("probe", "--yes");
-  expect(code).toBe(0);
-  await daemon.stop("SIGTERM");
-  await expectInSync(world);
-});

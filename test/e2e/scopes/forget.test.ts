@@ -88,26 +88,6 @@ test("groups that another scope has too are not deleted", async () => {
   expect(await production.sync()).toMatchObject({ code: 0, report: { unchanged: 2 } });
 });
 
-test("a daemon that serves single tenants has to be stopped first", async () => {
-  const world = await aWorld({
-    tenants: 3,
-    config: {
-      schedule: "0 0 1 1 *",
-      http: { listen: "127.0.0.1:0", sync_key: "a-key-of-thirty-two-characters-1" },
-    },
-  });
-  const daemon = await aDaemon(world);
-  await daemon.ran(1);
-  const refused = await world.run("forget", "default", "--delete-groups", "--yes");
-  expect(refused.code).toBe(5);
-  expect(refused.stdout).toContain("another instance is at work");
-  expect(refused.stdout).toContain("stop that daemon");
-  expect(await world.groups()).toHaveLength(3);
-  await daemon.program.stop("SIGTERM");
-  expect(await world.run("forget", "default", "--delete-groups", "--yes")).toMatchObject({ code: 0 });
-  expect(await world.groups()).toEqual([]);
-});
-
 test("a daemon that nobody has stopped makes no group anew once its scope is forgotten", async () => {
   const world = await aWorld({ tenants: 3, config: { ...EVERY_SECOND, schedule: "*/3 * * * * *" } });
   const daemon = await aDaemon(world);
