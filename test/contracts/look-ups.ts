@@ -85,14 +85,6 @@ export function lookUpsContract(name: string, makeDatabase: () => Promise<Source
       expect(await lookUps.rowsOf([])).toEqual([]);
     });
 
-    test("tell ids apart that differ in case or in blanks at their end", async () => {
-      const ids = ["a", "A", "a ", "á", "a  "];
-      const { source } = await customers(...ids);
-      const lookUps = await lookUpsOf(source({ table: "customers" }));
-      for (const id of ids) expect(idsOf(await lookUps.rowsOf([id]))).toEqual([id]);
-      expect(idsOf(await lookUps.rowsOf(ids))).toEqual(ids.toSorted(compareIds));
-    });
-
     test("find more ids than fit into one statement, in their order", async () => {
       const ids = Array.from({ length: 1_700 }, (_, index) => `${index % 2 === 0 ? "t" : "T"}-${index >> 1}`);
       const { source } = await customers(...ids);
@@ -107,24 +99,22 @@ export function lookUpsContract(name: string, makeDatabase: () => Promise<Source
       expect(idsOf(await lookUps.rowsOf(["a", ...ODD_IDS]))).toEqual(["a"]);
     });
 
-    test("mark removed rows, and leave out what `where` leaves out", async () => {
+    test("mark removed rows and rows that aren't ready, and leave out what `where` leaves out", async () => {
       const { source } = await customers("a", "b", "c", "d");
-      const where = "id <> 'b' OR id = 'x' -- not that one";
-      const options = { table: "customers", where, removedWhen: "id = 'c' -- that one" };
+      const options = {
+        table: "customers",
+        where: "id <> 'b' OR id = 'x' -- not that one",
+        removedWhen: "id = 'c' -- that one",
+        readyWhen: "id <> 'd' -- nor that one",
+      };
       const lookUps = await lookUpsOf(source(options));
       const { rows } = await readAll(source(options), ["id", "name"]);
-      expect(rows.map(({ removed }) => removed)).toEqual([false, true, false]);
+      expect(rows.map(({ removed, notReady }) => [removed, notReady])).toEqual([
+        [false, false],
+        [true, false],
+        [false, true],
+      ]);
       expect(await lookUps.rowsOf(["a", "b", "c", "d"])).toEqual(rows);
-      expect(lookUps.isIndexed).toBe(true);
-    });
-
-    test("mark rows that aren't ready", async () => {
-      const { source } = await customers("a", "b");
-      const options = { table: "customers", readyWhen: "id = 'a' -- that one" };
-      const lookUps = await lookUpsOf(source(options));
-      const rows = await lookUps.rowsOf(["a", "b"]);
-      expect(rows.map(({ notReady }) => notReady)).toEqual([false, true]);
-      expect(rows).toEqual((await readAll(source(options), ["id", "name"])).rows);
       expect(lookUps.isIndexed).toBe(true);
     });
 

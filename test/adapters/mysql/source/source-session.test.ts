@@ -1,10 +1,8 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { collect } from "../../../contracts/collect.ts";
-import { lookUpsOf } from "../../../contracts/look-ups.ts";
 import { batchesOf, NEVER, rowsOf } from "../../../contracts/rows-of.ts";
 import type { SourceDatabase } from "../../../contracts/tenant-source.ts";
 import { type FreshDatabase, SERVERS } from "../../../support/databases/fresh-database.ts";
-import { aRole } from "../../../support/databases/role.ts";
 import { startMariadb } from "../../../support/mysql/embedded-mariadb.ts";
 import { mariadbPrograms } from "../../../support/mysql/mariadb-binaries.ts";
 import { PROCESS_LIST } from "../../../support/mysql/mysql-server.ts";
@@ -73,20 +71,6 @@ describe("a read of the source", () => {
     await snapshot.close();
     await expect.poll(sessions).toBe(0);
   });
-});
-
-test("a user who may not EXPLAIN a view still finds its rows, and isn't told that an index serves", async () => {
-  const database = await mysqlSourceDatabase();
-  await database.execute("CREATE TABLE accounts (id varchar(9) PRIMARY KEY)");
-  await database.execute("INSERT INTO accounts VALUES ('a'), ('b')");
-  await database.execute("CREATE VIEW customers AS SELECT id FROM accounts");
-  const { name, url } = await aRole(database);
-  await database.execute(`GRANT SELECT ON customers TO ${name}`);
-  const lookUps = async () => lookUpsOf(mysqlSource(url, { table: "customers" }), ["id"]);
-  expect((await lookUps()).isIndexed).toBe(false);
-  expect((await (await lookUps()).rowsOf(["b", "c"])).map(({ cells }) => cells)).toEqual([["b"]]);
-  await database.execute(`GRANT SELECT ON accounts TO ${name}`);
-  expect((await lookUps()).isIndexed).toBe(true);
 });
 
 /** Where there is none, the global setup says so aloud. */

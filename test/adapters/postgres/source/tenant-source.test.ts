@@ -141,49 +141,38 @@ async function aReader() {
 }
 
 describe("what the role that reads the source can read of tokens and ledger", () => {
-  test("is nothing without a right to it", async () => {
-    const { query, reader } = await aReader();
-    expect(await roleOf(reader)).toMatchObject({ name: reader.name, secrets: [] });
-    await query(`GRANT SELECT ON ALL TABLES IN SCHEMA vault TO ${reader.name}`);
-    expect(await roleOf(reader)).toMatchObject({ secrets: [] });
-    await query(`GRANT USAGE ON SCHEMA vault TO ${reader.name}`);
-    expect(await roleOf(reader)).toMatchObject({ secrets: ['vault."Ledger"', "vault.tokens"] });
-  });
+  const USAGE = "GRANT USAGE ON SCHEMA vault TO READER";
+  const ALL = "GRANT SELECT ON ALL TABLES IN SCHEMA vault TO READER";
+  const BOTH = ['vault."Ledger"', "vault.tokens"];
+  const TOKENS = ["vault.tokens"];
 
-  test.each([
-    ["a right for everybody", "GRANT SELECT ON vault.tokens TO public"],
-    ["a right to the token's column", "GRANT SELECT (token) ON vault.tokens TO ROLE"],
-    ["a role that may read all data", "GRANT pg_read_all_data TO ROLE"],
-    ["ownership", "ALTER TABLE vault.tokens OWNER TO ROLE"],
-  ])("comes with %s", async (_, statement) => {
-    const { query, reader } = await aReader();
-    await query(`GRANT USAGE ON SCHEMA vault TO ${reader.name}`);
-    await query(statement.replace("ROLE", reader.name));
-    expect((await roleOf(reader)).secrets).toContain("vault.tokens");
-  });
-
-  test("is not the tokens' table with a right to another column, nor one that isn't there", async () => {
-    const { query, reader } = await aReader();
-    await query(`GRANT USAGE ON SCHEMA vault TO ${reader.name}`);
-    await query(`GRANT SELECT (id) ON vault.tokens TO ${reader.name}`);
-    const missing = { schema: "vault", table: "groups" };
-    const options = { table: "customers" };
-    expect(await roleOf(reader, options, [...SECRETS, missing])).toMatchObject({ secrets: [] });
-  });
-
-  test("comes with membership in the owner, also if that has to be taken up first", async () => {
+  test.each<[what: string, statements: readonly string[], secrets: readonly string[]]>([
+    ["nothing without a right to it", [], []],
+    ["nothing without a right to the schema", [ALL], []],
+    ["what is granted", [ALL, USAGE], BOTH],
+    ["what is granted to everybody", [USAGE, "GRANT SELECT ON vault.tokens TO public"], TOKENS],
+    ["the tokens by their column", [USAGE, "GRANT SELECT (token) ON vault.tokens TO READER"], TOKENS],
+    ["no tokens by another column", [USAGE, "GRANT SELECT (id) ON vault.tokens TO READER"], []],
+    ["all of it by a role that reads all data", [USAGE, "GRANT pg_read_all_data TO READER"], BOTH],
+    ["what is its own", [USAGE, "ALTER TABLE vault.tokens OWNER TO READER"], TOKENS],
+    [
+      "what belongs to a role that it can take up",
+      [
+        "ALTER TABLE vault.tokens OWNER TO SOMEBODY",
+        "ALTER ROLE READER NOINHERIT",
+        "GRANT SOMEBODY TO READER",
+      ],
+      TOKENS,
+    ],
+    ["all of it as a superuser", ["ALTER ROLE READER SUPERUSER"], BOTH],
+  ])("is %s", async (_, statements, secrets) => {
     const { query, database, reader } = await aReader();
     const owner = await aRole(database);
-    await query(`ALTER TABLE vault.tokens OWNER TO ${owner.name}`);
-    await query(`ALTER ROLE ${reader.name} NOINHERIT`);
-    await query(`GRANT ${owner.name} TO ${reader.name}`);
-    expect(await roleOf(reader)).toMatchObject({ secrets: ["vault.tokens"] });
-  });
-
-  test("is everything for a superuser", async () => {
-    const { query, reader } = await aReader();
-    await query(`ALTER ROLE ${reader.name} SUPERUSER`);
-    expect((await roleOf(reader)).secrets).toHaveLength(2);
+    for (const statement of statements)
+      await query(statement.replace("READER", reader.name).replace("SOMEBODY", owner.name));
+    const missing = { schema: "vault", table: "groups" };
+    const role = await roleOf(reader, { table: "customers" }, [...SECRETS, missing]);
+    expect(role).toMatchObject({ name: reader.name, secrets });
   });
 
   test("is a column of the customers' own table", async () => {
