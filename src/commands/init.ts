@@ -60,7 +60,8 @@ export async function init(
   flags: Flags,
   command: Command,
 ): Promise<void> {
-  const places = placesOf(flags, setup.files, command);
+  const path = normalize(flags.output ?? flags.config);
+  const places: Places = { config: path, statements: join(dirname(path), "groupsync.sql") };
   const url = urlOf(setup, argument, command);
   const baseUrlProblem = flags.baseUrl === undefined ? undefined : setup.baseUrlProblem(flags.baseUrl);
   if (baseUrlProblem !== undefined) command.error(`error: --base-url: ${baseUrlProblem}`);
@@ -86,24 +87,11 @@ export async function init(
   };
 
   io.stdout(`\n${proposalText(decided)}${otherTablesText(fit)}\n`);
-  setup.files.create([
+  setup.createFiles([
     { path: places.config, text: configText(decided) },
     { path: places.statements, text: statements(decided) },
   ]);
   io.stdout(`Wrote ${places.config} and ${places.statements}.\n\n${nextSteps(decided, places, url)}`);
-}
-
-/** Ends the command if one of the files is there already. */
-function placesOf({ output, config }: Flags, files: InitSetup["files"], command: Command): Places {
-  const path = normalize(output ?? config);
-  const places = { config: path, statements: join(dirname(path), "groupsync.sql") };
-  const [existing] = files.existing([places.config, places.statements]);
-  if (existing !== undefined) {
-    command.error(
-      `error: ${existing} is there already, and init overwrites nothing; move it, or name another file with --output`,
-    );
-  }
-  return places;
 }
 
 function urlOf(setup: InitSetup, argument: string | undefined, command: Command): string {

@@ -1,4 +1,4 @@
-import { type NewFiles, newFiles } from "../adapters/host/new-files.ts";
+import { createFiles, type NewFile } from "../adapters/host/new-files.ts";
 import { readCatalog } from "../adapters/sql/source/catalog.ts";
 import { describeDatabase } from "../config/destinations.ts";
 import { type DatabaseUrl, parseBaseUrl, parseDatabaseUrl, tlsProblems } from "../config/urls.ts";
@@ -10,7 +10,8 @@ import type { Host } from "./host.ts";
 export interface InitSetup {
   /** The url in the environment, if there is one. */
   readonly url: string | undefined;
-  readonly files: NewFiles;
+  /** Makes all of the files or none. Throws CONFIG_NOT_WRITTEN, also if one of them is there already. */
+  createFiles(files: readonly NewFile[]): void;
   /** What is wrong with the url of a database; undefined if nothing is. */
   urlProblem(text: string): string | undefined;
   /** What is wrong with the address of a service; undefined if nothing is. */
@@ -25,7 +26,7 @@ const NAME = "default";
 /** What `init` needs. Reads no config file, and contacts nothing before the catalog is read. */
 export const composeInit = (host: Host): InitSetup => ({
   url: host.env.DATABASE_URL,
-  files: newFiles,
+  createFiles,
   urlProblem: (text) => {
     const url = parseDatabaseUrl(text);
     return url

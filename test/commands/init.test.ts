@@ -13,8 +13,6 @@ const CUSTOMERS = aTable("customers", [aColumn("data_source_id"), aColumn("plan"
 interface Options {
   readonly tables?: readonly CatalogTable[];
   readonly url?: string | undefined;
-  /** Paths at which something is already. */
-  readonly there?: readonly string[];
 }
 
 interface Ended extends Printed {
@@ -29,14 +27,11 @@ interface Ended extends Printed {
 /** Runs the command on a catalog. */
 async function init(flags: readonly string[], options: Options = {}): Promise<Ended> {
   const { io, context, printed } = anIo();
-  const made: Parameters<InitSetup["files"]["create"]>[0][number][] = [];
+  const made: Parameters<InitSetup["createFiles"]>[0][number][] = [];
   const opened: string[] = [];
   const setup: InitSetup = {
     url: "url" in options ? options.url : URL_OF_SHOP,
-    files: {
-      existing: (paths) => paths.filter((path) => options.there?.includes(path)),
-      create: (files) => made.push(...files),
-    },
+    createFiles: (files) => made.push(...files),
     urlProblem: (text) => (text.startsWith("postgres://") ? undefined : "it is no url"),
     baseUrlProblem: (text) => (text.startsWith("https://") ? undefined : "it is no address"),
     readCatalog: async (url) => {
@@ -154,8 +149,6 @@ describe("wrong usage contacts no database and writes nothing:", () => {
     ["a wrong url in the environment", [], { url: "x" }, "DATABASE_URL can't be used: it is no url"],
     ["a wrong address of the service", ["--base-url", "x"], {}, "--base-url: it is no address"],
     ["a mapping without a column", ["--mapping", "40="], {}, "such as 40=data_source_id"],
-    ["a config that is there", [], { there: ["config.yaml"] }, "config.yaml is there already"],
-    ["statements that are there", [], { there: ["groupsync.sql"] }, "groupsync.sql is there already"],
   ])("%s", async (_, flags, options, message) => {
     const { error, stderr, opened, files } = await init(flags, options);
     expect(error).toBeInstanceOf(CommanderError);

@@ -1,5 +1,5 @@
-import { describe, expect, it, test } from "vitest";
-import { isPlainHttpToAnotherHost, readTls, type TlsDialect } from "../../../src/core/tls/database-tls.ts";
+import { describe, expect, it } from "vitest";
+import { readTls, type TlsDialect } from "../../../src/core/tls/database-tls.ts";
 
 const read = (dialect: TlsDialect, query = "", host = "db.example.com") =>
   readTls(dialect, `${dialect}://app:pw@${host}/crm?${query}`);
@@ -96,12 +96,4 @@ describe("what a url can't ask for:", () => {
   it("a password is not told, where a broken url has it among its parameters", () => {
     expect(read("postgres", "sslmode=require;password=hunter2").problems.join()).not.toContain("hunter2");
   });
-});
-
-test.each([
-  ["http://vault.internal:8200", true],
-  ["https://vault.internal:8200", false],
-  ["http://127.0.0.1:8200", false],
-])("%s is plain http to another host: %s", (url, expected) => {
-  expect(isPlainHttpToAnotherHost(new URL(url))).toBe(expected);
 });
