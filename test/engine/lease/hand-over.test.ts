@@ -152,7 +152,6 @@ describe("a daemon that has handed the lease over", () => {
   it("is LEASE_HELD if somebody asks for the lease without end", async () => {
     const room = new Room();
     room.state.requests.set("for ever", {
-      kind: "lease",
       user_group_id: null,
       requester: "host-a pid 7",
       expiresAt: new Date(8.64e15),

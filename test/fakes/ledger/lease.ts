@@ -2,9 +2,8 @@ import { SyncError } from "../../../src/core/failure/sync-error.ts";
 import type { Lease, LeaseAttempt, LeaseHolder, Leases, Seizure } from "../../../src/ports/ledger/lease.ts";
 import type { LedgerTransaction } from "../../../src/ports/ledger/ledger.ts";
 import type { Step } from "../instance.ts";
-import { holderOf, LedgerChanges } from "./ledger-changes.ts";
-import type { LeaseRow, LedgerState, Writer } from "./ledger-state.ts";
-import { inMemoryTransaction } from "./ledger-transaction.ts";
+import { holderOf, type LeaseRow, type LedgerState, type Writer } from "./ledger-state.ts";
+import { inMemoryTransaction, LedgerChanges } from "./ledger-transaction.ts";
 
 const LOCKED = "held by session 7";
 /** A transaction in which somebody stands still for longer is thrown out. */
@@ -69,15 +68,15 @@ export class InMemoryLeases implements Leases {
   }
 
   async write<T>(lease: Lease, body: (transaction: LedgerTransaction) => Promise<T>): Promise<T> {
-    this.insistOn(lease);
+    this.#insistOn(lease);
     const writer: Writer = { heardAt: this.#now() };
     const step: Step = async (point) => {
       await this.#step(point);
       this.#insistOnConnection(writer);
       writer.heardAt = this.#now();
     };
-    const changes = new LedgerChanges(this.#state, step);
-    const transaction = inMemoryTransaction(changes, () => {
+    const changes = new LedgerChanges(this.#state);
+    const transaction = inMemoryTransaction(changes, step, () => {
       if (this.#pauseOf(writer) > LONGEST_PAUSE / 2) throw new SyncError("PAUSED", "stood still");
     });
     this.#writers.add(writer);
@@ -87,7 +86,7 @@ export class InMemoryLeases implements Leases {
       await this.#step({ when: "after", call: "openTransaction" });
       result = await body(transaction);
       await step({ when: "before", call: "commit" });
-      this.insistOn(lease);
+      this.#insistOn(lease);
       changes.commit();
     } finally {
       this.#leave(writer);
@@ -147,7 +146,7 @@ export class InMemoryLeases implements Leases {
       throw new SyncError("LEDGER_UNAVAILABLE", "cannot write the ledger: stood still in a transaction");
   }
 
-  insistOn(lease: Lease): void {
+  #insistOn(lease: Lease): void {
     if (this.#isCurrent(lease)) return;
     throw new SyncError("LEASE_LOST", "another instance has taken the lease", {
       hint: "nothing more was changed",

@@ -11,9 +11,10 @@ import type { RowDigest } from "../../../src/core/group/tenant.ts";
 import { NO_READ_HISTORY, type ReadHistory } from "../../../src/core/plan/read-history.ts";
 import type { TokenTable } from "../../../src/core/tokens/destination.ts";
 import type { SharedGroups } from "../../../src/ports/ledger/groups.ts";
-import type { HandOver } from "../../../src/ports/ledger/lease.ts";
+import type { HandOver, LeaseHolder, RequestId } from "../../../src/ports/ledger/lease.ts";
 import type { Canary, KnownService, RecordedRun } from "../../../src/ports/ledger/scope.ts";
 import type { FormerToken } from "../../contracts/ledger/rig.ts";
+import type { Step } from "../instance.ts";
 
 export interface LedgerRow {
   readonly fingerprint: string | null;
@@ -61,7 +62,6 @@ export interface LeaseRow {
 
 /** What a process asks of the holder of the lease. */
 export interface RequestRow {
-  readonly kind: "lease" | "tenant";
   /** Null if the lease is asked for. */
   readonly user_group_id: string | null;
   readonly requester: string;
@@ -108,18 +108,17 @@ export class LedgerState {
   /** Of the last holder that offered it. */
   handOver: HandOver | null = null;
   /** In the order in which they were made. */
-  readonly requests = new Map<string, RequestRow>();
+  readonly requests = new Map<RequestId, RequestRow>();
   requestsMade = 0;
   readonly writers = new Set<Writer>();
   runsStarted = 0;
   /** What other scopes share with this one. */
   sharedGroups: readonly SharedGroups[] = [];
 
-  /** As if somebody had dropped its tables. */
-  clear(): void {
-    this.id = null;
+  /** Forgets all but the lease, and the newest run. */
+  forgetScope(): void {
     this.rows.clear();
-    this.runs.length = 0;
+    this.runs.splice(1);
     this.removals = [];
     this.foundGone = [];
     this.refreshApprovedAt = null;
@@ -131,9 +130,16 @@ export class LedgerState {
     this.service = NO_SERVICE;
     this.canary = null;
     this.rejections = [];
+    this.requests.clear();
+  }
+
+  /** As if somebody had dropped its tables. */
+  clear(): void {
+    this.forgetScope();
+    this.runs.length = 0;
+    this.id = null;
     this.lease = undefined;
     this.handOver = null;
-    this.requests.clear();
   }
 }
 
@@ -158,3 +164,30 @@ export const NEW_ROW: LedgerRow = {
   held: null,
   failures: NO_FAILURES as RowFailures,
 };
+
+/** A failure without the time since when. */
+export function retryable<F extends RecordedFailure>(failure: F | null): Omit<F, "since"> | null {
+  if (failure === null) return null;
+  const { since: _, ...more } = failure;
+  return more;
+}
+
+/** Who has the lease, as the ledger tells it. */
+export const holderOf = (lease: LeaseRow): LeaseHolder => ({ ...lease, epoch: String(lease.epoch) });
+
+/** The same methods. Before each call comes a point at which the process may die; `names` has those that tell another name. */
+export const stepping = <Methods extends object>(
+  methods: Methods,
+  step: Step,
+  names: Readonly<Record<string, string>> = {},
+): Methods =>
+  new Proxy(methods, {
+    get(target, name) {
+      const method: unknown = Reflect.get(target, name);
+      if (typeof name !== "string" || typeof method !== "function") return method;
+      return async (...given: unknown[]): Promise<unknown> => {
+        await step({ when: "before", call: names[name] ?? name });
+        return method.apply(target, given);
+      };
+    },
+  });

@@ -1,0 +1,423 @@
+import type { MissingGroups } from "../../../src/core/deletion/missing-tenants.ts";
+import type { HeldRemoval } from "../../../src/core/deletion/removals.ts";
+import {
+  type ChangeFailure,
+  failingGroup,
+  type GroupFailures,
+  type RecordedFailure,
+} from "../../../src/core/failure/group-failures.ts";
+import type { Group } from "../../../src/core/group/group.ts";
+import {
+  type Intent,
+  intendsRemoval,
+  type LedgerGroup,
+  UNKNOWN_STATE,
+} from "../../../src/core/group/ledger-group.ts";
+import { compareIds } from "../../../src/core/group/tenant.ts";
+import { NO_READ_HISTORY } from "../../../src/core/plan/read-history.ts";
+import { FORGET } from "../../../src/core/report/health.ts";
+import type { RotationCandidate } from "../../../src/core/rotation/rotation-policy.ts";
+import type {
+  ExistingOptions,
+  RefreshCandidate,
+  Unverified,
+  VouchedToken,
+} from "../../../src/ports/ledger/groups.ts";
+import type { LedgerView } from "../../../src/ports/ledger/ledger.ts";
+import type { HeldGroups, RecordedGroup } from "../../../src/ports/ledger/scope.ts";
+import type { Step } from "../instance.ts";
+import { sumsOf } from "../tenant-source.ts";
+import {
+  holderOf,
+  type LedgerRow,
+  type LedgerState,
+  NO_SERVICE,
+  type RowFailures,
+  retryable,
+  stepping,
+} from "./ledger-state.ts";
+
+/** The only scope that a ledger in memory has. */
+export const SCOPE = "default";
+const SHOWN = 100;
+const LONGEST_NAME = 200;
+
+/** The committed state as one instance reads it. `now` is the database's clock, which no instance can set. */
+export interface CommittedLedger {
+  readonly state: LedgerState;
+  readonly step: Step;
+  readonly now: () => Date;
+  /** How many groups come at a time. */
+  readonly batch: number;
+}
+
+export const inMemoryReads = (committed: CommittedLedger): LedgerView => ({
+  ...stepping(reads(committed), committed.step, CALLS),
+  groups: (buckets) => batches(committed, buckets),
+});
+
+/** Calls whose names tell less than a point needs, because a source has such a call too, say. */
+const CALLS: Readonly<Record<string, string>> = {
+  id: "ledgerId",
+  inspect: "inspectLedger",
+  buckets: "ledgerBuckets",
+  of: "groupsOf",
+  record: "groupRecord",
+};
+
+async function* batches(
+  { state, step, batch }: CommittedLedger,
+  buckets?: readonly number[],
+): AsyncGenerator<readonly LedgerGroup[]> {
+  const groups = groupsWhere(state, (_, { bucket }) => buckets?.includes(bucket) ?? true);
+  for (let start = 0; start < groups.length; start += batch) {
+    await step({ when: "before", call: "groups" });
+    yield groups.slice(start, start + batch);
+  }
+}
+
+const reads = ({ state, now }: CommittedLedger): Omit<LedgerView, "groups"> => ({
+  async inspect() {},
+  async id() {
+    return state.id;
+  },
+  async ownTables() {
+    return "memory.groupsync_*";
+  },
+  async scopes() {
+    const { rows, service, history, tokenDestinations, tokenTables, runs } = state;
+    const isThere =
+      rows.size > 0 ||
+      service !== NO_SERVICE ||
+      history !== NO_READ_HISTORY ||
+      tokenDestinations !== null ||
+      tokenTables.length > 0 ||
+      runs.some(({ command }) => command !== FORGET);
+    return isThere ? [SCOPE] : [];
+  },
+
+  async service() {
+    return state.service;
+  },
+
+  async canary() {
+    return state.canary;
+  },
+
+  async buckets({ unverifiedAtRest }) {
+    const atRest = (row: LedgerRow): boolean =>
+      row.fingerprint !== null &&
+      row.fingerprint !== UNKNOWN_STATE &&
+      row.row !== null &&
+      row.intent === null &&
+      row.absence === null &&
+      row.failures.change === null &&
+      row.failures.storing === null &&
+      (row.unverified !== "updated" || unverifiedAtRest);
+    const rows = [...state.rows.values()];
+    const resting = sumsOf(rows.flatMap((row) => (row.row && atRest(row) ? [row.row] : [])));
+    const restless = [...rows.filter((row) => !atRest(row)), ...state.rejections];
+    return [...new Set([...rows, ...restless].map(({ bucket }) => bucket))].map((bucket) => ({
+      ...(resting.find((sum) => sum.bucket === bucket) ?? { bucket, rows: 0, sum: "0" }),
+      restless: restless.filter((one) => one.bucket === bucket).length,
+    }));
+  },
+
+  async of(ids) {
+    return groupsWhere(state, (id) => ids.includes(id));
+  },
+
+  async confirmed(ids) {
+    const known = ids.flatMap((id): [string, Group][] => {
+      const group = state.rows.get(id)?.confirmed;
+      return group ? [[id, group]] : [];
+    });
+    return new Map(known);
+  },
+
+  async existing({ limit, after, ...which }) {
+    return existing(state, which)
+      .map(([id]) => id)
+      .sort(compareIds)
+      .filter((id) => after === undefined || compareIds(id, after) > 0)
+      .slice(0, limit);
+  },
+
+  async existingCount(which) {
+    return existing(state, which).length;
+  },
+
+  async sharedGroups() {
+    return state.sharedGroups;
+  },
+
+  async readHistory() {
+    return { ...state.history, readAt: now() };
+  },
+
+  async removalsSince(time) {
+    return state.removals.filter(({ at }) => at >= time).length;
+  },
+
+  async missing() {
+    const found = new Map<string, MissingGroups>();
+    for (const { absence, held } of state.rows.values()) {
+      if (absence === null || held !== null) continue;
+      const { kind, since } = absence;
+      const key = `${since.toISOString()} ${kind}`;
+      found.set(key, { kind, since, groups: (found.get(key)?.groups ?? 0) + 1 });
+    }
+    return [...found].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, groups]) => groups);
+  },
+
+  async rotatable({ until, limit, after }) {
+    return rotationCandidates(state, until)
+      .filter((candidate) => after === undefined || byTokenAge(candidate, after) > 0)
+      .slice(0, limit);
+  },
+
+  async rotatableCount(until) {
+    return rotationCandidates(state, until).length;
+  },
+
+  async tokensLiveSince(time) {
+    return [...state.rows.values()].filter(({ tokenSince }) => tokenSince && tokenSince <= time).length;
+  },
+
+  async refreshable({ limit, after, of, ...unverified }) {
+    return refreshCandidates(state, unverified)
+      .filter((candidate) => after === undefined || byVerification(candidate, after) > 0)
+      .filter(({ user_group_id }) => of?.includes(user_group_id) ?? true)
+      .slice(0, limit);
+  },
+
+  async refreshableCount(unverified) {
+    return refreshCandidates(state, unverified).length;
+  },
+
+  async goneSince(time) {
+    const { refreshApprovedAt: approved } = state;
+    const gone = state.foundGone.filter(({ at }) => at >= time && (approved === null || at > approved));
+    return { count: gone.length, last: gone.at(-1) ?? null };
+  },
+
+  async vouchedTokens({ limit, after, of }) {
+    return [...state.rows]
+      .flatMap(([user_group_id, row]): VouchedToken[] => {
+        const { tokenFingerprint, confirmed: group, fingerprint, row: digest, dataSourceId } = row;
+        if (tokenFingerprint === null || fingerprint === null) return [];
+        if (row.intent !== null || row.absence !== null) return [];
+        const failure = retryable(row.failures.storing);
+        if (of === "not everywhere" && failure === null) return [];
+        if (typeof of !== "string" && !of.includes(user_group_id)) return [];
+        const isConfirmed = group !== null && digest !== null && fingerprint !== UNKNOWN_STATE;
+        const confirmed = isConfirmed ? { group, fingerprint, row: digest, dataSourceId } : null;
+        return [{ user_group_id, tokenFingerprint, confirmed, failure }];
+      })
+      .sort((a, b) => compareIds(a.user_group_id, b.user_group_id))
+      .filter(({ user_group_id }) => after === undefined || compareIds(user_group_id, after) > 0)
+      .slice(0, limit);
+  },
+
+  async sharedTokens(tokens, of) {
+    const rows = [...state.rows];
+    const isAnothers = ([id, token]: [string, string]): boolean =>
+      rows.some(
+        ([other, row]) =>
+          other !== id && (row.tokenFingerprint === token || (of === "all" && row.sharedToken === token)),
+      );
+    return new Set([...tokens].filter(isAnothers).map(([id]) => id));
+  },
+
+  async tokenTables() {
+    return state.tokenTables;
+  },
+
+  async tokensVerifiedAt() {
+    return state.tokensVerifiedAt;
+  },
+
+  async tokenDestinations() {
+    return state.tokenDestinations;
+  },
+
+  async history(since, limit, of) {
+    return state.runs
+      .filter(({ startedAt, command }) => startedAt >= since && (of === undefined || command === of))
+      .slice(0, limit);
+  },
+
+  async rejections(ids) {
+    return state.rejections.filter(
+      ({ user_group_id: id }) => ids === undefined || (id !== null && ids.includes(id)),
+    );
+  },
+
+  async status() {
+    const { rows, runs, lease, service } = state;
+    const all = [...rows.values()];
+    return {
+      groups: {
+        total: all.length,
+        in_sync: all.filter((row) => !row.intent && failuresOf(row).length === 0 && !row.absence && !row.held)
+          .length,
+        under_way: all.filter((row) => row.intent !== null).length,
+        failing: all.filter((row) => failuresOf(row).length > 0).length,
+        missing: all.filter((row) => row.absence !== null).length,
+        unverified: all.filter((row) => unverifiedIn(row, state) !== null).length,
+      },
+      oldestToken: oldestOf(all.map(({ tokenSince }) => tokenSince)),
+      oldestUnsynced: oldestOf(
+        all.flatMap((row) => [row.intentAt, ...failuresOf(row).map(({ since }) => since)]),
+      ),
+      held: held(state),
+      failing: [...rows]
+        .flatMap(([id, row]) => failingGroup(id, failuresOf(row)) ?? [])
+        .sort((a, b) => a.since.getTime() - b.since.getTime() || compareIds(a.user_group_id, b.user_group_id))
+        .slice(0, SHOWN),
+      rejected: state.rejections,
+      runs: runs.slice(0, 10),
+      lease: lease && lease.expiresAt > now() ? holderOf(lease) : null,
+      service,
+    };
+  },
+
+  async record(id) {
+    const row = state.rows.get(id);
+    return {
+      group: row ? recordedGroup(row, state) : null,
+      removals: state.removals
+        .filter(({ user_group_id }) => user_group_id === id)
+        .map(({ kind, at }) => ({ kind, at }))
+        .reverse(),
+      formerTokens: state.formerTokens
+        .filter(({ user_group_id }) => user_group_id === id)
+        .map(({ fingerprint, since, until }) => ({ fingerprint, since, until }))
+        .reverse(),
+    };
+  },
+
+  async names(ids) {
+    return new Map(
+      ids.flatMap((id): [string, string][] => {
+        const name = state.rows.get(id)?.serviceName ?? null;
+        return name === null ? [] : [[id, [...name].slice(0, LONGEST_NAME).join("")]];
+      }),
+    );
+  },
+});
+
+const groupsWhere = (
+  { rows }: LedgerState,
+  isWanted: (id: string, row: LedgerRow) => boolean,
+): LedgerGroup[] =>
+  [...rows]
+    .filter(([id, row]) => isWanted(id, row))
+    .map(([user_group_id, { fingerprint, row, intent, unverified, absence, held, failures }]) => {
+      return {
+        user_group_id,
+        fingerprint,
+        row,
+        intent,
+        isUpdateUnverified: unverified === "updated",
+        absence,
+        held,
+        failures: withoutSince(failures),
+      };
+    })
+    .sort((a, b) => compareIds(a.user_group_id, b.user_group_id));
+
+type WhichExisting = Pick<ExistingOptions, "liveSince" | "of" | "underWay">;
+
+function existing(state: LedgerState, { of, liveSince, underWay }: WhichExisting): [string, LedgerRow][] {
+  return [...state.rows].filter(([id, { fingerprint, intent, tokenSince, intentAt }]) => {
+    const since = tokenSince ?? intentAt;
+    const isOld = liveSince === undefined || since === null || since <= liveSince;
+    const mayExist = intent === null ? fingerprint !== null : intent !== "remove";
+    return mayExist && isOld && (of?.includes(id) ?? true) && IS_UNDER_WAY[underWay ?? "whatever"](intent);
+  });
+}
+
+const IS_UNDER_WAY = {
+  whatever: () => true,
+  anything: (intent: Intent | null) => intent !== null,
+  "a removal": intendsRemoval,
+};
+
+const withoutSince = ({ change, rotation, storing }: RowFailures): GroupFailures => ({
+  change: retryable(change),
+  rotation: retryable(rotation),
+  storing: retryable(storing),
+});
+
+function rotationCandidates(state: LedgerState, until: Date): RotationCandidate[] {
+  return [...state.rows]
+    .flatMap(([user_group_id, { tokenSince, absence, intent, failures }]) => {
+      const isOpen = intent === null || intent === "rotate";
+      if (tokenSince === null || tokenSince > until || absence !== null || !isOpen) return [];
+      return [{ user_group_id, tokenSince, failure: retryable(failures.rotation) }];
+    })
+    .sort(byTokenAge);
+}
+
+const byTokenAge = (a: RotationCandidate, b: RotationCandidate): number =>
+  a.tokenSince.getTime() - b.tokenSince.getTime() || compareIds(a.user_group_id, b.user_group_id);
+
+const refreshCandidates = ({ rows }: LedgerState, { since, now }: Unverified): RefreshCandidate[] =>
+  [...rows]
+    .flatMap(([user_group_id, ledgerRow]) => {
+      const { confirmed: group, fingerprint, row, dataSourceId, verifiedAt } = ledgerRow;
+      if (!isAtRest(ledgerRow) || verifiedAt === null) return [];
+      if (verifiedAt >= since && verifiedAt <= now) return [];
+      if (group === null || row === null || fingerprint === null || fingerprint === UNKNOWN_STATE) return [];
+      return [{ user_group_id, verifiedAt, group, fingerprint, row, dataSourceId }];
+    })
+    .sort(byVerification);
+
+const isAtRest = ({ intent, held, absence, failures }: LedgerRow): boolean =>
+  intent === null &&
+  held === null &&
+  absence === null &&
+  failures.change === null &&
+  failures.storing === null;
+
+type Aged = Pick<RefreshCandidate, "user_group_id" | "verifiedAt">;
+
+const byVerification = (a: Aged, b: Aged): number =>
+  a.verifiedAt.getTime() - b.verifiedAt.getTime() || compareIds(a.user_group_id, b.user_group_id);
+
+function recordedGroup(row: LedgerRow, state: LedgerState): RecordedGroup {
+  const { createdAt, changedAt, intentAt, confirmed, serviceName, tokenFingerprint, tokenSince } = row;
+  const { change, rotation, storing } = row.failures;
+  return {
+    ...{ createdAt, changedAt, intentAt, confirmed, serviceName, tokenFingerprint, tokenSince },
+    lastAsked: row.verifiedAt,
+    unverified: unverifiedIn(row, state),
+    failures: { change: change && withoutFingerprint(change), rotation, storing },
+  };
+}
+
+const unverifiedIn = ({ unverified }: LedgerRow, { service }: LedgerState): RecordedGroup["unverified"] =>
+  service.updates === true ? null : unverified;
+
+function withoutFingerprint({
+  fingerprint: _,
+  ...failure
+}: ChangeFailure & RecordedFailure): RecordedFailure {
+  return failure;
+}
+
+function held(state: LedgerState): HeldGroups | null {
+  const { rows, history } = state;
+  const groups = [...rows]
+    .flatMap(([user_group_id, { held }]): HeldRemoval[] => (held ? [{ kind: held, user_group_id }] : []))
+    .sort((a, b) => compareIds(a.user_group_id, b.user_group_id));
+  if (groups.length === 0 || history.heldCode === null) return null;
+  return { count: groups.length, code: history.heldCode || null, groups: groups.slice(0, SHOWN) };
+}
+
+const failuresOf = ({ failures: { change, rotation, storing } }: LedgerRow): RecordedFailure[] =>
+  [change, rotation, storing].filter((failure) => failure !== null);
+
+const oldestOf = (times: readonly (Date | null)[]): Date | null =>
+  times.reduce((oldest, time) => (time && !(oldest && oldest < time) ? time : oldest), null);
