@@ -12,7 +12,6 @@ import { ledgerSchemaContract } from "./ledger/schema.ts";
 import { ledgerScopesContract, ledgerScopeTablesContract } from "./ledger/scopes.ts";
 import { ledgerStatusContract } from "./ledger/status.ts";
 import { ledgerStorageContract } from "./ledger/storage.ts";
-import { ledgerUnsyncedContract } from "./ledger/unsynced.ts";
 import { ledgerVouchedContract } from "./ledger/vouched.ts";
 
 /** What every ledger does, wherever it is kept. */
@@ -25,7 +24,6 @@ export function ledgerContract(name: string, makePlace: () => Promise<LedgerPlac
   ledgerFailuresContract(name, makePlace);
   ledgerStatusContract(name, makePlace);
   ledgerRunsContract(name, makePlace);
-  ledgerUnsyncedContract(name, makePlace);
   ledgerVouchedContract(name, makePlace);
   ledgerLeaseContract(name, makePlace);
   ledgerRequestsContract(name, makePlace);

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Outcome } from "../../../src/core/apply/outcome.ts";
 import type { GroupFailures } from "../../../src/core/failure/group-failures.ts";
+import type { Change } from "../../../src/core/plan/change.ts";
 import { Secret } from "../../../src/core/secret/secret.ts";
 import {
   aDelete,
@@ -18,12 +19,15 @@ import {
   begin,
   carryOut,
   groupOf,
+  hold,
   inDays,
   LATER,
   type LedgerPlace,
+  leave,
   NOW,
   type Opened,
   opened,
+  recordAt,
   write,
 } from "./rig.ts";
 
@@ -36,7 +40,7 @@ const AGAIN = { change: inDays(7), rotation: inDays(8), storing: inDays(9) };
 
 /** What makes each kind of failure, the `count`th time. */
 const fails: Readonly<Record<keyof GroupFailures, (at: Opened, count: number) => Promise<void>>> = {
-  change: (at, count) => recordOn(at, count, aFailed({ change: update }), AGAIN.change),
+  change: (at, count) => recordAt(at, inDays(count), aFailed({ change: update }), AGAIN.change),
   rotation: (at, count) =>
     write(at, async (to) => {
       await to.beginRotation("acme", inDays(count));
@@ -56,11 +60,14 @@ const ONCE: GroupFailures = {
   storing: { ...NOT_STORED, count: 1, retryAt: AGAIN.storing },
 };
 
-/** What is failing of a group: its change, its rotation, and storing its token. */
+/** Something that happens to a group on a day. */
+type Doing = (at: Opened, day: number) => Promise<unknown>;
+
+/** What is failing of a group (its change, its rotation, and storing its token), and since when changes wait. */
 export function ledgerFailuresContract(name: string, makePlace: () => Promise<LedgerPlace>): void {
   const withGroup = async (...kinds: (keyof GroupFailures)[]): Promise<Opened> => {
     const at = await opened(makePlace);
-    await recordOn(at, 0, anApplied());
+    await recordAt(at, inDays(0), anApplied());
     for (const kind of kinds) await fails[kind](at, 1);
     return at;
   };
@@ -99,7 +106,7 @@ export function ledgerFailuresContract(name: string, makePlace: () => Promise<Le
       ["a replacement", anApplied({ kind: "replaced", change: aReplace() })],
     ])("of the change and of storing end with a change that is done: %s", async (_, outcome) => {
       const at = await all();
-      await recordOn(at, 2, outcome);
+      await recordAt(at, inDays(2), outcome);
       expect(await failuresOf(at)).toEqual(failures({ rotation: ONCE.rotation }));
     });
 
@@ -122,11 +129,16 @@ export function ledgerFailuresContract(name: string, makePlace: () => Promise<Le
     const token = new Secret("ugt_acme_2");
     test.each<[string, (at: Opened) => Promise<void>]>([
       ["a rotation", (at) => write(at, (to) => to.recordRotation(aRotation(), LATER))],
-      ["an update", (at) => recordOn(at, 2, anApplied({ kind: "updated", change: update, token }))],
-      ["a refused update", (at) => recordOn(at, 2, aNotUpdated({ change: update, token }))],
+      ["an update", (at) => recordAt(at, inDays(2), anApplied({ kind: "updated", change: update, token }))],
+      ["a refused update", (at) => recordAt(at, inDays(2), aNotUpdated({ change: update, token }))],
       [
         "a GET for the token alone",
-        (at) => recordOn(at, 2, anApplied({ kind: "updated", change: { ...update, restores: true }, token })),
+        (at) =>
+          recordAt(
+            at,
+            inDays(2),
+            anApplied({ kind: "updated", change: { ...update, restores: true }, token }),
+          ),
       ],
     ])("of rotation and storing end with another token: %s", async (_, arrives) => {
       const at = await withGroup("rotation", "storing");
@@ -147,7 +159,7 @@ export function ledgerFailuresContract(name: string, makePlace: () => Promise<Le
       await begin(at, anApply());
       await fails.rotation(at, 1);
       expect(await at.ledger.tokensLiveSince(inDays(9))).toBe(0);
-      await recordOn(at, 2, anApplied());
+      await recordAt(at, inDays(2), anApplied());
       expect(await failuresOf(at)).toEqual(failures());
     });
 
@@ -186,7 +198,7 @@ export function ledgerFailuresContract(name: string, makePlace: () => Promise<Le
         ],
         oldestUnsynced: inDays(1),
       });
-      await recordOn(at, 5, anApplied({ kind: "updated", change: update }));
+      await recordAt(at, inDays(5), anApplied({ kind: "updated", change: update }));
       expect((await at.ledger.status()).failing).toEqual([
         { user_group_id: "acme", ...ONCE.rotation, since: inDays(1) },
       ]);
@@ -207,11 +219,125 @@ export function ledgerFailuresContract(name: string, makePlace: () => Promise<Le
       expect(await at.ledger.buckets({ unverifiedAtRest: true })).toMatchObject([{ rows: 0, restless: 1 }]);
     });
   });
-}
 
-/** The intent and the outcome. */
-const recordOn = (at: Opened, day: number, outcome: Outcome, retryAt = LATER): Promise<void> =>
-  write(at, async (to) => {
-    await to.begin([outcome.change], inDays(day));
-    await to.record([{ outcome, retryAt }], inDays(day));
+  describe(`${name}: a group that is failing`, () => {
+    const ends: readonly [what: string, kind: "change" | "rotation", end: (at: Opened) => Promise<void>][] = [
+      ["a rotation", "rotation", (at) => write(at, (to) => to.recordRotation(aRotation(), inDays(2)))],
+      [
+        "an update",
+        "change",
+        (at) => recordAt(at, inDays(2), anApplied({ kind: "updated", change: update })),
+      ],
+      [
+        "a row as the group is",
+        "change",
+        (at) =>
+          write(at, (to) =>
+            to.markSettled([
+              { kind: "settled", user_group_id: "acme", row: aRow(), dataSourceId: null, wasGone: false },
+            ]),
+          ),
+      ],
+    ];
+    test.each(ends)("counts anew after %s", async (_, kind, end) => {
+      const at = await withGroup(kind);
+      await end(at);
+      expect(await at.ledger.status()).toMatchObject({ failing: [], oldestUnsynced: null });
+      await fails[kind](at, 3);
+      expect((await at.ledger.status()).failing).toMatchObject([{ since: inDays(3), count: 1 }]);
+    });
+
+    test.each<[string, Outcome]>([
+      ["an update that did not take", aNotUpdated({ change: update })],
+      ["a deletion", aFailed({ change: aDelete() })],
+    ])("says since when, also when it has failed again: %s", async (_, outcome) => {
+      const at = await withGroup();
+      for (const count of [1, 2]) {
+        await recordAt(at, inDays(count), outcome);
+        expect((await at.ledger.status()).failing).toMatchObject([{ since: inDays(1), count }]);
+      }
+    });
+
+    test("is told before those that fail for a shorter time", async () => {
+      const at = await opened(makePlace);
+      for (const [user_group_id, day] of [
+        ["often", 2],
+        ["often", 3],
+        ["long", 1],
+        ["too", 2],
+      ] as const)
+        await recordAt(at, inDays(day), aFailed({ change: anApply({ user_group_id }) }));
+      const { failing } = await at.ledger.status();
+      expect(failing.map(({ user_group_id }) => user_group_id)).toEqual(["long", "often", "too"]);
+    });
   });
+
+  describe(`${name}: the oldest change that waits`, () => {
+    const oldest = async ({ ledger }: Opened): Promise<Date | null> => (await ledger.status()).oldestUnsynced;
+    const beginOn = (at: Opened, day: number, change: Change) =>
+      write(at, (to) => to.begin([change], inDays(day)));
+
+    test("is none where the groups are at rest, gone or held", async () => {
+      const at = await opened(makePlace);
+      expect(await oldest(at)).toBeNull();
+      for (const id of ["at rest", "gone", "unverified"]) {
+        const change = anApply({ user_group_id: id });
+        await recordAt(at, NOW, anApplied({ change, unverified: id === "unverified" }));
+      }
+      await leave(at, "absent", { ms: 0, reads: 1 }, "gone");
+      await hold(at, [{ kind: "delete", user_group_id: "gone" }]);
+      expect(await oldest(at)).toBeNull();
+    });
+
+    test.each<[string, Doing, Doing]>([
+      [
+        "an update",
+        (at, day) => beginOn(at, day, update),
+        (at, day) => write(at, (to) => to.record([{ outcome: anApplied({ change: update }) }], inDays(day))),
+      ],
+      [
+        "a deletion that is taken back",
+        (at, day) => beginOn(at, day, aDelete()),
+        (at, day) =>
+          write(at, async (to) => {
+            const begun = await to.begin([aDelete()], inDays(day));
+            await to.withdraw(
+              begun.map((one) => ({ ...one, before: one.before && { ...one.before, intent: null } })),
+            );
+          }),
+      ],
+      [
+        "a rotation",
+        (at, day) => write(at, (to) => to.beginRotation("acme", inDays(day))),
+        (at, day) => write(at, (to) => to.recordRotation(aRotation(), inDays(day))),
+      ],
+      [
+        "a rotation that is taken back",
+        (at, day) => write(at, (to) => to.beginRotation("acme", inDays(day))),
+        (at) => write(at, (to) => to.withdrawRotation("acme")),
+      ],
+    ])("is that which was begun first, and is begun once more: %s", async (_, begin, end) => {
+      const at = await withGroup();
+      await begin(at, 1);
+      await begin(at, 2);
+      await beginOn(at, 3, anApply({ user_group_id: "b" }));
+      expect(await oldest(at)).toEqual(inDays(1));
+      await end(at, 4);
+      expect(await oldest(at)).toEqual(inDays(3));
+    });
+
+    test("is that which may have happened, or fails for longer", async () => {
+      const at = await withGroup();
+      await beginOn(at, 1, update);
+      const failed = aFailed({ change: update, mayHaveHappened: true });
+      await write(at, (to) => to.record([{ outcome: failed, retryAt: LATER }], inDays(2)));
+      expect(await oldest(at)).toEqual(inDays(1));
+      await write(at, (to) =>
+        to.record([{ outcome: aFailed({ change: update }), retryAt: LATER }], inDays(3)),
+      );
+      expect(await oldest(at)).toEqual(inDays(2));
+      await beginOn(at, 4, update);
+      expect(await oldest(at)).toEqual(inDays(2));
+    });
+  });
+}

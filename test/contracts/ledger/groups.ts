@@ -2,13 +2,11 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { UNKNOWN_STATE } from "../../../src/core/group/ledger-group.ts";
 import { compareIds } from "../../../src/core/group/tenant.ts";
-import { NO_READ_HISTORY } from "../../../src/core/plan/read-history.ts";
 import type { BucketOptions } from "../../../src/ports/ledger/groups.ts";
 import { anyId } from "../../builders/arbitraries.ts";
 import {
   aChangeFailure,
   aDelete,
-  aDeleted,
   aFailed,
   aGroup,
   aKnownGroup,
@@ -16,7 +14,6 @@ import {
   aNotUpdated,
   anApplied,
   anApply,
-  aReadHistory,
   aRow,
   failures,
 } from "../../builders/groups.ts";
@@ -27,16 +24,12 @@ import {
   carryOut,
   groupOf,
   groupsOf,
-  hold,
   knownOf,
   LATER,
   type LedgerPlace,
-  leaseOf,
   leave,
-  NOW,
   type Opened,
   opened,
-  prepared,
   record,
   write,
 } from "./rig.ts";
@@ -321,62 +314,6 @@ export function ledgerGroupsContract(name: string, makePlace: () => Promise<Ledg
       );
       expect(await at.ledger.of(unknown)).toEqual([]);
       expect(await at.ledger.of([])).toEqual([]);
-    });
-
-    test("belong to one scope", async () => {
-      const at = await opened(makePlace);
-      const group = { ...atRest, isUpdateUnverified: true };
-      await carryOut(at, anApplied({ kind: "updated", change, unverified: true }));
-      await write(at, async (transaction) => {
-        await transaction.bindService({
-          baseUrl: "https://service.test",
-          teamId: 7,
-          updates: null,
-          isProbed: false,
-        });
-        await transaction.startRun("sync", NOW);
-      });
-
-      const ledger = await prepared(at.database, "other");
-      const other = { ...at, ledger, lease: await leaseOf(ledger, "the other") };
-      expect(await groupsOf(other)).toEqual([]);
-      expect(await ledger.confirmed(["acme"])).toEqual(new Map());
-      expect(await ledger.of(["acme"])).toEqual([]);
-      expect(await ledger.service()).toMatchObject({ baseUrl: null, teamId: null, updates: null });
-      expect(await ledger.status()).toMatchObject({ groups: { total: 0 }, runs: [] });
-
-      await carryOut(other, anApplied({ change }));
-      await leave(other, "absent", { ms: 0, reads: 1 }, "acme");
-      await hold(other, [{ kind: "delete", user_group_id: "acme" }]);
-      await write(other, async (transaction) => {
-        await transaction.recordReadHistory(aReadHistory());
-        await transaction.bindService({
-          baseUrl: "https://other.test",
-          teamId: 8,
-          updates: true,
-          isProbed: false,
-        });
-      });
-      expect(await groupOf(at)).toEqual(group);
-      expect(await at.ledger.service()).toMatchObject({
-        baseUrl: "https://service.test",
-        teamId: 7,
-        updates: null,
-      });
-      const begun = await begin(other, change);
-      await write(other, (transaction) =>
-        transaction.withdraw(begun.map((entry) => ({ ...entry, before: null }))),
-      );
-      expect(await groupsOf(other)).toEqual([]);
-      expect(await groupOf(at)).toEqual(group);
-
-      await carryOut(other, anApplied({ change }));
-      await carryOut(other, aDeleted());
-      await write(other, (transaction) => transaction.forget(["acme"]));
-      await write(other, (transaction) => transaction.forgetFailedChanges(["acme"]));
-      expect(await groupOf(at)).toEqual(group);
-      expect(await at.ledger.removalsSince(NOW)).toBe(0);
-      expect(await at.ledger.readHistory()).toMatchObject(NO_READ_HISTORY);
     });
   });
 }

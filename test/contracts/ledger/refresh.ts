@@ -1,5 +1,4 @@
 import { describe, expect, test } from "vitest";
-import type { Outcome } from "../../../src/core/apply/outcome.ts";
 import { tokenFingerprint } from "../../../src/core/group/group.ts";
 import { Secret } from "../../../src/core/secret/secret.ts";
 import type { RefreshCandidate } from "../../../src/ports/ledger/groups.ts";
@@ -14,7 +13,8 @@ import {
   leave,
   NOW,
   type Opened,
-  opened,
+  recordAt,
+  withGroups,
   write,
 } from "./rig.ts";
 
@@ -26,17 +26,10 @@ const aRefresh = (id: string) => anApply({ kind: "update", user_group_id: id, re
 
 /** Which groups a refresh may ask for, and what the ledger keeps of its answers. */
 export function ledgerRefreshContract(name: string, makePlace: () => Promise<LedgerPlace>): void {
-  const withGroups = async (...ids: string[]): Promise<Opened> => {
-    const at = await opened(makePlace);
-    for (const user_group_id of ids)
-      await recordAt(at, anApplied({ change: anApply({ user_group_id }) }), NOW);
-    return at;
-  };
-
   describe(`${name}: groups that can be refreshed`, () => {
     test("were verified before that time, the one that was verified longest ago first, on pages of any size", async () => {
-      const at = await withGroups("b", "a", "c");
-      await recordAt(at, anApplied({ kind: "updated", change: aRefresh("a") }), LATER);
+      const at = await withGroups(makePlace, ["b", "a", "c"]);
+      await recordAt(at, LATER, anApplied({ kind: "updated", change: aRefresh("a") }));
       expect(await timesIn(at)).toEqual([
         ["b", NOW],
         ["c", NOW],
@@ -57,7 +50,7 @@ export function ledgerRefreshContract(name: string, makePlace: () => Promise<Led
     });
 
     test("come as the service confirmed them", async () => {
-      const at = await withGroups("acme");
+      const at = await withGroups(makePlace, ["acme"]);
       const change = anApply({ user_group_id: "acme" });
       const { group, fingerprint, row, dataSourceId } = change;
       expect(await candidatesOf(at)).toEqual([
@@ -66,7 +59,7 @@ export function ledgerRefreshContract(name: string, makePlace: () => Promise<Led
     });
 
     test("are at rest, and their tenants are there", async () => {
-      const at = await withGroups(
+      const at = await withGroups(makePlace, [
         "absent",
         "failing",
         "held",
@@ -75,7 +68,7 @@ export function ledgerRefreshContract(name: string, makePlace: () => Promise<Led
         "rest",
         "under way",
         "unrotated",
-      );
+      ]);
       await leave(at, "absent", { ms: 0, reads: 1 }, "absent");
       await carryOut(at, aFailed({ change: anApply({ kind: "update", user_group_id: "failing" }) }), LATER);
       await hold(at, [{ kind: "replace", user_group_id: "held" }]);
@@ -99,8 +92,8 @@ export function ledgerRefreshContract(name: string, makePlace: () => Promise<Led
 
   describe(`${name}: when a group was verified`, () => {
     test("tells nothing if that is yet to come", async () => {
-      const at = await withGroups("now");
-      await recordAt(at, anApplied({ change: anApply({ user_group_id: "later" }) }), LATER);
+      const at = await withGroups(makePlace, ["now"]);
+      await recordAt(at, LATER, anApplied({ change: anApply({ user_group_id: "later" }) }));
       const unverified = { since: NOW, now: new Date(LATER.getTime() - 1) };
       expect((await candidatesOf(at, unverified)).map(({ user_group_id }) => user_group_id)).toEqual([
         "later",
@@ -109,12 +102,12 @@ export function ledgerRefreshContract(name: string, makePlace: () => Promise<Led
     });
 
     test("moves with every answer to a GET, and with no failure and no rotation, whose name nobody compares", async () => {
-      const at = await withGroups("failed", "lost", "replaced", "rotated");
-      await recordAt(at, aFailed({ change: aRefresh("failed"), mayHaveHappened: false }), SOON);
+      const at = await withGroups(makePlace, ["failed", "lost", "replaced", "rotated"]);
+      await recordAt(at, SOON, aFailed({ change: aRefresh("failed"), mayHaveHappened: false }));
       await recordAt(
         at,
-        anApplied({ kind: "replaced", change: aReplace({ user_group_id: "replaced" }) }),
         SOON,
+        anApplied({ kind: "replaced", change: aReplace({ user_group_id: "replaced" }) }),
       );
       await write(at, (transaction) =>
         transaction.recordRotation(aRotation({ user_group_id: "rotated", tokenFingerprint: NEW }), SOON),
@@ -129,12 +122,12 @@ export function ledgerRefreshContract(name: string, makePlace: () => Promise<Led
 
   describe(`${name}: a refresh`, () => {
     test("counts a group that was gone apart from removals, until the operator approves it", async () => {
-      const at = await withGroups("a", "b", "c");
+      const at = await withGroups(makePlace, ["a", "b", "c"]);
       await runOf(at);
       const gone = (id: string) => anApplied({ change: aRefresh(id), drift: ["gone"] });
-      await recordAt(at, gone("a"), NOW);
-      await recordAt(at, gone("b"), SOON);
-      await recordAt(at, anApplied({ kind: "updated", change: aRefresh("c"), drift: ["token"] }), SOON);
+      await recordAt(at, NOW, gone("a"));
+      await recordAt(at, SOON, gone("b"));
+      await recordAt(at, SOON, anApplied({ kind: "updated", change: aRefresh("c"), drift: ["token"] }));
       expect(await at.ledger.removalsSince(NOW)).toBe(0);
       expect(await at.ledger.goneSince(NOW)).toEqual({ count: 2, last: { user_group_id: "b", at: SOON } });
       expect(await at.ledger.goneSince(SOON)).toMatchObject({ count: 1 });
@@ -143,13 +136,13 @@ export function ledgerRefreshContract(name: string, makePlace: () => Promise<Led
     });
 
     test("counts no group after an approval that a clock which was ahead found gone before it", async () => {
-      const at = await withGroups("a", "b");
+      const at = await withGroups(makePlace, ["a", "b"]);
       await runOf(at);
       const gone = (id: string) => anApplied({ change: aRefresh(id), drift: ["gone"] });
-      await recordAt(at, gone("a"), inDays(3));
+      await recordAt(at, inDays(3), gone("a"));
       await write(at, (transaction) => transaction.approveRefresh(NOW));
       expect(await at.ledger.goneSince(NOW)).toMatchObject({ count: 0 });
-      await recordAt(at, gone("b"), SOON);
+      await recordAt(at, SOON, gone("b"));
       expect(await at.ledger.goneSince(NOW)).toMatchObject({ count: 1 });
     });
   });
@@ -158,11 +151,6 @@ export function ledgerRefreshContract(name: string, makePlace: () => Promise<Led
 /** The ledger has read the source once. */
 const runOf = (at: Opened): Promise<void> =>
   write(at, async (transaction) => transaction.recordReadHistory(await at.ledger.readHistory()));
-
-const recordAt = async (at: Opened, outcome: Outcome, now: Date): Promise<void> => {
-  await begin(at, outcome.change);
-  await write(at, (transaction) => transaction.record([{ outcome, retryAt: inDays(2) }], now));
-};
 
 const candidatesOf = ({ ledger }: Opened, unverified = EVER): Promise<readonly RefreshCandidate[]> =>
   ledger.refreshable({ ...unverified, limit: 100 });

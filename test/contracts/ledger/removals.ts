@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { DELETED } from "../../../src/core/plan/change.ts";
+import { Secret } from "../../../src/core/secret/secret.ts";
 import {
   aChangeFailure,
   aDelete,
@@ -17,6 +18,7 @@ import {
 import {
   begin,
   carryOut,
+  create,
   groupOf,
   groupsOf,
   hold,
@@ -26,10 +28,10 @@ import {
   type LedgerPlace,
   leave,
   NOW,
-  type Opened,
   opened,
   record,
   runAt,
+  withGroups,
   write,
 } from "./rig.ts";
 
@@ -38,13 +40,6 @@ const absent = { kind: "absent", since: NOW, at: { ms: 5, reads: 2 } } as const;
 
 /** What becomes of groups that are deleted and replaced. */
 export function ledgerRemovalsContract(name: string, makePlace: () => Promise<LedgerPlace>): void {
-  /** A ledger in which `acme` was created. */
-  const withAcme = async (): Promise<Opened> => {
-    const at = await opened(makePlace);
-    await carryOut(at, anApplied());
-    return at;
-  };
-
   describe(`${name}: deleted and replaced groups`, () => {
     test("a delete is under way from begin on, with what was known", async () => {
       const at = await opened(makePlace);
@@ -56,13 +51,13 @@ export function ledgerRemovalsContract(name: string, makePlace: () => Promise<Le
     });
 
     test("a replacement is under way from begin on, also of a group that was never confirmed", async () => {
-      const at = await withAcme();
+      const at = await withGroups(makePlace);
       await begin(at, aReplace(), aReplace({ user_group_id: "b" }));
       expect((await groupsOf(at)).map(({ intent }) => intent)).toEqual(["replace", "replace"]);
     });
 
     test("only what the ledger knows can be deleted", async () => {
-      const at = await withAcme();
+      const at = await withGroups(makePlace);
       const unknown = aDelete({ user_group_id: "unknown" });
       const begun = await begin(at, unknown, aDelete());
       expect(begun).toEqual([
@@ -75,7 +70,7 @@ export function ledgerRemovalsContract(name: string, makePlace: () => Promise<Le
     });
 
     test("the newest intent stands, and withdraw puts the one before it back", async () => {
-      const at = await withAcme();
+      const at = await withGroups(makePlace);
       await begin(at, aReplace({ user_group_id: "b" }));
       await begin(at, anApply({ user_group_id: "c" }));
       const before = await groupsOf(at);
@@ -92,7 +87,7 @@ export function ledgerRemovalsContract(name: string, makePlace: () => Promise<Le
     });
 
     test("a group that was deleted is forgotten, and counts as a removal", async () => {
-      const at = await withAcme();
+      const at = await withGroups(makePlace);
       await carryOut(at, anApplied({ change: anApply({ user_group_id: "b" }) }));
       await carryOut(at, aDeleted());
       expect((await groupsOf(at)).map((group) => group.user_group_id)).toEqual(["b"]);
@@ -103,7 +98,7 @@ export function ledgerRemovalsContract(name: string, makePlace: () => Promise<Le
     });
 
     test("a deleted group whose token is still stored stays until that is removed, and counts once", async () => {
-      const at = await withAcme();
+      const at = await withGroups(makePlace);
       await leave(at, "absent", { ms: 5, reads: 2 }, "acme");
       await begin(at, aDelete());
       const notRemoved = { code: "TOKEN_NOT_REMOVED", message: "still needed" };
@@ -127,7 +122,7 @@ export function ledgerRemovalsContract(name: string, makePlace: () => Promise<Le
     });
 
     test("a group that was replaced is at rest, and counts as a removal", async () => {
-      const at = await withAcme();
+      const at = await withGroups(makePlace);
       const change = aReplace({ group: aGroup({ name: "Acme 2" }), fingerprint: "new", dataSourceId: "ds" });
       await carryOut(at, anApplied({ kind: "replaced", change, serviceName: "Acme 2" }));
       expect(await groupsOf(at)).toEqual([{ ...atRest, fingerprint: "new" }]);
@@ -139,7 +134,7 @@ export function ledgerRemovalsContract(name: string, makePlace: () => Promise<Le
     });
 
     test("a group that was removed and made again counts as a removal, even if it isn't updated yet", async () => {
-      const at = await withAcme();
+      const at = await withGroups(makePlace);
       await carryOut(at, aNotUpdated({ wasRemoved: true }), LATER);
       expect(await at.ledger.removalsSince(NOW)).toBe(1);
     });
@@ -156,10 +151,13 @@ export function ledgerRemovalsContract(name: string, makePlace: () => Promise<Le
 
     test("many outcomes of all kinds are recorded together", async () => {
       const at = await opened(makePlace);
-      const ids = ["applied", "deleted", "failed", "replaced", "undeleted"];
-      for (const id of ids) await carryOut(at, anApplied({ change: anApply({ user_group_id: id }) }));
+      await create(at, ["applied", "deleted", "failed", "replaced", "undeleted"]);
       const outcomes = [
-        anApplied({ kind: "updated", change: anApply({ user_group_id: "applied", fingerprint: "new" }) }),
+        anApplied({
+          kind: "updated",
+          change: anApply({ kind: "update", user_group_id: "applied", fingerprint: "new" }),
+          token: new Secret("another"),
+        }),
         aDeleted({ change: aDelete({ user_group_id: "deleted" }) }),
         aFailed({ change: anApply({ user_group_id: "failed" }) }),
         anApplied({ kind: "replaced", change: aReplace({ user_group_id: "replaced", fingerprint: "new" }) }),
@@ -179,13 +177,15 @@ export function ledgerRemovalsContract(name: string, makePlace: () => Promise<Le
         { user_group_id: "undeleted", intent: null, failures: { change: { fingerprint: DELETED } } },
       ]);
       expect(await at.ledger.removalsSince(NOW)).toBe(2);
+      const former = await at.database.formerTokens();
+      expect(former.map(({ user_group_id }) => user_group_id).sort()).toEqual(["applied", "deleted"]);
     });
 
     test.each([
       [true, "delete"],
       [false, null],
     ] as const)("a delete that failed (may have happened: %s)", async (mayHaveHappened, intent) => {
-      const at = await withAcme();
+      const at = await withGroups(makePlace);
       await leave(at, "absent", absent.at, "acme");
       await hold(at, [{ kind: "delete", user_group_id: "acme" }]);
       const gone = { ...atRest, absence: absent, held: "delete" };
@@ -203,7 +203,7 @@ export function ledgerRemovalsContract(name: string, makePlace: () => Promise<Le
     });
 
     test("a group whose tenant is back is neither gone nor held, whatever became of the call", async () => {
-      const at = await withAcme();
+      const at = await withGroups(makePlace);
       const outcomes = [
         anApplied({ kind: "updated" }),
         aNotUpdated(),
@@ -235,7 +235,7 @@ export function ledgerRemovalsContract(name: string, makePlace: () => Promise<Le
     });
 
     test("removals are kept for ninety days", async () => {
-      const at = await withAcme();
+      const at = await withGroups(makePlace);
       await carryOut(at, aDeleted());
       await runAt(at, "sync", inDays(90));
       expect(await at.ledger.removalsSince(new Date(0))).toBe(1);
@@ -244,7 +244,7 @@ export function ledgerRemovalsContract(name: string, makePlace: () => Promise<Le
     });
 
     test("forget takes only groups that were never made", async () => {
-      const at = await withAcme();
+      const at = await withGroups(makePlace);
       await carryOut(at, aFailed({ change: anApply({ user_group_id: "never made" }) }), LATER);
       await begin(at, anApply({ user_group_id: "under way" }));
       await write(at, (transaction) => transaction.forget(["acme", "never made", "under way", "unknown"]));

@@ -32,14 +32,6 @@ export function ledgerRequestsContract(name: string, makePlace: () => Promise<Le
       expect(await ledger.openRequests()).toMatchObject({ lease: [{ requester: "alive" }], tenants: [] });
       expect((await ledger.openRequests()).lease).toMatchObject([{ requester: "alive" }]);
     });
-
-    test("are those of one scope", async () => {
-      const { database, ledger } = await opened(makePlace);
-      const other = await prepared(database, "another");
-      await other.requestLease("somebody", TTL);
-      expect((await ledger.openRequests()).lease).toEqual([]);
-      expect((await other.openRequests()).lease).toHaveLength(1);
-    });
   });
 
   describe(`${name}: the offer to hand the lease over`, () => {

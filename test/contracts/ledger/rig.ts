@@ -7,6 +7,7 @@ import { noCounts } from "../../../src/core/report/counts.ts";
 import type { Begun } from "../../../src/ports/ledger/groups.ts";
 import type { Lease } from "../../../src/ports/ledger/lease.ts";
 import type { Ledger, LedgerTransaction, LedgerView } from "../../../src/ports/ledger/ledger.ts";
+import { anApplied, anApply } from "../../builders/groups.ts";
 import { collect } from "../collect.ts";
 
 /** Where the ledgers of one test are kept. Whatever is opened in it is closed when the test is over. */
@@ -93,7 +94,36 @@ export async function carryOut(at: Opened, outcome: Outcome, retryAt?: Date): Pr
   await record(at, outcome, retryAt);
 }
 
-/** Their tenants are gone, since this point of the healthy clock. */
+/** The intent and the outcome, at this time. */
+export const recordAt = (at: Opened, now: Date, outcome: Outcome, retryAt = LATER): Promise<void> =>
+  write(at, async (transaction) => {
+    await transaction.begin([outcome.change], now);
+    await transaction.record([{ outcome, retryAt }], now);
+  });
+
+/** Groups that are created at this time. */
+export const create = async (at: Opened, ids: readonly string[], now = NOW): Promise<void> => {
+  const changes = ids.map((user_group_id) => anApply({ user_group_id }));
+  await begin(at, ...changes);
+  await write(at, (transaction) =>
+    transaction.record(
+      changes.map((change) => ({ outcome: anApplied({ change }) })),
+      now,
+    ),
+  );
+};
+
+/** A ledger in which these groups were created at this time. */
+export async function withGroups<Place extends LedgerPlace>(
+  make: () => Promise<Place>,
+  ids: readonly string[] = ["acme"],
+  now = NOW,
+): Promise<Opened<Place>> {
+  const at = await opened(make);
+  await create(at, ids, now);
+  return at;
+}
+
 /** A run that begins and ends at this time. */
 export const runAt = (at: Opened, command: string, time: Date): Promise<void> =>
   write(at, async (transaction) => {
@@ -101,6 +131,7 @@ export const runAt = (at: Opened, command: string, time: Date): Promise<void> =>
     await transaction.finishRun(run, { outcome: "ok", counts: noCounts(), requests: 0, error: null }, time);
   });
 
+/** Their tenants are gone, since this reading of the grace clock. */
 export const leave = (at: Opened, absence: AbsenceKind, clock: GraceClock, ...ids: string[]): Promise<void> =>
   write(at, (transaction) =>
     transaction.markLeft(

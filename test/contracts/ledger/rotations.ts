@@ -1,6 +1,5 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { Outcome } from "../../../src/core/apply/outcome.ts";
 import { tokenFingerprint } from "../../../src/core/group/group.ts";
 import { compareIds } from "../../../src/core/group/tenant.ts";
 import type { RotationCandidate } from "../../../src/core/rotation/rotation-policy.ts";
@@ -24,6 +23,7 @@ import { rounds } from "../../support/long.ts";
 import {
   begin,
   carryOut,
+  create,
   groupOf,
   groupsOf,
   hold,
@@ -31,13 +31,13 @@ import {
   knownOf,
   LATER,
   type LedgerPlace,
-  leaseOf,
   leave,
   NOW,
   type Opened,
   opened,
-  prepared,
+  recordAt,
   runAt,
+  withGroups,
   write,
 } from "./rig.ts";
 
@@ -52,22 +52,15 @@ const aFailedRotation = (overrides: Partial<RotationResult> = {}): RotationResul
 
 /** Which token is live since when, and what becomes of rotations. */
 export function ledgerRotationsContract(name: string, makePlace: () => Promise<LedgerPlace>): void {
-  /** A ledger in which these groups were created at this time. */
-  const withGroups = async (ids = ["acme"], time = NOW): Promise<Opened> => {
-    const at = await opened(makePlace);
-    await create(at, ids, time);
-    return at;
-  };
-
   describe(`${name}: a live token`, () => {
     const update = anApply({ kind: "update" });
     /** All the ways on which the token of a known group arrives. */
     const arrivals: [string, (at: Opened, token: Secret) => Promise<void>][] = [
-      ["updated", (at, token) => recordAt(at, anApplied({ kind: "updated", change: update, token }), LATER)],
-      ["not updated", (at, token) => recordAt(at, aNotUpdated({ change: update, token }), LATER)],
+      ["updated", (at, token) => recordAt(at, LATER, anApplied({ kind: "updated", change: update, token }))],
+      ["not updated", (at, token) => recordAt(at, LATER, aNotUpdated({ change: update, token }))],
       [
         "replaced",
-        (at, token) => recordAt(at, anApplied({ kind: "replaced", change: aReplace(), token }), LATER),
+        (at, token) => recordAt(at, LATER, anApplied({ kind: "replaced", change: aReplace(), token })),
       ],
       ["rotated", (at, token) => rotate(at, aRotation({ tokenFingerprint: tokenFingerprint(token) }), LATER)],
       [
@@ -92,7 +85,7 @@ export function ledgerRotationsContract(name: string, makePlace: () => Promise<L
     test.each(arrivals)(
       "that is another counts anew, and the former one is remembered: %s",
       async (_, arrive) => {
-        const at = await withGroups(["acme", "b"]);
+        const at = await withGroups(makePlace, ["acme", "b"]);
         await arrive(at, new Secret("ugt_acme_2"));
         expect(await tokensIn(at)).toEqual([
           ["b", NOW],
@@ -106,18 +99,18 @@ export function ledgerRotationsContract(name: string, makePlace: () => Promise<L
     );
 
     test.each(arrivals)("that is the same as before goes on: %s", async (_, arrive) => {
-      const at = await withGroups();
+      const at = await withGroups(makePlace);
       await arrive(at, new Secret("ugt_acme"));
       expect(await tokensIn(at)).toEqual([["acme", NOW]]);
       expect(await at.database.formerTokens()).toEqual([]);
     });
 
     test.each<[string, (at: Opened) => Promise<void>]>([
-      ["an update", (at) => recordAt(at, aFailed({ change: update }), LATER)],
-      ["a deletion", (at) => recordAt(at, aFailed({ change: aDelete() }), LATER)],
+      ["an update", (at) => recordAt(at, LATER, aFailed({ change: update }))],
+      ["a deletion", (at) => recordAt(at, LATER, aFailed({ change: aDelete() }))],
       ["a rotation", (at) => rotate(at, aFailedRotation(), LATER)],
     ])("goes on where %s failed and nobody knows of another one", async (_, fail) => {
-      const at = await withGroups();
+      const at = await withGroups(makePlace);
       await fail(at);
       expect(await tokensIn(at)).toEqual([["acme", NOW]]);
       expect((await knownOf(at, update))?.tokenFingerprint).toBe(FIRST);
@@ -128,13 +121,13 @@ export function ledgerRotationsContract(name: string, makePlace: () => Promise<L
       const at = await opened(makePlace);
       await carryOut(at, aFailed(), LATER);
       expect(await tokensIn(at)).toEqual([]);
-      await recordAt(at, anApplied(), LATER);
+      await recordAt(at, LATER, anApplied());
       expect(await tokensIn(at)).toEqual([["acme", LATER]]);
     });
 
     test("has ended with its group, and is remembered", async () => {
-      const at = await withGroups(["acme", "b"]);
-      await recordAt(at, aDeleted(), LATER);
+      const at = await withGroups(makePlace, ["acme", "b"]);
+      await recordAt(at, LATER, aDeleted());
       expect(await tokensIn(at)).toEqual([["b", NOW]]);
       expect(await at.database.formerTokens()).toEqual([
         { user_group_id: "acme", fingerprint: FIRST, since: NOW, until: LATER },
@@ -142,11 +135,11 @@ export function ledgerRotationsContract(name: string, makePlace: () => Promise<L
     });
 
     test("has a history without a gap, for a group that comes again too", async () => {
-      const at = await withGroups();
+      const at = await withGroups(makePlace);
       await rotate(at, aRotation(), inDays(1));
       await rotate(at, aRotation({ tokenFingerprint: "third" }), inDays(2));
-      await recordAt(at, aDeleted(), inDays(3));
-      await recordAt(at, anApplied(), inDays(4));
+      await recordAt(at, inDays(3), aDeleted());
+      await recordAt(at, inDays(4), anApplied());
       const former = await at.database.formerTokens();
       expect(former.map(({ fingerprint, since, until }) => [fingerprint, since, until])).toEqual([
         [FIRST, NOW, inDays(1)],
@@ -156,38 +149,9 @@ export function ledgerRotationsContract(name: string, makePlace: () => Promise<L
       expect(await tokensIn(at)).toEqual([["acme", inDays(4)]]);
     });
 
-    test("is told from its former one for each of many outcomes", async () => {
-      const ids = ["deleted", "failed", "new", "replaced", "same"];
-      const at = await withGroups(ids);
-      const token = new Secret("another");
-      const of = (user_group_id: string) => anApply({ kind: "update", user_group_id });
-      const outcomes: Outcome[] = [
-        aDeleted({ change: aDelete({ user_group_id: "deleted" }) }),
-        aFailed({ change: of("failed") }),
-        anApplied({ kind: "updated", change: of("new"), token }),
-        anApplied({ kind: "replaced", change: aReplace({ user_group_id: "replaced" }), token }),
-        anApplied({ kind: "updated", change: of("same") }),
-      ];
-      await begin(at, ...outcomes.map(({ change }) => change));
-      await write(at, (transaction) =>
-        transaction.record(
-          outcomes.map((outcome) => ({ outcome, retryAt: LATER })),
-          LATER,
-        ),
-      );
-      expect(await tokensIn(at)).toEqual([
-        ["failed", NOW],
-        ["same", NOW],
-        ["new", LATER],
-        ["replaced", LATER],
-      ]);
-      const former = await at.database.formerTokens();
-      expect(former.map(({ user_group_id }) => user_group_id).sort()).toEqual(["deleted", "new", "replaced"]);
-    });
-
     test("is remembered for a year after its end", async () => {
-      const at = await withGroups();
-      await recordAt(at, aDeleted(), NOW);
+      const at = await withGroups(makePlace);
+      await recordAt(at, NOW, aDeleted());
       await runAt(at, "sync", inDays(365));
       expect(await at.database.formerTokens()).toHaveLength(1);
       await runAt(at, "sync", inDays(365, 1));
@@ -200,7 +164,7 @@ export function ledgerRotationsContract(name: string, makePlace: () => Promise<L
       await begin(at, anApply({ user_group_id: "under way" }));
       expect((await at.ledger.status()).oldestToken).toBeNull();
       await create(at, ["newest"], inDays(2));
-      await create(at, ["oldest"], NOW);
+      await create(at, ["oldest"]);
       await create(at, ["newer"], inDays(1));
       await leave(at, "absent", { ms: 0, reads: 1 }, "oldest");
       expect((await at.ledger.status()).oldestToken).toEqual(NOW);
@@ -209,7 +173,7 @@ export function ledgerRotationsContract(name: string, makePlace: () => Promise<L
 
   describe(`${name}: a rotation`, () => {
     test("is under way from its begin on, with what was known", async () => {
-      const at = await withGroups(["acme", "b"]);
+      const at = await withGroups(makePlace, ["acme", "b"]);
       expect(await beginRotation(at)).toEqual({ tokenFingerprint: FIRST, intent: null, failures: NONE });
       expect(await groupsOf(at)).toEqual([
         { ...atRest, intent: "rotate" },
@@ -219,7 +183,7 @@ export function ledgerRotationsContract(name: string, makePlace: () => Promise<L
     });
 
     test("of a group that nobody knows is none", async () => {
-      const at = await withGroups();
+      const at = await withGroups(makePlace);
       expect(await beginRotation(at, "unknown")).toBeUndefined();
       await write(at, (transaction) => transaction.withdrawRotation("unknown"));
       await rotate(at, aRotation({ user_group_id: "unknown" }));
@@ -228,7 +192,7 @@ export function ledgerRotationsContract(name: string, makePlace: () => Promise<L
     });
 
     test("that is withdrawn leaves the group as it was", async () => {
-      const at = await withGroups(["acme", "b"]);
+      const at = await withGroups(makePlace, ["acme", "b"]);
       await beginRotation(at, "b");
       const before = await groupsOf(at);
       await beginRotation(at);
@@ -241,7 +205,7 @@ export function ledgerRotationsContract(name: string, makePlace: () => Promise<L
       ["replace", aReplace()],
       ["delete", aDelete()],
     ] as const)("leaves another change that is under way as it is: %s", async (intent, change) => {
-      const at = await withGroups();
+      const at = await withGroups(makePlace);
       await begin(at, change);
       expect(await beginRotation(at)).toMatchObject({ intent });
       await write(at, (transaction) => transaction.withdrawRotation("acme"));
@@ -249,7 +213,7 @@ export function ledgerRotationsContract(name: string, makePlace: () => Promise<L
     });
 
     test("that is done leaves the group at rest, with its new token", async () => {
-      const at = await withGroups();
+      const at = await withGroups(makePlace);
       await beginRotation(at);
       await rotate(at, aRotation());
       expect(await groupOf(at)).toEqual(atRest);
@@ -260,7 +224,7 @@ export function ledgerRotationsContract(name: string, makePlace: () => Promise<L
       [true, "rotate"],
       [false, null],
     ] as const)("that failed is counted until one is done (still open: %s)", async (isOpen, intent) => {
-      const at = await withGroups();
+      const at = await withGroups(makePlace);
       for (const count of [1, 2]) {
         expect(await beginRotation(at)).toMatchObject({ failures: { rotation: count - 1 } });
         await rotate(at, aFailedRotation({ isOpen }));
@@ -279,34 +243,13 @@ export function ledgerRotationsContract(name: string, makePlace: () => Promise<L
       ["that failed", aFailedRotation({ isOpen: true })],
       ["that is done", aRotation({ isOpen: true })],
     ])("%s leaves an update under way that it can't settle", async (_, result) => {
-      const at = await withGroups();
+      const at = await withGroups(makePlace);
       await begin(at, anApply({ kind: "update" }));
       await beginRotation(at);
       await rotate(at, result);
       expect(await groupOf(at)).toMatchObject({ intent: "apply" });
       await rotate(at, aRotation());
       expect(await groupOf(at)).toEqual(atRest);
-    });
-
-    test("concerns one scope", async () => {
-      const at = await withGroups();
-      const ledger = await prepared(at.database, "other");
-      const other = { ...at, ledger, lease: await leaseOf(ledger) };
-      expect(await beginRotation(other)).toBeUndefined();
-      await create(other, ["acme"], inDays(1));
-      await beginRotation(other);
-      await rotate(other, aRotation(), inDays(2));
-      expect(await groupOf(at)).toEqual(atRest);
-      expect([await tokensIn(at), await tokensIn(other)]).toEqual([[["acme", NOW]], [["acme", inDays(2)]]]);
-      expect((await at.ledger.status()).oldestToken).toEqual(NOW);
-      expect((await other.ledger.status()).oldestToken).toEqual(inDays(2));
-      expect(await at.database.formerTokens()).toEqual([]);
-
-      await beginRotation(at);
-      await write(other, (transaction) => transaction.withdrawRotation("acme"));
-      expect(await groupOf(at)).toMatchObject({ intent: "rotate" });
-      await runAt(at, "sync", FOREVER);
-      expect(await at.database.formerTokens("other")).toHaveLength(1);
     });
   });
 
@@ -316,7 +259,15 @@ export function ledgerRotationsContract(name: string, makePlace: () => Promise<L
 
     /** In every state that there is. */
     const inAllStates = async (): Promise<Opened> => {
-      const at = await withGroups(["deleting", "failing", "gone", "held", "resting", "rotating", "updating"]);
+      const at = await withGroups(makePlace, [
+        "deleting",
+        "failing",
+        "gone",
+        "held",
+        "resting",
+        "rotating",
+        "updating",
+      ]);
       await begin(
         at,
         aDelete({ user_group_id: "deleting" }),
@@ -329,7 +280,7 @@ export function ledgerRotationsContract(name: string, makePlace: () => Promise<L
       await carryOut(at, aNotUpdated({ change: anApply({ user_group_id: "adopted" }) }), LATER);
       await carryOut(at, aFailed({ change: anApply({ user_group_id: "refused" }) }), LATER);
       await begin(at, anApply({ user_group_id: "unborn" }));
-      await create(at, ["deleted"], NOW);
+      await create(at, ["deleted"]);
       const outcome = { kind: "deleted", change: aDelete({ user_group_id: "deleted" }) } as const;
       await begin(at, outcome.change);
       const notRemoved = { code: "TOKEN_NOT_REMOVED", message: "still needed" };
@@ -377,7 +328,7 @@ export function ledgerRotationsContract(name: string, makePlace: () => Promise<L
     });
 
     test("have tokens of an age, or are as old as their intent", async () => {
-      const at = await withGroups(["old"]);
+      const at = await withGroups(makePlace, ["old"]);
       await create(at, ["new"], LATER);
       await begin(at, anApply({ user_group_id: "unborn" }));
       const justBefore = new Date(LATER.getTime() - 1);
@@ -395,7 +346,7 @@ export function ledgerRotationsContract(name: string, makePlace: () => Promise<L
       await fc.assert(
         fc.asyncProperty(some, fc.integer({ min: 1, max: 5 }), async (ids, limit) => {
           for (const id of ids.filter((id) => !all.has(id))) {
-            await create(at, [id], NOW);
+            await create(at, [id]);
             all.add(id);
           }
           const pages: (readonly string[])[] = [];
@@ -412,21 +363,11 @@ export function ledgerRotationsContract(name: string, makePlace: () => Promise<L
         { numRuns: rounds(40) },
       );
     });
-
-    test("are those of one scope", async () => {
-      const at = await inAllStates();
-      const ledger = await prepared(at.database, "other");
-      const other = { ...at, ledger, lease: await leaseOf(ledger) };
-      await create(other, ["theirs"], NOW);
-      expect(await existing(other)).toEqual(["theirs"]);
-      expect(await existing(at)).toEqual(ALL);
-      expect(await other.ledger.existingCount({})).toBe(1);
-    });
   });
 
   describe(`${name}: groups that can be rotated`, () => {
     test("are those whose tokens are live since then or longer", async () => {
-      const at = await withGroups(["old"]);
+      const at = await withGroups(makePlace, ["old"]);
       await create(at, ["new"], LATER);
       const justBefore = (time: Date) => new Date(time.getTime() - 1);
       expect(await tokensIn(at, justBefore(NOW))).toEqual([]);
@@ -438,7 +379,15 @@ export function ledgerRotationsContract(name: string, makePlace: () => Promise<L
     });
 
     test("are confirmed, with a tenant that is there, and nothing else is under way", async () => {
-      const at = await withGroups(["absent", "at rest", "failing", "held", "open", "rotating", "unsettled"]);
+      const at = await withGroups(makePlace, [
+        "absent",
+        "at rest",
+        "failing",
+        "held",
+        "open",
+        "rotating",
+        "unsettled",
+      ]);
       await begin(at, anApply({ user_group_id: "unborn" }), aDelete({ user_group_id: "unsettled" }));
       await leave(at, "absent", { ms: 0, reads: 1 }, "absent");
       await hold(at, [{ kind: "replace", user_group_id: "held" }]);
@@ -457,7 +406,7 @@ export function ledgerRotationsContract(name: string, makePlace: () => Promise<L
     });
 
     test("tell why their last rotation failed, and of no other failure", async () => {
-      const at = await withGroups(["a", "b", "c"]);
+      const at = await withGroups(makePlace, ["a", "b", "c"]);
       await carryOut(at, aFailed({ change: anApply({ kind: "update", user_group_id: "a" }) }), LATER);
       await rotate(at, aFailedRotation({ user_group_id: "b" }));
       const candidates = await at.ledger.rotatable({ until: FOREVER, limit: 10 });
@@ -492,22 +441,6 @@ export function ledgerRotationsContract(name: string, makePlace: () => Promise<L
     });
   });
 }
-
-const recordAt = async (at: Opened, outcome: Outcome, now: Date): Promise<void> => {
-  await begin(at, outcome.change);
-  await write(at, (transaction) => transaction.record([{ outcome, retryAt: LATER }], now));
-};
-
-const create = async (at: Opened, ids: readonly string[], now: Date): Promise<void> => {
-  const changes = ids.map((user_group_id) => anApply({ user_group_id }));
-  await begin(at, ...changes);
-  await write(at, (transaction) =>
-    transaction.record(
-      changes.map((change) => ({ outcome: anApplied({ change }) })),
-      now,
-    ),
-  );
-};
 
 const beginRotation = (at: Opened, id = "acme"): Promise<KnownToken | undefined> =>
   write(at, (transaction) => transaction.beginRotation(id, NOW));

@@ -88,15 +88,6 @@ export function ledgerRunsContract(name: string, makePlace: () => Promise<Ledger
       expect(await at.ledger.rejections()).toEqual([]);
     });
 
-    test("is each scope's own", async () => {
-      const at = await opened(makePlace);
-      const other = await another(at);
-      await recordAt(at, NOW, [a]);
-      await recordAt(other, NOW, [], [a]);
-      expect(await other.ledger.rejections()).toEqual([]);
-      expect(await at.ledger.rejections()).toHaveLength(1);
-    });
-
     test("makes a plan look at the buckets of its rows", async () => {
       const at = await opened(makePlace);
       await recordAt(at, NOW, [a, counted, b]);
@@ -146,13 +137,6 @@ export function ledgerRunsContract(name: string, makePlace: () => Promise<Ledger
       const [, , last] = await runsAt(at, [0, 1, 2]);
       await write(at, (transaction) => transaction.discardRun(last ?? ""));
       expect(await commandsIn(at)).toEqual(["day 1", "day 0"]);
-    });
-
-    test("has the runs of one scope only", async () => {
-      const at = await opened(makePlace);
-      await runsAt(at, [0]);
-      await runsAt(await another(at), [1]);
-      expect(await commandsIn(at)).toEqual(["day 0"]);
     });
 
     test("goes back for ninety days", async () => {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { LATEST_VERSION } from "../../../src/adapters/sql/ledger/scope.ts";
-import { NO_READ_HISTORY } from "../../../src/core/plan/read-history.ts";
 import { collect } from "../collect.ts";
-import { LATER, type LedgerDatabase, NOW, prepared } from "./rig.ts";
+import { type LedgerDatabase, prepared } from "./rig.ts";
+import { expectEmpty } from "./scopes.ts";
 
 export function ledgerSchemaContract(name: string, makeDatabase: () => Promise<LedgerDatabase>): void {
   describe(`${name}: the ledger's tables`, () => {
@@ -52,31 +52,9 @@ export function ledgerSchemaContract(name: string, makeDatabase: () => Promise<L
     test("read as empty if they are missing, and reading does not create them", async () => {
       const database = await makeDatabase();
       const view = database.view();
-      expect(await view.service()).toMatchObject({ baseUrl: null, teamId: null, updates: null });
-      expect(await view.readHistory()).toMatchObject(NO_READ_HISTORY);
-      expect(await view.removalsSince(new Date(0))).toBe(0);
-      expect(await view.missing()).toEqual([]);
-      expect(await collect(view.groups())).toEqual([]);
-      expect(await view.confirmed(["acme"])).toEqual(new Map());
-      expect(await view.existing({ limit: 1 })).toEqual([]);
-      expect(await view.existingCount({})).toBe(0);
-      expect(await view.rotatable({ until: NOW, limit: 1 })).toEqual([]);
-      expect(await view.rotatableCount(NOW)).toBe(0);
-      expect(await view.history(new Date(0), 1)).toEqual([]);
-      expect(await view.tokensLiveSince(LATER)).toBe(0);
-      expect(await view.tokenDestinations()).toBeNull();
-      expect(await view.tokenTables()).toEqual([]);
+      await expectEmpty(view);
       // Where they would be made.
       expect(await view.ownTables()).toMatch(/^\w+\.\w+\*$/);
-      expect(await view.status()).toMatchObject({
-        groups: { total: 0 },
-        oldestToken: null,
-        oldestUnsynced: null,
-        held: null,
-        runs: [],
-        lease: null,
-        failing: [],
-      });
       expect(await database.tables()).toEqual([]);
     });
   });

@@ -1,6 +1,9 @@
 import { describe, expect, test } from "vitest";
+import { tokenFingerprint } from "../../../src/core/group/group.ts";
 import { NO_READ_HISTORY } from "../../../src/core/plan/read-history.ts";
 import { noCounts } from "../../../src/core/report/counts.ts";
+import { Secret } from "../../../src/core/secret/secret.ts";
+import type { LedgerView } from "../../../src/ports/ledger/ledger.ts";
 import {
   aDelete,
   aDeleted,
@@ -14,6 +17,8 @@ import { collect } from "../collect.ts";
 import {
   begin,
   carryOut,
+  hold,
+  inDays,
   LATER,
   type LedgerDatabase,
   type LedgerPlace,
@@ -25,6 +30,8 @@ import {
   runAt,
   write,
 } from "./rig.ts";
+
+const FIRST_TOKEN = tokenFingerprint(new Secret("ugt_acme"));
 
 /** Something in every table that has scopes. */
 async function fill(at: Opened): Promise<void> {
@@ -75,13 +82,8 @@ export function ledgerScopesContract(name: string, makePlace: () => Promise<Ledg
       expect(await ledger.scopes()).toEqual([]);
       expect(await collect(ledger.groups())).toEqual([]);
       expect(await ledger.service()).toMatchObject({ baseUrl: null, teamId: null, updates: null });
-      expect(await ledger.readHistory()).toMatchObject(NO_READ_HISTORY);
-      expect(await ledger.rejections()).toEqual([]);
-      expect(await ledger.tokenDestinations()).toBeNull();
-      expect(await ledger.tokensVerifiedAt()).toBeNull();
       expect(await ledger.removalsSince(new Date(0))).toBe(0);
       expect((await ledger.openRequests()).tenants).toEqual([]);
-      expect(await ledger.canary()).toBeNull();
       expect(await at.database.formerTokens()).toEqual([]);
       const runs = await ledger.history(new Date(0), 10);
       expect(runs).toMatchObject([{ command: "forget", finishedAt: LATER, result: { outcome: "ok" } }]);
@@ -104,6 +106,49 @@ export function ledgerScopesContract(name: string, makePlace: () => Promise<Ledg
       await expect(carryOut(late, anApplied())).rejects.toMatchObject({ code: "LEASE_LOST" });
       expect(await collect(ledger.groups())).toEqual([]);
     });
+  });
+}
+
+/** Whatever is read of a ledger in which nothing was written. */
+export async function expectEmpty(view: LedgerView): Promise<void> {
+  expect(await view.service()).toMatchObject({
+    baseUrl: null,
+    teamId: null,
+    updates: null,
+    answeredAt: null,
+  });
+  expect(await view.canary()).toBeNull();
+  expect(await view.readHistory()).toMatchObject(NO_READ_HISTORY);
+  expect(await view.removalsSince(new Date(0))).toBe(0);
+  expect(await view.missing()).toEqual([]);
+  expect(await view.rejections()).toEqual([]);
+  expect(await collect(view.groups())).toEqual([]);
+  expect(await view.buckets({ unverifiedAtRest: true })).toEqual([]);
+  expect(await view.of(["acme"])).toEqual([]);
+  expect(await view.confirmed(["acme"])).toEqual(new Map());
+  expect(await view.names(["acme"])).toEqual(new Map());
+  expect(await view.record("acme")).toEqual({ group: null, removals: [], formerTokens: [] });
+  expect(await view.existing({ limit: 1 })).toEqual([]);
+  expect(await view.existingCount({})).toBe(0);
+  expect(await view.rotatable({ until: LATER, limit: 1 })).toEqual([]);
+  expect(await view.rotatableCount(LATER)).toBe(0);
+  expect(await view.tokensLiveSince(LATER)).toBe(0);
+  expect(await view.refreshableCount({ since: inDays(9), now: inDays(9) })).toBe(0);
+  expect(await view.goneSince(new Date(0))).toEqual({ count: 0, last: null });
+  expect(await view.vouchedTokens({ limit: 1, of: "all" })).toEqual([]);
+  expect((await view.sharedTokens(new Map([["b", FIRST_TOKEN]]), "all")).size).toBe(0);
+  expect(await view.tokenDestinations()).toBeNull();
+  expect(await view.tokensVerifiedAt()).toBeNull();
+  expect(await view.tokenTables()).toEqual([]);
+  expect(await view.history(new Date(0), 1)).toEqual([]);
+  expect(await view.status()).toMatchObject({
+    groups: { total: 0 },
+    oldestToken: null,
+    oldestUnsynced: null,
+    held: null,
+    failing: [],
+    rejected: [],
+    runs: [],
   });
 }
 
@@ -130,6 +175,42 @@ export function ledgerScopeTablesContract(name: string, makeDatabase: () => Prom
       // The lease, and the run that has forgotten the scope.
       expect(await linesOf("staging")).toHaveLength(2);
       expect(await other.id()).not.toBeNull();
+    });
+
+    test("is an empty ledger as long as nothing is written there, and no write there changes a row of the other one", async () => {
+      const full = await opened(makeDatabase, "full");
+      await fill(full);
+      const { database } = full;
+      const ledger = await prepared(database, "empty");
+      const at = { database, ledger, lease: await leaseOf(ledger) };
+      await expectEmpty(ledger);
+      const linesOf = async () => (await database.dump()).split("\n").filter((line) => line.includes("full"));
+      const before = await linesOf();
+
+      await fill(at);
+      const ids = ["acme", "under way", "gone"];
+      await write(at, async (to) => {
+        await to.markLeft(
+          ids.map((user_group_id) => ({ kind: "left", user_group_id, absence: "absent" })),
+          { ms: 0, reads: 1 },
+          NOW,
+        );
+        await to.markReturned(ids);
+        await to.recordStored([{ user_group_id: "acme", failure: null }], NOW);
+        await to.beginRotation("acme", NOW);
+        await to.withdrawRotation("acme");
+        await to.forgetFailedChanges(ids);
+        await to.recordAnswer(NOW);
+        await to.recordRejections([], [aRejection()], NOW);
+        await to.approveRefresh(LATER);
+        await to.forgetCanary();
+        await to.withdraw(await to.begin([anApply({ user_group_id: "acme" })], NOW));
+        await to.forget(ids);
+      });
+      await hold(at, [{ kind: "delete", user_group_id: "acme" }]);
+      await carryOut(at, aDeleted());
+      await runAt(at, "sync", inDays(1_000));
+      expect(await linesOf()).toEqual(before);
     });
 
     test("has groups that are the other one's too if service, team and id are the same", async () => {

@@ -14,6 +14,7 @@ import {
   NOW,
   opened,
   TTL,
+  withGroups,
   write,
 } from "./rig.ts";
 
@@ -50,30 +51,20 @@ export function ledgerStorageContract(name: string, makeDatabase: () => Promise<
       });
     });
 
-    test("holds why a run failed, whatever the words", async () => {
-      const at = await opened(makeDatabase);
-      const error = { code: "SOURCE_UNAVAILABLE", message: "NUL \0 and half \ud800" };
+    test("holds why a run and a rotation failed, whatever the words", async () => {
+      const at = await withGroups(makeDatabase);
+      const failure = { code: "REFUSED", message: "NUL \0 and half \ud800" };
       await write(at, async (transaction) => {
         const run = await transaction.startRun("sync", NOW);
-        await transaction.finishRun(
-          run,
-          { outcome: "failed", counts: noCounts(), requests: 0, error },
-          LATER,
-        );
+        const result = { outcome: "failed", counts: noCounts(), requests: 0, error: failure } as const;
+        await transaction.finishRun(run, result, LATER);
+        const failed = { ...failure, retryAt: LATER };
+        await transaction.recordRotation(aRotation({ tokenFingerprint: null, failure: failed }), NOW);
       });
-      const [run] = (await at.ledger.status()).runs;
-      expect(run?.result?.error).toEqual({ code: error.code, message: "NUL \ufffd and half \ufffd" });
-    });
-
-    test("holds why a rotation failed, whatever the words", async () => {
-      const at = await opened(makeDatabase);
-      await carryOut(at, anApplied());
-      const failure = { code: "REFUSED", message: "NUL \0 and half \ud800", retryAt: LATER };
-      await write(at, (transaction) =>
-        transaction.recordRotation(aRotation({ tokenFingerprint: null, failure }), NOW),
-      );
-      expect(await groupOf(at)).toMatchObject({
-        failures: { rotation: { message: "NUL \ufffd and half \ufffd" } },
+      const stored = { message: "NUL \ufffd and half \ufffd" };
+      expect(await at.ledger.status()).toMatchObject({
+        runs: [{ result: { error: stored } }],
+        failing: [stored],
       });
     });
 

@@ -15,6 +15,7 @@ import {
   NOW,
   type Opened,
   opened,
+  withGroups,
   write,
 } from "./rig.ts";
 
@@ -31,15 +32,9 @@ const stored = (at: Opened, id: string, retryAt: Date | null, count = 1) =>
 
 /** Which tokens have to be in the stores, and which are not in all of them. */
 export function ledgerVouchedContract(name: string, makePlace: () => Promise<LedgerPlace>): void {
-  const withGroups = async (...ids: string[]): Promise<Opened> => {
-    const at = await opened(makePlace);
-    for (const id of ids) await carryOut(at, created(id));
-    return at;
-  };
-
   describe(`${name}: the tokens that it vouches for`, () => {
     test("come page by page in the order of the bytes, with all that a GET needs", async () => {
-      const at = await withGroups("b", "a", "\uffff", "😀");
+      const at = await withGroups(makePlace, ["b", "a", "\uffff", "😀"]);
       expect(idsIn(await allIn(at))).toEqual(["a", "b", "\uffff", "😀"]);
       const page = await at.ledger.vouchedTokens({ limit: 2, after: "a", of: "all" });
       expect(idsIn(page)).toEqual(["b", "\uffff"]);
@@ -68,23 +63,18 @@ export function ledgerVouchedContract(name: string, makePlace: () => Promise<Led
     });
 
     test("are those of groups at rest: none that is under way, gone, or was never confirmed", async () => {
-      const at = await withGroups("a", "gone", "open");
+      const at = await withGroups(makePlace, ["a", "gone", "open"]);
       await leave(at, "absent", { ms: 0, reads: 1 }, "gone");
       await begin(at, anApply({ user_group_id: "new" }), anApply({ kind: "update", user_group_id: "open" }));
       expect(idsIn(await allIn(at))).toEqual(["a"]);
     });
 
     test("can be asked for by their ids, in pages too", async () => {
-      const at = await withGroups("a", "b", "c", "d");
+      const at = await withGroups(makePlace, ["a", "b", "c", "d"]);
       const of = ["d", "b", "unknown", "a"];
       expect(idsIn(await at.ledger.vouchedTokens({ limit: 100, of }))).toEqual(["a", "b", "d"]);
       expect(idsIn(await at.ledger.vouchedTokens({ limit: 1, after: "a", of }))).toEqual(["b"]);
       expect(await at.ledger.vouchedTokens({ limit: 100, of: [] })).toEqual([]);
-    });
-
-    test("of another scope are its own", async () => {
-      const at = await withGroups("a");
-      expect(await at.database.view("other").vouchedTokens({ limit: 9, of: "all" })).toEqual([]);
     });
   });
 
@@ -97,7 +87,6 @@ export function ledgerVouchedContract(name: string, makePlace: () => Promise<Led
       await write(at, (to) => to.recordTokenDestinations(["here"]));
       await write(at, (to) => to.recordTokenDestinations(null));
       expect(await at.database.view().tokenTables()).toEqual([table]);
-      expect(await at.database.view("other").tokenTables()).toEqual([]);
     });
 
     test("and when all tokens were verified are kept apart", async () => {
@@ -112,7 +101,6 @@ export function ledgerVouchedContract(name: string, makePlace: () => Promise<Led
       }
       await write(at, (to) => to.recordTokenDestinations(null));
       expect(await at.ledger.tokensVerifiedAt()).toEqual(LATER);
-      expect(await at.database.view("other").tokensVerifiedAt()).toBeNull();
     });
 
     test("are those that were kept last, of each scope its own, until they are forgotten", async () => {
@@ -123,7 +111,6 @@ export function ledgerVouchedContract(name: string, makePlace: () => Promise<Led
         expect(await at.ledger.tokenDestinations()).toEqual(places);
         expect(await at.database.view().tokenDestinations()).toEqual(places);
       }
-      expect(await at.database.view("other").tokenDestinations()).toBeNull();
       for (let times = 0; times < 2; times++) await write(at, (to) => to.recordTokenDestinations(null));
       expect(await at.ledger.tokenDestinations()).toBeNull();
     });
@@ -150,9 +137,6 @@ export function ledgerVouchedContract(name: string, makePlace: () => Promise<Led
       expect([...(await shared("a", "all"))]).toEqual(["a"]);
       expect([...(await shared("b", "recorded"))]).toEqual(["b"]);
       expect([...(await at.ledger.sharedTokens(new Map(), "all"))]).toEqual([]);
-      expect([
-        ...(await at.database.view("other").sharedTokens(new Map([["b", fingerprint]]), "all")),
-      ]).toEqual([]);
 
       const own = { ...created("b"), token: new Secret("ugt_b_2") };
       await write(at, (to) => to.record([{ outcome: own }], NOW));
@@ -193,7 +177,7 @@ export function ledgerVouchedContract(name: string, makePlace: () => Promise<Led
     });
 
     test("is counted again and again, and forgotten once it is everywhere", async () => {
-      const at = await withGroups("a", "b");
+      const at = await withGroups(makePlace, ["a", "b"]);
       await stored(at, "a", LATER, 1);
       await stored(at, "a", LATER, 2);
       expect(await lagging(at)).toMatchObject([{ user_group_id: "a", failure: { count: 2 } }]);
@@ -208,7 +192,7 @@ export function ledgerVouchedContract(name: string, makePlace: () => Promise<Led
     const TWICE = { ...LAGS, code: "STILL_NOT", message: "it is nowhere" };
 
     test("stays as it is where a change of the group fails, whatever may yet come of that", async () => {
-      const at = await withGroups("a", "b", "c");
+      const at = await withGroups(makePlace, ["a", "b", "c"]);
       for (const id of ["a", "b", "c"]) await stored(at, id, LATER);
       await leave(at, "absent", { ms: 0, reads: 1 }, "b");
       await carryOut(at, aFailed({ change: update("a"), mayHaveHappened: false }), inDays(9));
@@ -229,7 +213,7 @@ export function ledgerVouchedContract(name: string, makePlace: () => Promise<Led
     });
 
     test("is forgotten where a GET told the token, though the service kept an older state of the group", async () => {
-      const at = await withGroups("a");
+      const at = await withGroups(makePlace, ["a"]);
       await stored(at, "a", LATER);
       await carryOut(at, aNotUpdated({ change: update("a") }), LATER);
       expect(await lagging(at)).toEqual([]);
@@ -237,7 +221,7 @@ export function ledgerVouchedContract(name: string, makePlace: () => Promise<Led
     });
 
     test("is asked for with a GET of its own, which leaves the failure of a change as it is", async () => {
-      const at = await withGroups("a");
+      const at = await withGroups(makePlace, ["a"]);
       await carryOut(at, aFailed({ change: update("a"), mayHaveHappened: false }), inDays(9));
       const before = await groupOf(at, "a");
       await stored(at, "a", LATER);
@@ -265,7 +249,7 @@ export function ledgerVouchedContract(name: string, makePlace: () => Promise<Led
     });
 
     test("is asked for, which says nothing of an absence that was found meanwhile", async () => {
-      const at = await withGroups("a");
+      const at = await withGroups(makePlace, ["a"]);
       const change = anApply({ kind: "update", user_group_id: "a", restores: true });
       await begin(at, change);
       await leave(at, "estranged", { ms: 0, reads: 1 }, "a");
