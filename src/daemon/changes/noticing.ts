@@ -56,8 +56,8 @@ export class Noticing {
   readonly #column: Watch;
   readonly #channel: Watch;
   #running: Running | undefined;
-  /** Whether somebody has tried to listen: before that nothing can be lost. */
-  #hasListened = false;
+  /** Until then, notices are no news: a full sync begins later. */
+  #isReady = false;
 
   constructor(ways: NoticingWays, ports: NoticingPorts) {
     const { clock, log } = ports;
@@ -89,26 +89,20 @@ export class Noticing {
     if (this.#running && !this.#running.stop.signal.aborted) return this.#running.ready;
     const stop = new AbortController();
     const former = this.#running?.ended;
-    let isReady = false;
+    const poller = this.#poller;
+    const { channel } = this.#ways;
+    this.#isReady = false;
     const loops: Promise<void>[] = [];
     const begin = (watch: Watch, connection: Connection): Promise<void> =>
       new Promise((attempted) => {
         loops.push(Promise.resolve(former).then(() => watch.run(connection, attempted, stop.signal)));
       });
     const attempts = [
-      this.#poller &&
-        begin(
-          this.#column,
-          this.#polling(this.#poller, before, () => isReady, stop.signal),
-        ),
-      this.#ways.channel &&
-        begin(
-          this.#channel,
-          this.#listening(this.#ways.channel, () => isReady, stop.signal),
-        ),
+      poller && begin(this.#column, (works) => this.#poll(poller, before, works, stop.signal)),
+      channel && begin(this.#channel, (works) => this.#listen(channel, works, stop.signal)),
     ];
     const ready = this.#untilAttempted(Promise.all(attempts)).then(() => {
-      isReady = true;
+      this.#isReady = true;
     });
     this.#running = { stop, ready, ended: Promise.all(loops) };
     return ready;
@@ -132,41 +126,34 @@ export class Noticing {
     timer.abort();
   }
 
-  #polling(
-    poller: Poller,
-    before: string | null | undefined,
-    isReady: () => boolean,
-    stop: AbortSignal,
-  ): Connection {
-    const onNews = (notices: readonly Notice[], isFirst: boolean): void => {
-      // The rows of the first lookup are no news to a full sync that begins later. One that has begun may lack them.
-      if (!isFirst || isReady()) for (const notice of notices) this.#ports.onNotice(notice);
+  #poll(poller: Poller, before: string | null | undefined, works: () => void, stop: AbortSignal) {
+    const onNews = (notices: readonly Notice[]): void => {
+      for (const notice of notices) this.#notice(notice);
     };
-    return (works) => poller.poll({ before, onNews, works, stop });
+    return poller.poll({ before, onNews, works, stop });
   }
 
-  #listening(channel: ChangeChannel, isReady: () => boolean, stop: AbortSignal): Connection {
-    const { clock, onNotice } = this.#ports;
+  #listen(channel: ChangeChannel, works: () => void, stop: AbortSignal): Promise<void> {
     const onTenant = (user_group_id: string): void =>
-      onNotice({ kind: "tenant", user_group_id, way: "channel" });
+      this.#notice({ kind: "tenant", user_group_id, way: "channel" });
     const onAnything = (): void => this.#lookUpNow();
-    return (works) => {
-      const isFirst = !this.#hasListened;
-      this.#hasListened = true;
-      const listens = (): void => {
-        works();
-        // What was notified while nobody listened is lost, unless a full sync begins later.
-        if (!isFirst || isReady()) onAnything();
-      };
-      return listen({ channel, clock, onTenant, onAnything, works: listens, stop });
+    const listens = (): void => {
+      works();
+      // What was notified while nobody listened is lost.
+      onAnything();
     };
+    return listen({ channel, clock: this.#ports.clock, onTenant, onAnything, works: listens, stop });
+  }
+
+  #notice(notice: Notice): void {
+    if (this.#isReady) this.#ports.onNotice(notice);
   }
 
   /** A database that is away is asked when it is back. A column that can't be asked leaves it to a full sync. */
   #lookUpNow(): void {
     const isWrong = this.#column.state?.error?.code.startsWith("CONFIG_") === true;
     if (this.#poller && !isWrong) this.#poller.lookUpNow();
-    else this.#ports.onNotice(ANYTHING);
+    else this.#notice(ANYTHING);
   }
 }
 

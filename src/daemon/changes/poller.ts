@@ -27,8 +27,8 @@ interface PollerPorts {
 interface Polling {
   /** The table that the last sync read. */
   readonly before: string | null | undefined;
-  /** Takes what is new. `isFirst`: nothing was known before, so rows that are there may be older than this process. */
-  readonly onNews: (notices: readonly Notice[], isFirst: boolean) => void;
+  /** Takes what is new. */
+  readonly onNews: (notices: readonly Notice[]) => void;
   readonly works: () => void;
   readonly stop: AbortSignal;
 }
@@ -81,8 +81,7 @@ export class Poller {
       this.#type = reader.type;
       while (!stop.aborted) {
         const begun = clock.monotonic();
-        const { isFirst } = this.#lookups;
-        onNews(await this.#lookups.lookUp(reader), isFirst);
+        onNews(await this.#lookups.lookUp(reader));
         await this.#afterSync(reader);
         works();
         await this.#pause(clock.monotonic() - begun, stop);
@@ -137,10 +136,6 @@ class ColumnLookups {
   /** The newest value that any row had at the last lookup; null if no row has had one. */
   get newest(): string | null {
     return this.#window?.newest ?? null;
-  }
-
-  get isFirst(): boolean {
-    return this.#window === undefined;
   }
 
   /** The next lookup is the first one again. */

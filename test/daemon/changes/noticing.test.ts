@@ -20,7 +20,7 @@ test("has no notice before it starts, nor after it stops, and leaves no connecti
   expect(stage.noticing.state).toEqual({ column: null, channel: null });
 });
 
-test("finds after a pause what has changed meanwhile", async () => {
+test("leaves to the full sync that follows a start what has changed meanwhile, and notices what changes later", async () => {
   const stage = new NoticingStage();
   stage.feed.insert("old");
   await stage.noticing.start();
@@ -29,8 +29,10 @@ test("finds after a pause what has changed meanwhile", async () => {
   stage.feed.insert("meanwhile");
   await stage.pass(10 * MINUTE);
   await stage.noticing.start();
+  stage.feed.insert("later");
+  stage.channel.notify("named");
   await stage.pass(1_000);
-  expect(stage.noticed()).toEqual(["meanwhile"]);
+  expect(stage.noticed()).toEqual(["named", "later"]);
 });
 
 test("can be started twice and stopped twice", async () => {
