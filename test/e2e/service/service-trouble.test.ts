@@ -2,7 +2,6 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { Poison } from "../../../src/sandbox/service-options.ts";
-import { someOf } from "../../support/long.ts";
 import { aSelfSignedCertificate } from "../../support/servers/certificates.ts";
 import { aWorld, type World } from "../world.ts";
 
@@ -24,19 +23,6 @@ test("a wrong API key ends the run, once a request that names no group is refuse
   world.env.GROUPSYNC_API_KEY = key;
   await expectRecovery(world);
 });
-
-test.each(someOf([405, 400, 403]))(
-  "HTML with status %i: an intermediary refused a GET with a body",
-  async (htmlStatus) => {
-    const world = await aWorld({ tenants: 50, service: { shares: { html: 1 }, htmlStatus } });
-    const { code, stdout } = await world.run("sync");
-    expect(code).toBe(1);
-    expect(stdout).toContain(`GET was answered HTTP ${htmlStatus} with HTML`);
-    expect(stdout).toMatch(/a proxy, gateway or firewall .* doesn't pass a GET that carries a body/);
-    expect(await world.requests()).toMatchObject({ total: 2 });
-    await expectRecovery(world);
-  },
-);
 
 test("one poisoned tenant fails alone", async () => {
   const world = await aWorld({

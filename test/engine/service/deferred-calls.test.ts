@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { ServiceFailure } from "../../../src/core/failure/service-failure.ts";
 import type { Fate, Point } from "../../fakes/instance.ts";
-import { aBucket, atOnce, aWindow, type ServiceLimit } from "../../fakes/limited-service.ts";
+import { aWindow } from "../../fakes/limited-service.ts";
 import { VirtualClock } from "../../fakes/virtual-time.ts";
 import { tenants, World } from "../../fakes/world.ts";
 
@@ -172,33 +172,6 @@ describe("a 503 without Retry-After", () => {
       expect(report.requests).toBeLessThan(MANY.length * 1.3);
     },
   );
-
-  it.each<[string, () => ServiceLimit, number]>([
-    ["180 a minute", () => aWindow({ count: 180, perMs: MINUTE }), 8],
-    ["20/s and a burst of 20", () => aBucket({ rate: { count: 20, perMs: 1_000 }, burst: 20 }), 32],
-    ["4 at once", () => atOnce(4), 32],
-    ["1 at once", () => atOnce(1), 8],
-  ])("tells of a limit of %s, %#", async (_, aLimit, concurrency) => {
-    const world = new World(tenants(...MANY));
-    const limit = aLimit();
-    let passed = 0;
-    let refused = 0;
-    const at: Fate["at"] = async (point) => {
-      if (point.when === "after" || point.call !== "getOrCreate") return;
-      if (limit.enter(world.time.elapsed) > 0) {
-        refused++;
-        throw OVERLOADED[1]();
-      }
-      await world.time.sleep(50);
-      limit.leave();
-      passed++;
-    };
-    const report = await world.sync({ settings: { concurrency }, at });
-    expect(report).toMatchObject({ outcome: "ok", counts: { created: MANY.length } });
-    const until = limit.lastEnd?.(report.durationMs) ?? report.durationMs;
-    expect(passed / limit.allowed(until, 50)).toBeGreaterThanOrEqual(0.85);
-    expect(refused / (passed + refused)).toBeLessThanOrEqual(0.15);
-  });
 });
 
 it.each([THROTTLED, OVERLOADED])("%s for two minutes fails no group", async (_, failure) => {

@@ -39,15 +39,6 @@ describe.each(CODES)("%s for one group", (code) => {
     expect(await synced(world)).toMatchObject({ outcome: "ok", counts: { created: 1 } });
   });
 
-  it("lets the groups of other tenants go", async () => {
-    const world = new World(tenants(...IDS));
-    await world.sync({ settings, at: refusing(code, "t06") });
-    world.tenants = tenants(...IDS.filter((id) => id !== "t20"));
-    const next = await world.sync({ settings, at: refusing(code, "t06") });
-    expect(next).toMatchObject({ outcome: "partial", counts: { deleted: 1, failed: 1 } });
-    expect(world.store.tokens.has("t20")).toBe(false);
-  });
-
   it("costs a few requests", async () => {
     const world = new World(tenants(...IDS));
     const report = await world.sync({ settings, at: refusing(code, "t06") });

@@ -29,11 +29,6 @@ describe.each<[ServiceFailureCode, string]>([
 ])("%s ends the run as failed with %s", (code, ends) => {
   const failed = { outcome: "failed", error: { code: ends }, counts: { failed: 0 } };
 
-  it("if the full sync has sent the call", async () => {
-    const session = aSession(await aSignUp(), { at: answering(code) });
-    expect(await session.run).toMatchObject(failed);
-  });
-
   it("if the call was sent beside the full sync, which has sent none", async () => {
     const world = await aSignUp();
     const session = aSession(world, { at: answering(code) });
