@@ -87,22 +87,14 @@ const withoutA = async (world: World): Promise<void> => {
   expect(destructive(world).filter((request) => request.startsWith("DELETE"))).toEqual([]);
 };
 
-test("a rotation that is told it by a GET has it known to all, and is asked for again", async () => {
+test.each([
+  ["by a GET, because no store has its token", (world: World) => world.store.tokens.delete("c")],
+  ["once its POST was refused", () => {}],
+])("a rotation that is told of it %s has it known to all, and is asked for again", async (_, change) => {
   const world = await sharing("a", "c");
   await world.sync();
   nowShared(world);
-  world.store.tokens.delete("c");
-  expect(await world.startRotation({ kind: "only", ids: new Set(["c"]) }).report).toMatchObject({
-    errors: [{ user_group_id: "c", ...SHARED }],
-  });
-  expect(world.ledger.rows.get("c")?.intent).toBe("rotate");
-  await withoutA(world);
-});
-
-test("so has one that is told it once its POST was refused", async () => {
-  const world = await sharing("a", "c");
-  await world.sync();
-  nowShared(world);
+  change(world);
   expect(await world.startRotation({ kind: "only", ids: new Set(["c"]) }).report).toMatchObject({
     errors: [{ user_group_id: "c", ...SHARED }],
   });
