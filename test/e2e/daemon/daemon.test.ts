@@ -60,7 +60,9 @@ test("a database outage of two ticks fails two runs, and the next run continues"
     code: expect.stringMatching(/_UNAVAILABLE$/),
   });
   await until(async () => (await daemon.page("/readyz")).status === 503);
-  expect((await daemon.page("/readyz")).text).toMatch(/ago, and has been too old for .+: LEDGER_UNAVAILABLE/);
+  expect((await daemon.page("/readyz")).text).toMatch(
+    /ago, and has been too old for .+\nThe last sync failed: LEDGER_UNAVAILABLE/,
+  );
   expect(await daemon.page("/healthz")).toMatchObject({ status: 200 });
 
   proxy.limit(Number.POSITIVE_INFINITY);
