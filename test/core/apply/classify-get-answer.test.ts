@@ -149,41 +149,33 @@ describe("the group is", () => {
   });
 });
 
+/** What is known of a group that the service took under the name "Old". */
+const before: KnownBeforeGet = {
+  sent: aGroup(),
+  known: true,
+  confirmedName: "Old",
+  acceptedName: "Old",
+  confirmedAs: null,
+  mayBeAnother: false,
+  mayHaveBeenSent: false,
+  mayHaveBeenMade: false,
+  serviceUpdates: null,
+  isProbed: false,
+};
+
 it.each([
   ["spaces", "  Acme   Inc. ", "Acme Inc."],
   ["composed characters", "Cafe\u0301", "Café"],
 ])("a name that the service gives back with other %s is the same name", (_, sent, answered) => {
   const verdict = classifyGetAnswer(
-    {
-      sent: aGroup({ name: sent }),
-      known: true,
-      confirmedName: "Old",
-      acceptedName: "Old",
-      isProbed: false,
-      confirmedAs: null,
-      mayBeAnother: false,
-      mayHaveBeenSent: false,
-      mayHaveBeenMade: false,
-      serviceUpdates: null,
-    },
+    { ...before, sent: aGroup({ name: sent }) },
     { isNew: false, name: answered },
   );
   expect(verdict).toMatchObject({ kind: "updated" });
 });
 
 it("a group that was not updated says both names", () => {
-  const expectation = {
-    sent: aGroup({ name: "New" }),
-    known: true,
-    confirmedName: "Old",
-    acceptedName: "Old",
-    isProbed: false,
-    confirmedAs: null,
-    mayBeAnother: false,
-    mayHaveBeenSent: false,
-    mayHaveBeenMade: false,
-    serviceUpdates: null,
-  };
+  const expectation = { ...before, sent: aGroup({ name: "New" }) };
   expect(classifyGetAnswer(expectation, { isNew: false, name: "Old" })).toMatchObject({
     reason: 'the service still calls it "Old" and not "New"',
   });
@@ -191,19 +183,6 @@ it("a group that was not updated says both names", () => {
 
 describe("the name in an answer", () => {
   const LONG = "A very long name";
-  const before: KnownBeforeGet = {
-    sent: aGroup(),
-    known: true,
-    confirmedName: "Old",
-    acceptedName: "Old",
-    confirmedAs: null,
-    mayBeAnother: false,
-    mayHaveBeenSent: false,
-    mayHaveBeenMade: false,
-    serviceUpdates: null,
-    isProbed: false,
-  };
-
   it.each<[string, string, Partial<KnownBeforeGet>, string, Partial<GetResult>]>([
     [
       "cut as before",

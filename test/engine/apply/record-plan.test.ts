@@ -161,18 +161,6 @@ describe("the grace period", () => {
       return world;
     }
 
-    it("begins anew, and says so", async () => {
-      const world = await nearlyOver();
-      await world.time.sleep(3 * HOUR);
-      const { events, report } = world.start({ settings });
-      expect(await report).toMatchObject({ counts: { deleted: 0, missing: 1 } });
-      expect(events).toContainEqual(
-        expect.objectContaining({ kind: "warning", code: "GRACE_PERIOD_RESTARTED" }),
-      );
-      for (let hour = 0; hour < 23; hour++) expect(await later(world, 1)).toBe(0);
-      expect(await later(world, 1)).toBe(1);
-    });
-
     it("begins anew, even if the first sync dies at any moment or reads no valid row", async () => {
       const { report, instance } = (await nearlyOver()).start({ settings });
       await report;

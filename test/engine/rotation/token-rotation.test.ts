@@ -139,17 +139,6 @@ describe("a rotation", () => {
     };
   };
 
-  it("has not failed if the store refuses another group's token before it begins", async () => {
-    const world = await aSyncedWorld(IDS);
-    const at = refusedWhileLate(world, "readTokens", IDS);
-    const { report } = world.startRotation(ALL, { settings: policy({ concurrency: 2 }), at });
-    await world.time.sleep(50_000);
-    expect(world.sent).toEqual(["POST a"]);
-    world.store.refused.clear();
-    expect(await report).toMatchObject({ outcome: "ok", counts: { rotated: 4, failed: 0 } });
-    expect(world.store.tokens).toEqual(world.service.tokens);
-  });
-
   it("whose token waits to be stored holds all others back, even if the store has taken another token since", async () => {
     const world = await aSyncedWorld(IDS);
     const at = refusedWhileLate(world, "writeTokens", ["a"]);
