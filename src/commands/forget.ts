@@ -16,7 +16,7 @@ import type { CommandContext, CommandIo } from "./context.ts";
 import { errorLines } from "./output/attention.ts";
 import { painter } from "./output/colours.ts";
 
-export interface ForgetSetup {
+interface ForgetSetup {
   /** The ledger is that of the named scope. */
   readonly ports: RunPorts;
   readonly settings: RunSettings;

@@ -20,7 +20,7 @@ import { type Paint, painter } from "./output/colours.ts";
 
 const EVER = new Date(0);
 
-export interface StatusSetup {
+interface StatusSetup {
   readonly ledger: LedgerView;
   /** The scope: `name` in the config. */
   readonly name: string;

@@ -14,7 +14,7 @@ import { tenantSource } from "./tenant-source.ts";
 import { openTokens } from "./token-stores.ts";
 
 /** What `sync` and `rotate` need. */
-export interface SyncSetup {
+interface SyncSetup {
   readonly ports: SyncPorts;
   readonly settings: SyncSettings;
 }
