@@ -75,7 +75,7 @@ export async function aCustomer(running: Running, hasChannel: boolean): Promise<
       await database.query(insertTenants(from, to));
     },
     async setUp() {
-      const flags = ["--base-url", sandbox.baseUrl, "--mapping", "40=warehouse"];
+      const flags = ["--base-url", sandbox.baseUrl, "--mapping", "40=warehouse", "--property", "plan"];
       expectEnded(await customer.run("init", ...flags), { code: 0, stderr: "" });
       await newcomer.followSteps();
       const [reader, writer] = [new URL(env.DATABASE_URL ?? ""), new URL(env.GROUPSYNC_DATABASE_URL ?? "")];
