@@ -87,17 +87,13 @@ test.each([
   ["[::ffff:127.0.0.1]:8080", { host: "::ffff:127.0.0.1", port: 8080 }],
   ["off", "off"],
   ["localhost:65536", undefined],
-  ["localhost:", undefined],
   ["localhost", undefined],
-  [":8080", undefined],
   ["8080", undefined],
   ["::1:8080", undefined],
   ["[localhost]:8080", undefined],
   ["http://localhost:8080", undefined],
-  ["localhost:8080/", undefined],
   ["localhost:8080\n", undefined],
   ["OFF", undefined],
-  ["", undefined],
 ])("%j", (text, address) => {
   expect(parseListenAddress(text)).toEqual(address);
 });

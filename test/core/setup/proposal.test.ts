@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { type CatalogTable, titleOf } from "../../../src/core/setup/catalog.ts";
+import { mappingChoices, wordsOf } from "../../../src/core/setup/columns.ts";
 import { removalCondition } from "../../../src/core/setup/config-text.ts";
 import { type Proposal, proposals } from "../../../src/core/setup/proposal.ts";
 import { aColumn, aKey, aLink, aTable, tablesReferringTo } from "../../builders/catalog.ts";
@@ -293,4 +294,25 @@ describe("what was wished", () => {
   ])("has to be there: %j", (wishes, lacks) => {
     expect(proposals([customers], wishes)).toMatchObject({ fit: [], unfit: [{ lacks }] });
   });
+});
+
+test.each([
+  ["customer_id", "customer id"],
+  ["CustomerID", "customer id"],
+  ["Customer id", "customer id"],
+  ["HTTPServerName", "http server name"],
+  ["e-mail.address", "e mail address"],
+  ["größe_2", "größe 2"],
+  ["__", ""],
+])("%s is %s", (name, words) => {
+  expect(wordsOf(name)).toBe(words);
+});
+
+test.each([
+  ["warehouse_datasource_id", true],
+  ["DataSourceRefs", true],
+  ["warehouses", true],
+  ["dbid", false],
+])("words count also if they are written as one, but not inside of another word: %s", (name, isFound) => {
+  expect(mappingChoices(aTable("customers", [aColumn(name)]), [])).toHaveLength(isFound ? 1 : 0);
 });
