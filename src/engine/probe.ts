@@ -61,9 +61,7 @@ export async function probe(
     if (left) throw left;
     const user_group_id = canaryId(() => clock.random());
     const { baseUrl } = settings;
-    await ledger.write(lease, (transaction) =>
-      transaction.beginCanary({ user_group_id, baseUrl }, clock.now()),
-    );
+    await ledger.write(lease, (transaction) => transaction.beginCanary({ user_group_id, baseUrl }));
     found.canary = { user_group_id, gone: false };
     const calls = new ServiceCalls(run, run.signal, null);
     const { seen, live, failed } = await askService(user_group_id, calls).catch(async (error: unknown) => {

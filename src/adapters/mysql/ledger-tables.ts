@@ -133,8 +133,7 @@ const MIGRATIONS: readonly Migration[] = [
       `CREATE TABLE IF NOT EXISTS ${tables.canaries} (
         scope ${SCOPE} NOT NULL PRIMARY KEY,
         user_group_id ${ID} NOT NULL,
-        base_url TEXT NOT NULL,
-        begun_at DATETIME(6) NOT NULL
+        base_url TEXT NOT NULL
       ) ${TABLE_OPTIONS}`,
       `CREATE TABLE IF NOT EXISTS ${tables.tokenDestinations} (
         scope ${SCOPE} NOT NULL PRIMARY KEY,

@@ -163,8 +163,7 @@ const MIGRATIONS: readonly Migration[] = [
       CREATE TABLE ${tables.canaries} (
         scope text PRIMARY KEY,
         user_group_id text COLLATE "C" NOT NULL,
-        base_url text NOT NULL,
-        begun_at timestamptz NOT NULL
+        base_url text NOT NULL
       );
 
       CREATE TABLE ${tables.tokenDestinations} (

@@ -39,7 +39,7 @@ export interface ServiceWrites {
   /** The service has answered well. Changes nothing before `bindService`. */
   recordAnswer(at: Date): Promise<void>;
   /** Records the intent to make a canary, before its first call. There is one at a time. */
-  beginCanary(canary: Canary, now: Date): Promise<void>;
+  beginCanary(canary: Canary): Promise<void>;
   /** The service doesn't have the canary any more, or never had it. */
   forgetCanary(): Promise<void>;
 }

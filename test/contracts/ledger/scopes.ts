@@ -51,7 +51,7 @@ async function fill(at: Opened): Promise<void> {
     await transaction.recordRejections([aRejection()], [], NOW);
     await transaction.recordTokenDestinations(["the table tokens"]);
     await transaction.recordTokensVerified(NOW);
-    await transaction.beginCanary({ user_group_id: "canary", baseUrl: "https://it" }, NOW);
+    await transaction.beginCanary({ user_group_id: "canary", baseUrl: "https://it" });
   });
   await at.ledger.requestTenant("acme", "somebody", 60_000);
 }

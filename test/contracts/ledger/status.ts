@@ -205,14 +205,14 @@ export function ledgerStatusContract(name: string, makePlace: () => Promise<Ledg
       const at = await opened(makePlace);
       const canary = { user_group_id: "groupsync-canary-0", baseUrl: "https://service.test/a" };
       expect(await at.ledger.canary()).toBeNull();
-      await write(at, (transaction) => transaction.beginCanary(canary, NOW));
+      await write(at, (transaction) => transaction.beginCanary(canary));
       expect(await at.ledger.canary()).toEqual(canary);
       expect(await at.database.view().canary()).toEqual(canary);
       expect(await at.ledger.status()).toMatchObject({ groups: { total: 0 }, service: { baseUrl: null } });
 
       await write(at, (transaction) => transaction.forgetCanary());
       expect(await at.ledger.canary()).toBeNull();
-      await write(at, (transaction) => transaction.beginCanary({ ...canary, user_group_id: "another" }, NOW));
+      await write(at, (transaction) => transaction.beginCanary({ ...canary, user_group_id: "another" }));
       expect(await at.ledger.canary()).toMatchObject({ user_group_id: "another" });
     });
   });

@@ -54,10 +54,10 @@ export const serviceWrites = (ledger: LedgerScope): ServiceWrites => {
       await connection.query(`UPDATE ${tables.services} SET answered_at = $2 WHERE scope = $1`, [scope, at]);
     },
 
-    async beginCanary({ user_group_id, baseUrl }, now) {
+    async beginCanary({ user_group_id, baseUrl }) {
       await connection.query(
-        `INSERT INTO ${tables.canaries} (scope, user_group_id, base_url, begun_at) VALUES ($1, $2, $3, $4)`,
-        [scope, user_group_id, baseUrl, now],
+        `INSERT INTO ${tables.canaries} (scope, user_group_id, base_url) VALUES ($1, $2, $3)`,
+        [scope, user_group_id, baseUrl],
       );
     },
 
