@@ -98,6 +98,7 @@ const LONGEST = 120;
 const COLOURS: Partial<Record<Verdict["kind"], Parameters<Paint>[0]>> = {
   killed: "red",
   failed: "red",
+  unanswered: "red",
   held: "yellow",
   clocks: "yellow",
   refresh: "yellow",

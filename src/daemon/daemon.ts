@@ -9,6 +9,7 @@ import { NextSync, pauseAfter } from "./next-sync.ts";
 import { Notifications } from "./notifications.ts";
 import type { ScheduleSettings, Timetable } from "./schedule.ts";
 import { beginSession, type OpenedSync, type Serving, type Session } from "./session.ts";
+import { unansweredRun } from "./state/problems.ts";
 import type { DaemonState, LedgerSnapshot, RejectedConfig, ServingNow } from "./state/state.ts";
 import { StateTracker } from "./state/state-tracker.ts";
 
@@ -147,7 +148,8 @@ export class Daemon {
   /** Tells people what is wrong now: after a run, or after the config was read (null). */
   #announce(run: RunSummary | null): void {
     const { notifier } = this.#settings;
-    if (run && run.outcome !== "failed") this.#notifications.beat(notifier);
+    const isGood = run !== null && run.outcome !== "failed" && unansweredRun(this.state) === null;
+    if (isGood) this.#notifications.beat(notifier);
     // A run that was told to stop has shown nothing.
     if (run?.error && isNoFault(run.error)) return;
     this.#notifications.announce(this.state, run, notifier, this.#ports.clock.now());

@@ -69,6 +69,7 @@ export const aLedgerStatus = (overrides: Partial<LedgerStatus> = {}): LedgerStat
   failing: [],
   rejected: [],
   runs: [],
+  unanswered: null,
   lease: null,
   service: {
     baseUrl: "https://dashboards.example.com",

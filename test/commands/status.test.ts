@@ -179,6 +179,7 @@ const aStatus = (overrides: Partial<LedgerStatus> = {}): LedgerStatus => ({
   failing: [],
   rejected: [],
   runs: [],
+  unanswered: null,
   lease: null,
   service: { baseUrl: null, teamId: null, updates: null, isProbed: false, answeredAt: null },
   ...overrides,

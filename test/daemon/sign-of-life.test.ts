@@ -34,11 +34,64 @@ test("an idle daemon whose key is dead is not green after an hour, and is once t
   expect(stage.beats).toBe(2);
 
   isDead = false;
+  await world.time.sleep(1_000);
   await stage.ticked();
   expect(problemsOf(stage.daemon.state, world.time.now())).toEqual([]);
   expect(stage.told).toHaveLength(2);
   expect(stage.beats).toBe(3);
 });
+
+test("a failure of the service lasts until its next good answer, whatever syncs have nothing to send", async () => {
+  let isDead = false;
+  const world = new World(tenants("a"));
+  const at = ({ when, call }: { when: string; call: string }): void => {
+    const isCall = call === "getOrCreate" || call === "rotateNobody";
+    if (isDead && when === "before" && isCall)
+      throw new ServiceFailure("KEY_REFUSED", "HTTP 401: no such key");
+  };
+  const aDaemon = async (): Promise<Stage> => {
+    const settings = { refresh: { everyMs: null, silence: new Silence() } };
+    const stage = new Stage(world, {}, { at }, [], settings);
+    await stage.begin();
+    return stage;
+  };
+  const problemsNow = ({ daemon }: Stage) =>
+    problemsOf(daemon.state, world.time.now()).map(({ kind, tone, sentence }) => ({ kind, tone, sentence }));
+  const stage = await aDaemon();
+  isDead = true;
+  world.tenants.push(...tenants("b"));
+  await world.time.sleep(1_000);
+  await stage.ticked();
+  world.tenants.pop();
+  for (let count = 0; count < 11; count++) {
+    await world.time.sleep(60_000);
+    await stage.ticked();
+    expect(world.ledger.runs[0]?.result).toMatchObject({ outcome: "ok", requests: 0 });
+    expect(problemsNow(stage)).toEqual([UNANSWERED]);
+  }
+  expect(readiness(stage.daemon.state, world.time.now()).reason).toContain(
+    "\nThe service has given no good answer since a sync failed: KEY_REFUSED",
+  );
+  expect(stage.told).toEqual([expect.stringContaining("The last sync failed: KEY_REFUSED")]);
+  expect(stage.beats).toBe(1);
+  stage.stopping.abort();
+
+  const next = await aDaemon();
+  expect(problemsNow(next)).toEqual([UNANSWERED]);
+  isDead = false;
+  await world.time.sleep(HOUR);
+  await next.ticked();
+  expect(problemsNow(next)).toEqual([]);
+  expect(next.told).toEqual([
+    expect.stringMatching(/^groupsync eu: recovered\. Over: The service has given no/),
+  ]);
+  expect([stage.told.length, stage.beats, next.beats]).toEqual([1, 1, 1]);
+});
+const UNANSWERED = {
+  kind: "failed",
+  tone: "bad",
+  sentence: "The service has given no good answer since a sync failed: HTTP 401: no such key",
+};
 
 test.each([
   ["knows when", false],

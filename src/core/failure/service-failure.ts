@@ -84,6 +84,13 @@ export const SERVICE_FAILURES = {
 
 export type ServiceFailureCode = keyof typeof SERVICE_FAILURES;
 
+/** The codes of runs that the service made fail. Only a good answer shows that the failure is over. */
+export const FAILED_BY_SERVICE: readonly string[] = [
+  ...Object.keys(SERVICE_FAILURES),
+  "SERVICE_UNAVAILABLE",
+  "TEAM_CHANGED",
+];
+
 interface ServiceFailureOptions extends SyncErrorOptions {
   /** The pause that the service asked for, in milliseconds. */
   readonly retryAfterMs?: number;

@@ -1,6 +1,6 @@
 import { isAlarming, type WentMissing, wentMissingText } from "../deletion/missing-tenants.ts";
 import { type RefreshHold, refreshHoldText } from "../drift/refresh.ts";
-import { type Failure, isClockDifference, isHandOver } from "../failure/sync-error.ts";
+import { type Failure, isClockDifference, isHandOver, isInterruption } from "../failure/sync-error.ts";
 import { printable } from "../text/printable.ts";
 import { durationText, quantity } from "../text/quantity.ts";
 import type { Counts, RunOutcome } from "./counts.ts";
@@ -41,6 +41,8 @@ export interface HealthFacts {
   readonly silentMs: number;
   /** Newest first. */
   readonly runs: readonly PastRun[];
+  /** The last run that the service made fail; null if the service has given a good answer since. */
+  readonly unanswered: PastRun | null;
   /** The instance that holds the lease; null if none does. */
   readonly lease: object | null;
 }
@@ -62,6 +64,7 @@ export interface Verdict {
   readonly kind:
     | "killed"
     | "failed"
+    | "unanswered"
     | "waiting"
     | "silent"
     | "held"
@@ -103,18 +106,31 @@ export function healthOf(facts: HealthFacts): readonly [Verdict, ...Verdict[]] {
     : [{ kind: "well", sentence: "All is well." }];
 }
 
+const KILLED: Verdict = {
+  kind: "killed",
+  sentence: "The last run was killed; the next one settles what it left.",
+};
 const GOING_ON: Verdict = { kind: "running", sentence: "A run is going on." };
 
 const makesNoGroups = ({ command }: PastRun): boolean => command === FORGET || command === "probe";
 
-function problemsOfRuns(runs: readonly PastRun[], { lease }: HealthFacts): Verdict[] {
-  if (runs[0]?.result === null && !lease)
-    return [{ kind: "killed", sentence: "The last run was killed; the next one settles what it left." }];
-  const { command, result } = decidingRun(runs) ?? {};
-  if (result?.outcome !== "failed") return [];
-  const { code, message } = result.error ?? { code: "INTERNAL", message: "unknown" };
-  const failed = `The last ${command} failed`;
-  return [{ kind: "failed", sentence: `${failed}: ${printable(message)}`, discreet: `${failed}: ${code}` }];
+function problemsOfRuns(runs: readonly PastRun[], { lease, unanswered }: HealthFacts): Verdict[] {
+  const lasting = unanswered ? [failure("unanswered", unanswered)] : [];
+  if (runs[0]?.result === null && !lease) return [KILLED, ...lasting];
+  const run = decidingRun(runs);
+  if (run?.result?.outcome !== "failed") return lasting;
+  // A run that was told to stop has shown nothing.
+  if (unanswered && run.result.error && isInterruption(run.result.error)) return lasting;
+  return [failure("failed", run)];
+}
+
+function failure(kind: "failed" | "unanswered", { command, result }: PastRun): Verdict {
+  const { code, message } = result?.error ?? { code: "INTERNAL", message: "unknown" };
+  const what =
+    kind === "failed"
+      ? `The last ${command} failed`
+      : `The service has given no good answer since a ${command} failed`;
+  return { kind, sentence: `${what}: ${printable(message)}`, discreet: `${what}: ${code}` };
 }
 
 function problemsOfGroups(

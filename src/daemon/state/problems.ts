@@ -9,7 +9,7 @@ import type { RecordedRun } from "../../ports/ledger/scope.ts";
 import { brokenWaysOf, type CurrentRun, type DaemonState, type FinishedRun } from "./state.ts";
 
 export type ProblemKind =
-  | Exclude<Verdict["kind"], "empty" | "running" | "well">
+  | Exclude<Verdict["kind"], "unanswered" | "empty" | "running" | "well">
   /** The last run was told to stop. */
   | "stopped"
   | "ledger"
@@ -79,6 +79,9 @@ function ofVerdict(
       const problem = wasStopped ? attention("stopped", sentence, ...advice) : bad(kind, sentence, ...advice);
       return [{ ...problem, discreet }];
     }
+    case "unanswered":
+      // Still the failure of that run: syncs that had nothing to send have not shown its end.
+      return [{ ...bad("failed", sentence, UNANSWERED), discreet }];
     case "killed":
       return current ? [] : [bad(kind, sentence, retryText(state, now))];
     case "held":
@@ -120,6 +123,9 @@ const REJECTED = "The groups of rejected rows stay as they are until somebody co
 const OUTDATED = "groupsync plan names these groups: their rows have changed, and service.update is never.";
 const SILENT =
   "Is service.api_key still valid? groupsync check tries it; the log says what the daemon gets when it asks.";
+
+const UNANSWERED =
+  "Whatever ran since then had nothing to send, or got no good answer. The next good answer ends this; groupsync check tries the service now.";
 
 const waitingText = ({ queued }: DaemonState): string =>
   `It has no token yet, or its change isn't made. ${queued ? asSentence(queuedText(queued)) : "The log says what keeps groupsync: the service, its limit, or a database."}`;
@@ -276,7 +282,15 @@ export function healthOfState(state: DaemonState, now: Date): readonly [Verdict,
     oldestWaitMs: servedHere?.oldestMs ?? 0,
     silentMs: silentMs(state, now),
     runs: pastRuns(state),
+    unanswered: unansweredRun(state),
   });
+}
+
+/** The last run that the service made fail; null if the service has given a good answer since. */
+export function unansweredRun({ ledger, lastAnswer }: DaemonState): RecordedRun | null {
+  const run = ledger?.status.unanswered ?? null;
+  // Single tenants are served after the ledger was read.
+  return run?.finishedAt && lastAnswer && lastAnswer > run.finishedAt ? null : run;
 }
 
 /** A daemon asks after an hour, or with its next sync: by then it has asked twice, or is stale. */

@@ -11,8 +11,10 @@ export class ServiceIdentity {
   /** What the ledger has recorded of it. */
   #recorded: BoundService;
   #confirmed = false;
-  #answeredAt: Date | null;
-  #recordedAnswer: Date | null;
+  readonly #answeredBefore: Date | null;
+  /** The last good answer in this run, and the last one that the ledger has of it. */
+  #answered: Date | undefined;
+  #recordedAnswer: Date | undefined;
 
   /** Throws SERVICE_CHANGED if the ledger's groups live at another address. */
   constructor({ answeredAt, ...known }: KnownService, baseUrl: string) {
@@ -28,8 +30,7 @@ export class ServiceIdentity {
     this.baseUrl = baseUrl;
     this.#known = { ...known, baseUrl };
     this.#recorded = this.#known;
-    this.#answeredAt = answeredAt;
-    this.#recordedAnswer = answeredAt;
+    this.#answeredBefore = answeredAt;
   }
 
   /** Whether the service has ever answered well, in this run or an earlier one. */
@@ -44,19 +45,21 @@ export class ServiceIdentity {
 
   /** When the service last answered well, in this run or an earlier one; null if it never did. */
   get answeredAt(): Date | null {
-    return this.#answeredAt;
+    return this.#answered ?? this.#answeredBefore;
   }
 
   answered(at: Date): void {
-    this.#answeredAt = at;
+    this.#answered = at;
   }
 
-  /** The last good answer, if the ledger knows none of about the same time. */
+  /**
+   * The last good answer, if the ledger has none of about the same time from this run. An answer to an earlier run doesn't
+   * count: a failure may have come between the two.
+   */
   get unrecordedAnswer(): Date | undefined {
-    const [last, recorded] = [this.#answeredAt, this.#recordedAnswer];
-    if (last === null || last === recorded) return undefined;
-    const apart = recorded === null ? RECORDED_EVERY : Math.abs(last.getTime() - recorded.getTime());
-    return apart < RECORDED_EVERY ? undefined : last;
+    const [last, recorded] = [this.#answered, this.#recordedAnswer];
+    if (last === undefined || recorded === undefined) return last;
+    return Math.abs(last.getTime() - recorded.getTime()) < RECORDED_EVERY ? undefined : last;
   }
 
   answerRecorded(at: Date): void {

@@ -164,6 +164,8 @@ export interface LedgerStatus {
   readonly rejected: readonly RememberedRejection[];
   /** Newest first, ten at most. */
   readonly runs: readonly RecordedRun[];
+  /** The last run that the service made fail; null if the service has given a good answer since. */
+  readonly unanswered: RecordedRun | null;
   readonly lease: LeaseHolder | null;
   readonly service: KnownService;
 }

@@ -149,6 +149,7 @@ export async function expectEmpty(view: LedgerView): Promise<void> {
     failing: [],
     rejected: [],
     runs: [],
+    unanswered: null,
   });
 }
 

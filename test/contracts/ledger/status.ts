@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { Outcome } from "../../../src/core/apply/outcome.ts";
 import { NO_FAILURES } from "../../../src/core/failure/group-failures.ts";
 import { tokenFingerprint } from "../../../src/core/group/group.ts";
+import { noCounts } from "../../../src/core/report/counts.ts";
 import { Secret } from "../../../src/core/secret/secret.ts";
 import { aFailed, anApplied, anApply } from "../../builders/groups.ts";
 import {
@@ -27,6 +28,31 @@ export function ledgerStatusContract(name: string, makePlace: () => Promise<Ledg
       const { runs } = await at.ledger.status();
       expect(runs).toHaveLength(10);
       expect([runs[0]?.command, runs[9]?.command]).toEqual(["sync 10", "sync 1"]);
+    });
+
+    test("the status shows the last run that the service made fail, until an answer after it", async () => {
+      const at = await opened(makePlace);
+      const failAt = (code: string, day: number): Promise<void> =>
+        write(at, async (transaction) => {
+          const run = await transaction.startRun(`sync ${day}`, inDays(day));
+          const error = { code, message: "no" };
+          const result = { outcome: "failed" as const, counts: noCounts(), requests: 1, error };
+          await transaction.finishRun(run, result, inDays(day));
+        });
+      const unanswered = async () => (await at.ledger.status()).unanswered?.command;
+      await failAt("KEY_REFUSED", 1);
+      expect(await unanswered()).toBe("sync 1");
+      await failAt("SERVICE_UNAVAILABLE", 2);
+      await failAt("SOURCE_UNAVAILABLE", 3);
+      for (let day = 4; day < 16; day++) await runAt(at, "sync", inDays(day));
+      const service = { baseUrl: "https://service.test", teamId: 7, updates: null, isProbed: false };
+      await write(at, async (transaction) => {
+        await transaction.bindService(service);
+        await transaction.recordAnswer(inDays(2));
+      });
+      expect(await unanswered()).toBe("sync 2");
+      await write(at, (transaction) => transaction.recordAnswer(inDays(2, 1)));
+      expect(await unanswered()).toBeUndefined();
     });
 
     test("tenants are missing since a time until they are back or held", async () => {

@@ -32,6 +32,18 @@ const HANDED_OVER: PastRun = {
     error: { code: "LEASE_HANDED_OVER", message: "handed over" },
   },
 };
+const INTERRUPTED: PastRun = {
+  command: "sync",
+  result: {
+    outcome: "failed",
+    counts: noCounts(),
+    error: { code: "INTERRUPTED", message: "told to stop" },
+  },
+};
+const REFUSED: PastRun = {
+  command: "rotate",
+  result: { outcome: "failed", counts: noCounts(), error: { code: "KEY_REFUSED", message: "HTTP 401" } },
+};
 const CLOCKS_DIFFER: PastRun = {
   command: "sync",
   result: { outcome: "partial", counts: noCounts(), error: clockDifference(26 * 3_600_000) },
@@ -45,6 +57,7 @@ const someFacts = (overrides: Partial<HealthFacts>): HealthFacts => ({
   silentMs: 0,
   missing: missing(0),
   runs: [aRun("ok")],
+  unanswered: null,
   lease: null,
   ...overrides,
 });
@@ -77,6 +90,25 @@ test.each<[string, Partial<HealthFacts>, Verdict["kind"], sentence: string]>([
   ["a run under way", { runs: [UNENDED, aRun("ok")], lease: {} }, "running", "A run is going on."],
   ["a run without an end and without a lease", { runs: [UNENDED] }, "killed", "was killed"],
   ["a failed sync", { runs: [FAILED] }, "failed", "The last sync failed: no route to db"],
+  [
+    "a good sync since the service made a run fail, without a good answer",
+    { unanswered: REFUSED },
+    "unanswered",
+    "The service has given no good answer since a rotate failed: HTTP 401",
+  ],
+  ["the run that the service made fail", { unanswered: REFUSED, runs: [REFUSED] }, "failed", "HTTP 401"],
+  [
+    "another failure since the service made a run fail",
+    { unanswered: REFUSED, runs: [FAILED, REFUSED] },
+    "failed",
+    "no route to db",
+  ],
+  [
+    "a sync that was told to stop since the service made a run fail",
+    { unanswered: REFUSED, runs: [INTERRUPTED, REFUSED] },
+    "unanswered",
+    "HTTP 401",
+  ],
   [
     "a sync that made room for a rotation",
     { runs: [aRun("ok", {}, "rotate"), HANDED_OVER, aRun("ok")] },
@@ -144,6 +176,11 @@ const WRONG = {
 test.each<[string, Partial<HealthFacts>, readonly Verdict["kind"][]]>([
   ["a failed run", { runs: [FAILED] }, ["failed", "held", "missing", "rejected", "failing"]],
   ["a run that was killed", { runs: [UNENDED] }, ["killed", "held", "missing", "rejected", "failing"]],
+  [
+    "a run that was killed after one that the service made fail",
+    { runs: [UNENDED], unanswered: REFUSED },
+    ["killed", "unanswered", "held", "missing", "rejected", "failing"],
+  ],
   ["a run under way", { runs: [UNENDED], lease: {} }, ["held", "missing", "rejected", "failing", "running"]],
   [
     "a run under way after one that failed",

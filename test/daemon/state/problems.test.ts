@@ -122,6 +122,12 @@ test.each<[string, DaemonState, kind: string, text: string]>([
     "Needs attention: the new config was rejected, and the old one stays in force. CONFIG_INVALID: config.yaml has 1 problem: line 7  schedul: unknown key Config.example.yaml explains every key. Since 3 min 0 s ago",
   ],
   [
+    "the service made an earlier run fail, and has given no good answer since",
+    aRestarted({ unanswered: aPastRun({ startedAt: minutesAgo(20), error: aBadEnd }) }),
+    "failed",
+    "The service has given no good answer since a sync failed: the service doesn't answer Whatever ran since then had",
+  ],
+  [
     "the last run was killed",
     aRestarted({ runs: [anUnfinishedRun()] }),
     "killed",
@@ -189,6 +195,13 @@ test.each<[string, DaemonState, kind: string, text: string]>([
 
 test.each<[string, DaemonState]>([
   ["tenants are gone", aHealthyDaemon()],
+  [
+    "a single tenant got a good answer since the ledger was read",
+    {
+      ...aRestarted({ unanswered: aPastRun({ startedAt: minutesAgo(20), error: aBadEnd }) }),
+      lastAnswer: minutesAgo(1),
+    },
+  ],
   [
     "another instance has repaired what this one could not",
     aHealthyDaemon({ lastRun: aFinishedRun({ run: "4710", error: aBadEnd, startedAt: hoursAgo(1) }) }),

@@ -4,6 +4,7 @@ import { tenants, World } from "../../fakes/world.ts";
 import { aSession } from "../serving/a-session.ts";
 
 const MINUTE = 60_000;
+const isCall = (call: string): boolean => call === "getOrCreate" || call === "rotateNobody";
 const answeredAt = (world: World): Date | null => world.ledger.service.answeredAt;
 
 describe("the ledger knows when the service last answered well", () => {
@@ -16,6 +17,22 @@ describe("the ledger knows when the service last answered well", () => {
     const rotated = world.time.now();
     await world.startRotation({ kind: "all" }).report;
     expect(answeredAt(world)).toEqual(rotated);
+  });
+
+  test("a sync a second after one that failed", async () => {
+    const world = new World(tenants("a"));
+    await world.sync();
+    world.tenants.push(...tenants("b"));
+    const at = (): never => {
+      throw new ServiceFailure("KEY_REFUSED", "HTTP 401");
+    };
+    await world.time.sleep(1_000);
+    await world.sync({ at: ({ when, call }) => (when === "before" && isCall(call) ? at() : undefined) });
+    const failed = world.ledger.runs[0];
+    expect(failed?.result?.error?.code).toBe("KEY_REFUSED");
+    await world.time.sleep(1_000);
+    await world.sync();
+    expect(answeredAt(world)?.getTime()).toBeGreaterThan(failed?.finishedAt?.getTime() ?? Number.NaN);
   });
 
   test("a sync that sends nothing, or has no good answer, leaves that as it is", async () => {

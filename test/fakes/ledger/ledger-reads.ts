@@ -6,6 +6,7 @@ import {
   type GroupFailures,
   type RecordedFailure,
 } from "../../../src/core/failure/group-failures.ts";
+import { FAILED_BY_SERVICE } from "../../../src/core/failure/service-failure.ts";
 import type { Group } from "../../../src/core/group/group.ts";
 import {
   type Intent,
@@ -24,7 +25,7 @@ import type {
   VouchedToken,
 } from "../../../src/ports/ledger/groups.ts";
 import type { LedgerView } from "../../../src/ports/ledger/ledger.ts";
-import type { HeldGroups, RecordedGroup } from "../../../src/ports/ledger/scope.ts";
+import type { HeldGroups, RecordedGroup, RecordedRun } from "../../../src/ports/ledger/scope.ts";
 import type { Step } from "../instance.ts";
 import { sumsOf } from "../tenant-source.ts";
 import {
@@ -277,6 +278,7 @@ const reads = ({ state, now }: CommittedLedger): Omit<LedgerView, "groups"> => (
         .slice(0, SHOWN),
       rejected: state.rejections,
       runs: runs.slice(0, 10),
+      unanswered: runs.find((run) => isUnanswered(run, service.answeredAt)) ?? null,
       lease: lease && lease.expiresAt > now() ? holderOf(lease) : null,
       service,
     };
@@ -418,6 +420,11 @@ function held(state: LedgerState): HeldGroups | null {
 
 const failuresOf = ({ failures: { change, rotation, storing } }: LedgerRow): RecordedFailure[] =>
   [change, rotation, storing].filter((failure) => failure !== null);
+
+const isUnanswered = ({ result, finishedAt }: RecordedRun, answeredAt: Date | null): boolean =>
+  result?.outcome === "failed" &&
+  FAILED_BY_SERVICE.includes(result.error?.code ?? "") &&
+  !(answeredAt && finishedAt && answeredAt > finishedAt);
 
 const oldestOf = (times: readonly (Date | null)[]): Date | null =>
   times.reduce((oldest, time) => (time && !(oldest && oldest < time) ? time : oldest), null);

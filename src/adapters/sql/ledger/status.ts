@@ -1,5 +1,6 @@
 import type { HeldRemoval } from "../../../core/deletion/removals.ts";
 import { type FailingGroup, failingGroup } from "../../../core/failure/group-failures.ts";
+import { FAILED_BY_SERVICE } from "../../../core/failure/service-failure.ts";
 import type { Group } from "../../../core/group/group.ts";
 import { STALE_CODE } from "../../../core/plan/read-history.ts";
 import type { LeaseHolder } from "../../../ports/ledger/lease.ts";
@@ -10,6 +11,7 @@ import type {
   LedgerStatus,
   RecordedGroup,
   RecordedRemoval,
+  RecordedRun,
   StatusReads,
 } from "../../../ports/ledger/scope.ts";
 import { storable } from "../connection/storable.ts";
@@ -34,6 +36,7 @@ const NO_STATUS: Omit<LedgerStatus, "service"> = {
   failing: [],
   rejected: [],
   runs: [],
+  unanswered: null,
   lease: null,
 };
 
@@ -47,6 +50,7 @@ export const statusReads = (reader: LedgerReader): StatusReads => ({
       failing: await failingGroups(ledger),
       rejected: await rejections(ledger),
       runs: await recordedRuns(ledger, "TRUE", SHOWN_RUNS),
+      unanswered: await unanswered(ledger),
       lease: await leaseHolder(ledger),
     }))),
     service: await serviceReads(reader).service(),
@@ -159,6 +163,18 @@ async function failingGroups({ connection, tables, scope }: LedgerScope): Promis
     const failures = KINDS.flatMap((kind) => failureIn(row, kind) ?? []);
     return failingGroup(row.user_group_id, failures) ?? [];
   });
+}
+
+async function unanswered(ledger: LedgerScope): Promise<RecordedRun | null> {
+  const { dialect, tables } = ledger;
+  const [run] = await recordedRuns(
+    ledger,
+    `outcome = 'failed' AND ${dialect.isOneOf("error_code", "$3")} AND NOT EXISTS (
+       SELECT 1 FROM ${tables.services} AS s WHERE s.scope = $1 AND s.answered_at > finished_at)`,
+    1,
+    [FAILED_BY_SERVICE],
+  );
+  return run ?? null;
 }
 
 async function leaseHolder({ dialect, connection, tables, scope }: LedgerScope): Promise<LeaseHolder | null> {
