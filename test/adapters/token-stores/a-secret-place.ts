@@ -1,7 +1,10 @@
-import { onTestFinished } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import type { SecretStore } from "../../../src/adapters/token-stores/secret-store.ts";
 import { SecretTokenStore } from "../../../src/adapters/token-stores/secret-token-store.ts";
+import { Secret } from "../../../src/core/secret/secret.ts";
 import { type SecretPath, secretName } from "../../../src/core/tokens/secrets.ts";
+import { rejection } from "../../contracts/collect.ts";
+import { everythingIn } from "../../contracts/everything-in.ts";
 import type { TokenPlace } from "../../contracts/token-store.ts";
 import { inMemoryLedger } from "../../fakes/ledger/ledger.ts";
 import { LedgerState } from "../../fakes/ledger/ledger-state.ts";
@@ -52,6 +55,21 @@ export async function aSecretPlace(world: SecretWorld, path: SecretPath = PATH):
     ...(world.forbid && { forbid: world.forbid }),
     makeAnothers: async (id, tags) => world.makeAnothers?.(secretName(id, path, secrets.naming), tags),
   };
+}
+
+/** Expects that each call fails in this way, and that no error has anything of what must not be seen. */
+export async function expectEachToFail(store: SecretStore, failure: object, unseen: RegExp): Promise<void> {
+  const calls = [
+    () => store.get("t-a"),
+    () => store.put("t-a", new Secret("s3cr3t"), () => false),
+    () => store.remove("t-a"),
+  ];
+  for (const call of calls) {
+    const error = await rejection(call());
+    const words = { name: "SecretStoreFailure", hint: expect.stringMatching(/./) };
+    expect(error).toMatchObject({ ...words, ...failure });
+    expect(everythingIn(error)).not.toMatch(unseen);
+  }
 }
 
 /** The id that a name of a secret was made of, if it is not a hash. */

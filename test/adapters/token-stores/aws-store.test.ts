@@ -1,6 +1,3 @@
-import { once } from "node:events";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { afterAll, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { AwsStore } from "../../../src/adapters/token-stores/aws-store.ts";
 import { SecretTokenStore } from "../../../src/adapters/token-stores/secret-token-store.ts";
@@ -14,6 +11,7 @@ import { startMoto } from "../../support/servers/moto.ts";
 import { realSecretStoreSuite } from "./a-real-store.ts";
 import { aSecretPlace, PATH } from "./a-secret-place.ts";
 import { type AwsAnswer, type AwsFront, anAwsFront, anError, REGION, tagsOf } from "./servers/aws-front.ts";
+import { serveJson } from "./servers/json-server.ts";
 
 const moto = await startMoto();
 afterAll(() => moto?.stop());
@@ -288,17 +286,14 @@ describe.skipIf(moto === null)("AWS Secrets Manager, as it answers:", () => {
     /** A container's credentials, other ones each time, and a front that refuses those before `firstGood`. */
     const aRole = async (firstGood: number): Promise<{ front: AwsFront; logins: () => number }> => {
       let logins = 0;
-      const credentials = createServer((_, response) => {
+      const { address } = await serveJson(() => {
         const Expiration = new Date(Date.now() + 3_600_000).toISOString();
-        const keys = { AccessKeyId: `ROLE${++logins}`, SecretAccessKey: "x", Token: "x", Expiration };
-        response.end(JSON.stringify(keys));
-      }).listen(0, "127.0.0.1");
-      await once(credentials, "listening");
-      onTestFinished(() => void credentials.close());
-      const { port } = credentials.address() as AddressInfo;
+        const body = { AccessKeyId: `ROLE${++logins}`, SecretAccessKey: "x", Token: "x", Expiration };
+        return { status: 200, body };
+      });
       vi.stubEnv("AWS_ACCESS_KEY_ID", undefined);
       vi.stubEnv("AWS_SECRET_ACCESS_KEY", undefined);
-      vi.stubEnv("AWS_CONTAINER_CREDENTIALS_FULL_URI", `http://127.0.0.1:${port}/`);
+      vi.stubEnv("AWS_CONTAINER_CREDENTIALS_FULL_URI", `${address}/`);
       const front = await anAwsFront(moto!);
       front.instead = ({ accessKey }) =>
         Number(accessKey.slice("ROLE".length)) < firstGood ? anError("ExpiredTokenException") : undefined;

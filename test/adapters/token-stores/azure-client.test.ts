@@ -1,5 +1,4 @@
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import {
   AggregateAuthenticationError,
   AuthenticationError,
@@ -11,6 +10,7 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { AzureStore } from "../../../src/adapters/token-stores/azure-store.ts";
 import { rejection } from "../../contracts/collect.ts";
 import { everythingIn } from "../../contracts/everything-in.ts";
+import { listening } from "../../support/servers/listening.ts";
 import { aStore, SECRET } from "./servers/azure-server.ts";
 
 /** The endpoint of a managed identity, as an app of Azure's finds it in its environment. */
@@ -25,12 +25,9 @@ async function aManagedIdentity(token: string): Promise<URLSearchParams[]> {
       : { statusCode: 403, message: SECRET };
     response.writeHead(isLetIn ? 200 : 403, { "content-type": "application/json" }).end(JSON.stringify(body));
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  onTestFinished(() => {
-    vi.unstubAllEnvs();
-    server.close();
-  });
-  vi.stubEnv("IDENTITY_ENDPOINT", `http://127.0.0.1:${(server.address() as AddressInfo).port}/token`);
+  const { port } = await listening(server);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  vi.stubEnv("IDENTITY_ENDPOINT", `http://127.0.0.1:${port}/token`);
   vi.stubEnv("IDENTITY_HEADER", SECRET);
   return asked;
 }

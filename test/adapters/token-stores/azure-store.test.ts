@@ -5,7 +5,8 @@ import { everythingIn } from "../../contracts/everything-in.ts";
 import { isOfBOrD, secretStoreContract } from "../../contracts/token-store.ts";
 import { realSecretStoreSuite } from "./a-real-store.ts";
 import { aSecretPlace } from "./a-secret-place.ts";
-import { type Answer, aStore, aWorld, fault, OURS, SECRET } from "./servers/azure-server.ts";
+import { aStore, aWorld, fault, OURS, SECRET } from "./servers/azure-server.ts";
+import type { JsonReply } from "./servers/json-server.ts";
 
 const place = async () => {
   const { server, secrets } = await aWorld();
@@ -24,7 +25,7 @@ const place = async () => {
           : undefined;
       };
     },
-    breakDown: async () => server.stop(),
+    breakDown: async () => server.close(),
     makeAnothers: async (name, tags) => void server.has(name, tags, "theirs"),
     forbid: async (which) => {
       server.before = ({ path }) =>
@@ -125,7 +126,7 @@ describe("a secret of Key Vault", () => {
 });
 
 describe("what Key Vault answers", () => {
-  const quoting = (status: number): Answer => ({
+  const quoting = (status: number): JsonReply => ({
     ...fault(status, SECRET, `no: ${SECRET}`, SECRET),
     headers: { "x-ms-request-id": SECRET },
   });
@@ -143,7 +144,7 @@ describe("what Key Vault answers", () => {
     "%d means %s, with or without a page, and what it quotes is not passed on",
     async (status, problem, hint) => {
       const { server, put } = await aStore();
-      const pages: Answer[] = [quoting(status), { status }, { status, body: `<html>${SECRET}</html>` }];
+      const pages: JsonReply[] = [quoting(status), { status }, { status, body: `<html>${SECRET}</html>` }];
       for (const answer of pages) {
         server.before = () => answer;
         const error = await rejection(put("a", SECRET));
@@ -183,7 +184,7 @@ describe("a vault that is not there", () => {
   test("leaves no timer behind, which would keep the process", async () => {
     const { server, get } = await aStore();
     await get("a");
-    server.stop();
+    server.close();
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     onTestFinished(() => void vi.useRealTimers());
     expect(await rejection(get("a"))).toMatchObject({ problem: "passing" });

@@ -24,11 +24,6 @@ const TOKENS = [{ user_group_id: "acme", token: new Secret("token") }];
 const TRANSACTION = {} as never;
 
 describe("a write", () => {
-  test("succeeds if all stores take the token", async () => {
-    const stores = new CompositeTokenStore([aStore(), aStore()], [aStore()]);
-    expect(await stores.write(TOKENS, TRANSACTION)).toEqual(new Map());
-  });
-
   test("says that the token is not everywhere if one store refuses it", async () => {
     const refused = await new CompositeTokenStore([aStore(), refusing("full")], []).write(
       TOKENS,

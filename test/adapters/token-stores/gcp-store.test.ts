@@ -15,6 +15,7 @@ import { aCertificateAuthority } from "../../support/servers/certificates.ts";
 import { realSecretStoreSuite } from "./a-real-store.ts";
 import { aSecretPlace } from "./a-secret-place.ts";
 import { exhausted, fault, GcpServer, PROJECT } from "./servers/gcp-server.ts";
+import { serveJson } from "./servers/json-server.ts";
 
 const { status } = grpc;
 const OURS = { "managed-by": "groupsync", "groupsync-name": "default" };
@@ -235,13 +236,8 @@ describe("what Secret Manager answers", () => {
   });
 
   test("another server's page is no answer", async () => {
-    const { createServer } = await import("node:http");
-    const pages = createServer((_, response) => response.writeHead(502).end("<html>hush-hush</html>"));
-    await new Promise<void>((resolve) => pages.listen(0, "127.0.0.1", resolve));
-    onTestFinished(() => void pages.close());
-    const address = pages.address();
-    const port = typeof address === "object" ? address?.port : undefined;
-    const store = new GcpStore({ project: PROJECT, endpoint: `http://127.0.0.1:${port}`, scope: "default" });
+    const { address } = await serveJson(() => ({ status: 502, body: "<html>hush-hush</html>" }));
+    const store = new GcpStore({ project: PROJECT, endpoint: address, scope: "default" });
     onTestFinished(() => store.close());
     const error = await rejection(store.get("a"));
     expect(error).toMatchObject({ problem: "passing" });

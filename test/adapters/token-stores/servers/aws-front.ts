@@ -1,10 +1,9 @@
 import { randomInt } from "node:crypto";
-import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { SecretsManager, type Tag } from "@aws-sdk/client-secrets-manager";
 import { onTestFinished } from "vitest";
+import { listening } from "../../../support/servers/listening.ts";
 import type { Moto } from "../../../support/servers/moto.ts";
 
 export interface AwsCall {
@@ -67,9 +66,8 @@ export async function anAwsFront(moto: Moto): Promise<AwsFront> {
   const server = createServer((request, response) => {
     answer(request, response).catch(() => response.destroy());
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { port } = await listening(server);
+  const url = `http://127.0.0.1:${port}`;
   const others = new SecretsManager({
     endpoint: url,
     region: REGION,
@@ -82,12 +80,7 @@ export async function anAwsFront(moto: Moto): Promise<AwsFront> {
     instead: () => undefined,
     contents: () => contentsOf(others),
   };
-  onTestFinished(async () => {
-    others.destroy();
-    server.closeAllConnections();
-    server.close();
-    await once(server, "close");
-  });
+  onTestFinished(() => others.destroy());
   return front;
 }
 

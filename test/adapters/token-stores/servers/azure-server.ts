@@ -1,10 +1,9 @@
 import { randomUUID } from "node:crypto";
-import { createServer, type Server } from "node:https";
-import type { AddressInfo } from "node:net";
 import { onTestFinished } from "vitest";
 import { AzureStore } from "../../../../src/adapters/token-stores/azure-store.ts";
 import { Secret } from "../../../../src/core/secret/secret.ts";
-import { aCertificateAuthority, type Certificate } from "../../../support/servers/certificates.ts";
+import { aCertificateAuthority } from "../../../support/servers/certificates.ts";
+import { type JsonReply, type JsonRequest, serveJson } from "./json-server.ts";
 
 interface Version {
   readonly version: string;
@@ -29,12 +28,6 @@ export interface Call {
   readonly body: string;
 }
 
-export interface Answer {
-  readonly status: number;
-  readonly body?: string;
-  readonly headers?: Readonly<Record<string, string>>;
-}
-
 const CHALLENGE =
   'Bearer authorization="https://login.example.com/a-tenant", resource="https://vault.azure.net"';
 
@@ -50,43 +43,20 @@ export class AzureServer {
   readonly calls: Call[] = [];
   readonly tokens = new Set<string>(["login-1"]);
   /** Looks at each call that is let in before it is answered, and may answer it instead. */
-  before: (call: Call) => Answer | undefined = () => undefined;
+  before: (call: Call) => JsonReply | undefined = () => undefined;
   isPurgeProtected = false;
   /** How often a secret that is just deleted, or recovered, can't be found yet. */
   delay = 0;
   readonly #recovering = new Map<string, number>();
-  readonly #server: Server;
   /** One passes with each version. */
   #seconds = 0;
+  url = "";
+  close: () => Promise<void> = async () => {};
 
-  constructor({ cert, key }: Certificate) {
-    this.#server = createServer({ cert, key, keepAliveTimeout: 0 }, (request, response) => {
-      const chunks: Buffer[] = [];
-      request.on("data", (chunk) => chunks.push(chunk));
-      request.on("end", () => {
-        const path = (request.url ?? "").replace(/\?.*/, "").replace(/\/$/, "");
-        const token = request.headers.authorization?.replace(/^Bearer /, "");
-        const body = Buffer.concat(chunks).toString("utf8");
-        const call = { method: request.method ?? "", path, token, body };
-        const { status, headers, body: text = "" } = this.#answer(call);
-        response
-          .writeHead(status, { "content-type": "application/json; charset=utf-8", ...headers })
-          .end(text);
-      });
-    });
-  }
-
-  async start(): Promise<void> {
-    await new Promise<void>((resolve) => this.#server.listen(0, "127.0.0.1", resolve));
-  }
-
-  stop(): void {
-    this.#server.close();
-    this.#server.closeAllConnections();
-  }
-
-  get url(): string {
-    return `https://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  /** Serves for one test. */
+  async start(): Promise<this> {
+    const { address, close } = await serveJson((request) => this.#serve(request), certificate);
+    return Object.assign(this, { url: address, close });
   }
 
   /** A version that somebody has set elsewhere. */
@@ -113,7 +83,14 @@ export class AzureServer {
     return Object.fromEntries(readable);
   }
 
-  #answer(call: Call): Answer {
+  #serve({ method, url, headers, text: body }: JsonRequest): JsonReply {
+    const path = url.replace(/\?.*/, "").replace(/\/$/, "");
+    const token = headers.authorization?.replace(/^Bearer /, "");
+    const reply = this.#answer({ method, path, token, body });
+    return { ...reply, headers: { "content-type": "application/json; charset=utf-8", ...reply.headers } };
+  }
+
+  #answer(call: Call): JsonReply {
     if (call.token === undefined || !this.tokens.has(call.token))
       return { ...fault(401, "Unauthorized", "no token"), headers: { "www-authenticate": CHALLENGE } };
     this.calls.push(call);
@@ -128,7 +105,7 @@ export class AzureServer {
     return this.#ofSecret(call, name, third);
   }
 
-  #ofSecret({ method, body }: Call, name: string, third: string | undefined): Answer {
+  #ofSecret({ method, body }: Call, name: string, third: string | undefined): JsonReply {
     if (method === "PUT") return this.#set(name, JSON.parse(body));
     const versions = this.secrets.get(name);
     const recovering = this.#recovering.get(name) ?? 0;
@@ -148,7 +125,7 @@ export class AzureServer {
     return this.#shown(name, version);
   }
 
-  #set(name: string, { value, tags }: { value: string; tags?: Record<string, string> }): Answer {
+  #set(name: string, { value, tags }: { value: string; tags?: Record<string, string> }): JsonReply {
     if (this.deleted.has(name))
       return fault(409, "Conflict", `Secret ${name} is deleted: ${value}`, "ObjectIsDeletedButRecoverable");
     if ((this.#recovering.get(name) ?? 0) > 0)
@@ -157,7 +134,7 @@ export class AzureServer {
     return this.#shown(name, this.has(name, tags, value));
   }
 
-  #ofDeleted({ method }: Call, name: string, third: string | undefined): Answer {
+  #ofDeleted({ method }: Call, name: string, third: string | undefined): JsonReply {
     const found = this.deleted.get(name);
     if (!found || found.hidden-- > 0)
       return fault(404, "SecretNotFound", `Deleted Secret not found: ${name}`);
@@ -186,7 +163,7 @@ export class AzureServer {
     return { id: `${this.url}/secrets/${name}/${version?.version}`, attributes, tags: version?.tags };
   }
 
-  #shown(name: string, version: Version | undefined, isDeleted = false): Answer {
+  #shown(name: string, version: Version | undefined, isDeleted = false): JsonReply {
     const item = this.#item(name, version);
     const deletion = {
       recoveryId: `${this.url}/deletedsecrets/${name}`,
@@ -198,12 +175,12 @@ export class AzureServer {
 }
 
 /** An answer that fails a call. */
-export function fault(status: number, code: string, message: string, inner?: string): Answer {
+export function fault(status: number, code: string, message: string, inner?: string): JsonReply {
   const error = { code, message, ...(inner && { innererror: { code: inner } }) };
-  return { status, body: JSON.stringify({ error }) };
+  return { status, body: { error } };
 }
 
-const json = (body: unknown): Answer => ({ status: 200, body: JSON.stringify(body) });
+const json = (body: unknown): JsonReply => ({ status: 200, body });
 
 export const OURS = { "managed-by": "groupsync", "groupsync-name": "default" };
 /** Must not be seen again. */
@@ -214,9 +191,7 @@ const certificate = await authority.issue(["127.0.0.1"]);
 
 /** A secret store, and the Key Vault that it speaks to. */
 export async function aWorld() {
-  const server = new AzureServer(certificate);
-  await server.start();
-  onTestFinished(() => server.stop());
+  const server = await new AzureServer().start();
   const world = {
     server,
     logins: 0,

@@ -1,6 +1,4 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import type { IncomingMessage, ServerResponse } from "node:http";
-import { createServer } from "node:https";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { V1Secret } from "@kubernetes/client-node";
@@ -11,8 +9,8 @@ import {
 } from "../../../../src/adapters/token-stores/kubernetes-store.ts";
 import { isOfBOrD } from "../../../contracts/token-store.ts";
 import { aCertificateAuthority } from "../../../support/servers/certificates.ts";
-import { listening } from "../../../support/servers/listening.ts";
 import type { SecretWorld } from "../a-secret-place.ts";
+import { bodyOf, type JsonReply, type JsonRequest, serveJson } from "./json-server.ts";
 
 export interface KubernetesCall {
   readonly method: string;
@@ -31,21 +29,15 @@ export class KubernetesServer {
   connections = 0;
   token = "a-service-account-token";
   /** Answers in its place, where it answers at all; undefined leaves it to the server. */
-  instead: (call: KubernetesCall) => KubernetesReply | "silence" | undefined = () => undefined;
+  instead: (call: KubernetesCall) => JsonReply | "silence" | undefined = () => undefined;
   address = "";
   close: () => Promise<void> = async () => {};
 
   /** Serves for one test. */
   async start(): Promise<this> {
-    const server = createServer(
-      await certificate,
-      (request, response) => void this.#serve(request, response),
-    );
+    const { server, address, close } = await serveJson((request) => this.#serve(request), await certificate);
     server.on("secureConnection", () => this.connections++);
-    const { port, close } = await listening(server);
-    this.address = `https://127.0.0.1:${port}`;
-    this.close = close;
-    return this;
+    return Object.assign(this, { address, close });
   }
 
   /** As `kubectl config view --raw` prints it. */
@@ -68,26 +60,15 @@ export class KubernetesServer {
     return this.calls.map(({ method, path }) => `${method} ${path.replace(/^.*\/secrets/, "")}`);
   }
 
-  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk);
-    const text = Buffer.concat(chunks).toString("utf8");
-    const call: KubernetesCall = {
-      method: request.method ?? "",
-      path: new URL(request.url ?? "", this.address).pathname,
-      authorization: request.headers.authorization,
-      body: text === "" ? undefined : JSON.parse(text),
-    };
+  #serve(request: JsonRequest): JsonReply | "silence" {
+    const { method, url, headers } = request;
+    const { pathname: path } = new URL(url, this.address);
+    const call = { method, path, authorization: headers.authorization, body: bodyOf(request) };
     this.calls.push(call);
-    const reply = this.instead(call) ?? this.#answer(call);
-    if (reply === "silence") return;
-    const { status, body, headers = {} } = reply;
-    const isText = typeof body === "string";
-    response.writeHead(status, { "content-type": isText ? "text/html" : "application/json", ...headers });
-    response.end(isText ? body : JSON.stringify(body));
+    return this.instead(call) ?? this.#answer(call);
   }
 
-  #answer({ method, path, authorization, body }: KubernetesCall): KubernetesReply {
+  #answer({ method, path, authorization, body }: KubernetesCall): JsonReply {
     if (authorization !== `Bearer ${this.token}`) return failure(401, "Unauthorized", "Unauthorized");
     const [, namespace, , name] = /^\/api\/v1\/namespaces\/([^/]+)\/secrets(\/([^/]+))?$/.exec(path) ?? [];
     if (namespace === undefined) return { status: 404, body: "404 page not found" };
@@ -96,13 +77,6 @@ export class KubernetesServer {
       ? failure(404, "NotFound", `secrets "${name}" not found`)
       : failure(404, "NotFound", `namespaces "${namespace}" not found`);
   }
-}
-
-export interface KubernetesReply {
-  readonly status: number;
-  /** JSON; a string is sent as it is. */
-  readonly body?: unknown;
-  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** A Secret on the wire, where dates are text. */
@@ -127,7 +101,7 @@ const LABEL = /^([A-Za-z0-9]([-\w.]{0,61}[A-Za-z0-9])?)?$/;
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
 /** The API's `Status`, which is what every failure says. */
-export const failure = (code: number, reason: string, message: string): KubernetesReply => ({
+export const failure = (code: number, reason: string, message: string): JsonReply => ({
   status: code,
   body: {
     kind: "Status",
@@ -145,7 +119,7 @@ export class KubernetesSecrets {
   readonly secrets = new Map<string, WireSecret>();
   #version = 100;
 
-  answer(method: string, name: string | undefined, body: unknown): KubernetesReply {
+  answer(method: string, name: string | undefined, body: unknown): JsonReply {
     if (name === undefined && method === "POST") return this.create(body as WireSecret);
     const found = name === undefined ? undefined : this.secrets.get(name);
     if (!found) return failure(404, "NotFound", `secrets "${name}" not found`);
@@ -159,7 +133,7 @@ export class KubernetesSecrets {
     );
   }
 
-  create(secret: WireSecret): KubernetesReply {
+  create(secret: WireSecret): JsonReply {
     const problem = invalid(secret);
     if (problem) return problem;
     const { name } = secret.metadata;
@@ -167,7 +141,7 @@ export class KubernetesSecrets {
     return { status: 201, body: this.#store(secret, `uid-${++this.#version}`) };
   }
 
-  delete(found: WireSecret, options?: { preconditions?: { uid?: string } }): KubernetesReply {
+  delete(found: WireSecret, options?: { preconditions?: { uid?: string } }): JsonReply {
     const { name, uid, finalizers = [] } = found.metadata;
     const wanted = options?.preconditions?.uid;
     if (wanted !== undefined && wanted !== uid)
@@ -183,7 +157,7 @@ export class KubernetesSecrets {
     };
   }
 
-  #replace(found: WireSecret, secret: WireSecret): KubernetesReply {
+  #replace(found: WireSecret, secret: WireSecret): JsonReply {
     const { name, uid = "", resourceVersion } = found.metadata;
     const wanted = secret.metadata.resourceVersion;
     if (wanted !== undefined && wanted !== resourceVersion)
@@ -209,7 +183,7 @@ export class KubernetesSecrets {
 }
 
 /** What the API refuses. It quotes what it is given. */
-function invalid({ metadata: { name, labels = {} }, data = {} }: WireSecret): KubernetesReply | undefined {
+function invalid({ metadata: { name, labels = {} }, data = {} }: WireSecret): JsonReply | undefined {
   const problems = [
     ...(SUBDOMAIN.test(name) && name.length <= 253 ? [] : [`metadata.name: "${name}"`]),
     ...Object.values(labels).flatMap((label) => (LABEL.test(label) ? [] : [`metadata.labels: "${label}"`])),
@@ -274,7 +248,7 @@ export const faultsOf = (server: KubernetesServer): Omit<SecretWorld, "secrets" 
 });
 
 /** Refuses a token of b or d that begins so with words that quote it. */
-function quoting(start: string, token: string): KubernetesReply | undefined {
+function quoting(start: string, token: string): JsonReply | undefined {
   if (!new RegExp(`^${start}-[bd]$`).test(token)) return undefined;
   const message = `admission webhook "policy" denied the request: ${token}`;
   return { status: 400, body: { kind: "Status", message, reason: token, details: { name: token } } };

@@ -1,18 +1,10 @@
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { onTestFinished } from "vitest";
 import { VaultStore, type VaultStoreOptions } from "../../../../src/adapters/token-stores/vault-store.ts";
 import { Secret } from "../../../../src/core/secret/secret.ts";
 import { isOfBOrD } from "../../../contracts/token-store.ts";
 import { VirtualClock, VirtualTime } from "../../../fakes/virtual-time.ts";
-import { listening } from "../../../support/servers/listening.ts";
 import { PATH, type SecretWorld } from "../a-secret-place.ts";
-
-export interface VaultReply {
-  readonly status: number;
-  /** JSON; a string is sent as it is. */
-  readonly body?: unknown;
-  readonly headers?: Readonly<Record<string, string>>;
-}
+import { bodyOf, type JsonReply, type JsonRequest, serveJson } from "./json-server.ts";
 
 export interface VaultCall {
   readonly method: string;
@@ -32,7 +24,7 @@ const ROOT = "hvs.root";
 export const SECRET_ID = "an-approle-secret-id";
 export const JWT = "a-service-account-token";
 
-const errors = (status: number, ...texts: string[]): VaultReply => ({ status, body: { errors: texts } });
+const errors = (status: number, ...texts: string[]): JsonReply => ({ status, body: { errors: texts } });
 const denied = errors(403, "permission denied");
 
 /** A Vault server written from the reference of its HTTP API, with one engine at `secret`. */
@@ -51,18 +43,15 @@ export class VaultServer {
     options: { version: "2" },
   };
   /** Answers in place of Vault, where it answers at all; undefined leaves it to Vault. */
-  instead: (call: VaultCall) => VaultReply | "silence" | undefined = () => undefined;
+  instead: (call: VaultCall) => JsonReply | "silence" | undefined = () => undefined;
   address = "";
   close: () => Promise<void> = async () => {};
   #logins = 0;
 
   /** Serves for one test. */
   async start(): Promise<this> {
-    const server = createServer((request, response) => void this.#serve(request, response));
-    const { port, close } = await listening(server);
-    this.address = `http://127.0.0.1:${port}`;
-    this.close = close;
-    return this;
+    const { address, close } = await serveJson((request) => this.#serve(request));
+    return Object.assign(this, { address, close });
   }
 
   /** `GET secret/data/x`, in the order in which they came. */
@@ -70,27 +59,20 @@ export class VaultServer {
     return this.calls.map(({ method, path }) => `${method} ${path}`);
   }
 
-  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk);
-    const text = Buffer.concat(chunks).toString("utf8");
+  #serve(request: JsonRequest): JsonReply | "silence" {
+    const { method, url, headers } = request;
     const call: VaultCall = {
-      method: request.method ?? "",
-      path: (request.url ?? "").replace(/^\/v1\//, ""),
-      token: request.headers["x-vault-token"]?.toString(),
-      namespace: request.headers["x-vault-namespace"]?.toString(),
-      body: text === "" ? undefined : JSON.parse(text),
+      method,
+      path: url.replace(/^\/v1\//, ""),
+      token: headers["x-vault-token"]?.toString(),
+      namespace: headers["x-vault-namespace"]?.toString(),
+      body: bodyOf(request),
     };
     this.calls.push(call);
-    const reply = this.instead(call) ?? this.#answer(call);
-    if (reply === "silence") return;
-    const { status, body, headers = {} } = reply;
-    const isText = typeof body === "string";
-    response.writeHead(status, { "content-type": isText ? "text/html" : "application/json", ...headers });
-    response.end(body === undefined ? undefined : isText ? body : JSON.stringify(body));
+    return this.instead(call) ?? this.#answer(call);
   }
 
-  #answer(call: VaultCall): VaultReply {
+  #answer(call: VaultCall): JsonReply {
     if (call.namespace !== this.namespace) return errors(404, `no handler for route "${call.path}"`);
     const login = /^auth\/([\w-]+)\/login$/.exec(call.path)?.[1];
     if (login !== undefined) return this.#login(login, call.body as Record<string, unknown>);
@@ -117,7 +99,7 @@ export class VaultServer {
     return this.kv.answer(call.method, endpoint, name, call.body);
   }
 
-  #login(mount: string, fields: Record<string, unknown>): VaultReply {
+  #login(mount: string, fields: Record<string, unknown>): JsonReply {
     const isGood =
       mount === "approle"
         ? fields.role_id === "a-role" && fields.secret_id === SECRET_ID
@@ -128,7 +110,7 @@ export class VaultServer {
     return this.#auth(token);
   }
 
-  #auth(client_token: string, lease = this.lease): VaultReply {
+  #auth(client_token: string, lease = this.lease): JsonReply {
     return { status: 200, body: { auth: { client_token, ...lease } } };
   }
 }
@@ -153,10 +135,10 @@ interface Written extends Partial<Pick<Key, "custom_metadata" | "max_versions">>
 
 const CREATED = "2026-03-01T00:00:00.000000000Z";
 const DEFAULT_VERSIONS = 10;
-const nothing: VaultReply = { status: 404, body: { errors: [] } };
-const empty: VaultReply = { status: 204 };
-const refused = (...errors: string[]): VaultReply => ({ status: 400, body: { errors } });
-const data = (value: unknown): VaultReply => ({ status: 200, body: { data: value } });
+const nothing: JsonReply = { status: 404, body: { errors: [] } };
+const empty: JsonReply = { status: 204 };
+const refused = (...errors: string[]): JsonReply => ({ status: 400, body: { errors } });
+const data = (value: unknown): JsonReply => ({ status: 200, body: { data: value } });
 
 /** One KV version 2 engine, by its API reference: data, metadata, deletions that can be undone. */
 export class VaultKv {
@@ -171,7 +153,7 @@ export class VaultKv {
     return Object.fromEntries(current);
   }
 
-  answer(method: string, endpoint: string, name: string, body: unknown): VaultReply {
+  answer(method: string, endpoint: string, name: string, body: unknown): JsonReply {
     const fields = (body ?? {}) as Written;
     switch (`${method} ${endpoint}`) {
       case "GET data":
@@ -192,7 +174,7 @@ export class VaultKv {
     }
   }
 
-  write(name: string, fields: unknown, cas?: number): VaultReply {
+  write(name: string, fields: unknown, cas?: number): JsonReply {
     if (typeof fields !== "object" || fields === null) return refused("no data provided");
     const key = this.keys.get(name) ?? this.#key();
     if (cas !== undefined && cas !== key.current_version)
@@ -204,7 +186,7 @@ export class VaultKv {
     return data(this.#version(key));
   }
 
-  describe(name: string, fields: Partial<Pick<Key, "custom_metadata" | "max_versions">>): VaultReply {
+  describe(name: string, fields: Partial<Pick<Key, "custom_metadata" | "max_versions">>): JsonReply {
     const key = this.keys.get(name) ?? this.#key();
     key.custom_metadata = fields.custom_metadata ?? key.custom_metadata;
     key.max_versions = fields.max_versions ?? key.max_versions;
@@ -213,7 +195,7 @@ export class VaultKv {
   }
 
   /** Deletes the current version so that it can be undeleted. */
-  delete(name: string): VaultReply {
+  delete(name: string): JsonReply {
     const version = this.#current(name);
     if (version) version.deletedAt = CREATED;
     return empty;
@@ -244,7 +226,7 @@ export class VaultKv {
     };
   }
 
-  #read(name: string): VaultReply {
+  #read(name: string): JsonReply {
     const key = this.keys.get(name);
     const version = this.#current(name);
     if (!key || !version) return nothing;
@@ -253,7 +235,7 @@ export class VaultKv {
     return { status: gone ? 404 : 200, body: { data: found } };
   }
 
-  #metadata(name: string): VaultReply {
+  #metadata(name: string): JsonReply {
     const key = this.keys.get(name);
     if (!key) return nothing;
     const versions = [...key.versions].map(([number, { deletedAt, destroyed }]) => [
@@ -324,7 +306,7 @@ const tokenIn = (body: VaultCall["body"]): unknown =>
   (body as { data?: { token?: unknown } } | undefined)?.data?.token;
 
 /** Refuses a token that begins so with words that quote it. */
-const quoting = (start: string, token: unknown): VaultReply | undefined =>
+const quoting = (start: string, token: unknown): JsonReply | undefined =>
   typeof token === "string" && token.startsWith(start)
     ? { status: 400, body: { errors: [`can't do that with ${token}`], data: token } }
     : undefined;
