@@ -108,48 +108,6 @@ test("finds that a user may have fewer connections at once than a sync uses", as
   );
 });
 
-test("finds a source whose id and change column have no index, and whose rows are rejected", async () => {
-  const world = await aWorldToCheck({
-    config: {
-      http: { listen: "off" },
-      source: { table: "tenants", changes: { column: "changed_at" } },
-      group: { id: "tenant" },
-    },
-  });
-  const { query } = world.database;
-  await query(
-    "CREATE TABLE tenants (tenant varchar(100), company_name text, warehouse text, plan text, changed_at timestamp NULL)",
-  );
-  // Not by UPDATE: PostgreSQL would not use the indexes below before all transactions that run now have ended.
-  await query(
-    "INSERT INTO tenants SELECT id, company_name, warehouse, plan, '2026-01-01 00:00:00' FROM customers",
-  );
-  await query(
-    "INSERT INTO tenants (tenant, company_name) VALUES ('t-00001', 'Twice'), ('t-9', 'No warehouse')",
-  );
-  const before = await everything(world);
-  const shown = await check(world);
-  expect(shown).toMatchObject({ code: 0 });
-  expect(troubleOf(shown)).toEqual([
-    "! source LOOKS_NOT_INDEXED",
-    "! changes CHANGES_NOT_INDEXED",
-    "! plan",
-    "! plan",
-  ]);
-  expect(shown.stdout).toContain(
-    "✓ plan         a sync has 2 to create, 0 to update, 0 to delete, 0 unchanged, 2 rejected",
-  );
-  expect(shown.stdout).toContain("1 row rejected (VALUE_NULL): mapping.40 (column warehouse) is null: t-9");
-  expect(shown.stdout).toContain("1 row rejected (ID_DUPLICATE): 2 rows have this id in column tenant");
-  expect(shown.stdout).toMatch(/create an index on the column .changed_at. of .*tenants/);
-  expect(await everything(world)).toEqual(before);
-
-  await query("CREATE INDEX by_tenant ON tenants (tenant)");
-  await query("CREATE INDEX by_change ON tenants (changed_at)");
-  expect(troubleOf(await check(world))).not.toContain("! source LOOKS_NOT_INDEXED");
-  expect(troubleOf(await check(world))).not.toContain("! changes CHANGES_NOT_INDEXED");
-});
-
 test("looks at the customers' own column and a directory, and leaves both as they are", async () => {
   const directory = "tokens-of-mine";
   const world = await aWorldToCheck();

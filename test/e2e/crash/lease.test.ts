@@ -43,36 +43,6 @@ test("while a sync works, others report the lease's holder or can be told to sto
   expect(await world.stored()).toEqual(await world.live());
 });
 
-test("syncs with different names work beside each other on the same ledger", async () => {
-  const world = await aWorld({ tenants: 40 });
-  const other = await aWorld({ tenants: 0 });
-  const half = (name: string, comparison: string): Parameters<World["configure"]>[0] => ({
-    name,
-    source: { where: `id ${comparison} 't-00020'` },
-  });
-  await world.configure(half("lower", "<="));
-  await other.configure({
-    ...half("upper", ">"),
-    service: { base_url: world.sandbox.baseUrl },
-    tokens: { table: "upper_tokens" },
-  });
-  other.env.DATABASE_URL = world.database.url;
-  other.env.GROUPSYNC_API_KEY = world.sandbox.apiKey;
-
-  const both = await Promise.all([world.sync(), other.sync()]);
-  for (const { code, report } of both) {
-    expect({ code, ...report }).toMatchObject({ code: 0, outcome: "ok", created: 20 });
-  }
-  expect(Object.keys(await world.live())).toHaveLength(40);
-  const upper = await world.database.query("SELECT user_group_id AS id, token FROM upper_tokens");
-  const tokensOfUpper = Object.fromEntries(upper.map(({ id, token }) => [id, token]));
-  expect({ ...(await world.stored()), ...tokensOfUpper }).toEqual(await world.live());
-  expect(await world.database.query("SELECT scope FROM groupsync_leases ORDER BY scope")).toEqual([
-    { scope: "lower" },
-    { scope: "upper" },
-  ]);
-});
-
 test("after SIGTERM the calls under way are recorded and the lease is free, and the next sync makes only the other calls", async () => {
   const TENANTS = 60;
   const world = await aWorld({ tenants: TENANTS, service: { latency: { min: 30, max: 60 } } });

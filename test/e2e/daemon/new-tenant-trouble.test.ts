@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, inject, test } from "vitest";
-import { rounds, someOf } from "../../support/long.ts";
+import { rounds } from "../../support/long.ts";
 import { tcpProxy } from "../../support/servers/tcp-proxy.ts";
 import { expectInSync } from "../in-sync.ts";
 import { aWorld, fromEnvironment, idOf, until, type World } from "../world.ts";
@@ -102,75 +102,6 @@ onPostgres("a channel whose connection is cut again and again loses no tenant", 
   }
   await untilAllHaveTokens(world);
   expect((await daemon.program.stop("SIGTERM")).code).toBe(0);
-});
-
-test("sign-ups are served again once a database is back that was away", async () => {
-  const world = await aWorld({ tenants: 2 });
-  const proxy = await tcpProxy(world.database.url);
-  const direct = world.env.DATABASE_URL;
-  world.env.DATABASE_URL = proxy.url;
-  await world.configure(aConfig());
-  const daemon = await aDaemon(world);
-  await daemon.ran(1);
-  proxy.limit(0);
-  await insert(world, "new");
-  const refused = await signUp(daemon, "new", { wait: "3s" });
-  expect([202, 503]).toContain(refused.status);
-  proxy.limit(Number.POSITIVE_INFINITY);
-  await until(async () => (await signUp(daemon, "new", { wait: "10s" })).status === 200);
-  await untilAllHaveTokens(world);
-  expect((await daemon.program.stop("SIGTERM")).code).toBe(0);
-  world.env.DATABASE_URL = direct ?? "";
-  await expectInSync(world);
-});
-
-test.each(
-  someOf([
-    ["a revoked key", { apiKey: "another-key" }, "KEY_REFUSED"],
-    ["a firewall", { shares: { html: 1 } }, "INTERMEDIARY_REFUSED"],
-  ] as const),
-)("a sign-up that meets %s makes nothing look well until it has its token", async (_, refusing, code) => {
-  const world = await aWorld({ tenants: 2, config: aConfig() });
-  const daemon = await aDaemon(world);
-  await daemon.ran(1);
-  const { apiKey } = world.sandbox;
-  await world.serve({ apiKey, ...refusing });
-  await insert(world, "new");
-  await signUp(daemon, "new", { wait: "1s" });
-  await daemon.ran(4);
-  const failed = daemon.runs().slice(1);
-  expect(failed.map((run) => [run.outcome, run.code])).toEqual(failed.map(() => ["failed", code]));
-  const said = await world.run("status");
-  expect(said.stdout).toMatch(/^The last sync failed: /);
-  for (const path of ["/", "/readyz"]) {
-    const { text } = await daemon.page(path);
-    expect(text).toContain(`The last sync failed: ${path === "/" ? "" : code}`);
-    expect(text).not.toContain("All is well");
-  }
-  await world.serve({ apiKey });
-  await untilAllHaveTokens(world);
-  await until(async () => (await world.run("status")).stdout.startsWith("All is well."));
-  expect((await daemon.program.stop("SIGTERM")).code).toBe(0);
-});
-
-onPostgres("a tenant that is named in all ways at once has one group, and costs one call", async () => {
-  const world = await aWorld({ tenants: 2 });
-  await world.database.query("ALTER TABLE customers ADD COLUMN moved bigint NOT NULL DEFAULT 1");
-  await world.configure(aConfig({ column: "moved", every: "200ms" }));
-  const daemon = await aDaemon(world);
-  await daemon.ran(1);
-  for (let n = 1; n <= 20; n++) {
-    const id = `n${n}`;
-    await insert(world, id);
-    await world.database.query("UPDATE customers SET moved = $2 WHERE id = $1", [id, n + 1]);
-    const named = [signUp(daemon, id), notify(world, id), signUp(daemon, id), notify(world, "")];
-    for (const reply of await Promise.all(named))
-      if (reply && "status" in (reply as object)) expect(reply).toMatchObject({ status: 200 });
-  }
-  await untilAllHaveTokens(world);
-  expect((await world.requests()).total).toBe(22);
-  expect((await daemon.program.stop("SIGTERM")).code).toBe(0);
-  await expectInSync(world);
 });
 
 onPostgres("while any role floods the channel, every POST /sync is answered with a token", async () => {

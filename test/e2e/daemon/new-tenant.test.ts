@@ -97,17 +97,6 @@ test("a change that doesn't move the change column is found by the full sync, an
   expect(await daemon.program.stop("SIGTERM")).toMatchObject({ code: 0 });
 });
 
-test("a command beside the daemon gets its turn, and the daemon serves on after it", async () => {
-  const world = await aWorld({ tenants: 3, config: WITH_SYNC_KEY });
-  const daemon = await aDaemon(world);
-  await daemon.ran(1);
-  expect(await world.rotate("--only", idOf(1))).toMatchObject({ code: 0 });
-  await world.addTenants(4, 4);
-  expect([200, 202]).toContain((await signUp(daemon, idOf(4))).status);
-  await hasTokens(world, 4);
-  expect(await daemon.program.stop("SIGTERM")).toMatchObject({ code: 0 });
-});
-
 test("an instance without the lease leaves a sign-up for the one that has it, and doesn't wait", async () => {
   const world = await aWorld({ tenants: 3, config: WITH_SYNC_KEY });
   const holder = await aDaemon(world);

@@ -26,18 +26,3 @@ export async function lose(
 ): Promise<void> {
   for (const table of tables) await query(`DROP TABLE ${table}`);
 }
-
-/** Makes the ledger one of so many hours ago, with syncs that followed each other at once. */
-export async function putBack(
-  { query }: Pick<FreshDatabase, "query">,
-  { hours, syncs }: { readonly hours: number; readonly syncs: number },
-): Promise<void> {
-  const then = new Date(Date.now() - hours * 3_600_000);
-  await query("UPDATE groupsync_evidence SET healthy_at = $1", [then]);
-  await query("UPDATE groupsync_runs SET started_at = $1, finished_at = $1", [then]);
-  for (let sync = 0; sync < syncs; sync++)
-    await query(
-      `INSERT INTO groupsync_runs (scope, command, started_at, finished_at, outcome, counts, requests)
-       SELECT scope, command, started_at, finished_at, outcome, counts, requests FROM groupsync_runs ORDER BY id LIMIT 1`,
-    );
-}

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, inject, test } from "vitest";
 import { newPlace, openDatabase, removeDatabase } from "../../support/databases/fresh-database.ts";
 import { aWorld, idOf, type World, type WorldOptions } from "../world.ts";
-import { backUp, LEDGER, lose, putBack, TOKENS } from "./backup.ts";
+import { backUp, LEDGER, lose, TOKENS } from "./backup.ts";
 
 /** Groups whose tenants are gone are deleted at once. */
 const AT_ONCE = { deletion: { grace_period: "0", limit: { count: 1, percent: 0 } } };
@@ -62,16 +62,6 @@ describe("the ledger is restored from yesterday's backup", () => {
     expect(await world.sync("--verify-tokens")).toMatchObject({ report: { unchanged: 5, requests: 0 } });
   });
 
-  test("a tenant that was missing in the backup has all of its grace period again", async () => {
-    const world = await synced({ config: {} });
-    await world.removeTenants(1, 1);
-    expect(await world.sync()).toMatchObject({ code: 0, report: { missing: 1, deleted: 0 } });
-    await putBack(world.database, { hours: 25, syncs: 10 });
-    const { code, report, stderr } = await world.sync();
-    expect({ code, report }).toMatchObject({ code: 0, report: { missing: 1, deleted: 0, requests: 0 } });
-    expect(stderr).toContain("GRACE_PERIOD_RESTARTED");
-  });
-
   test("with the table of its tokens: a live token in another store is not overwritten by the dead one of the table", async () => {
     const world = await aWorld({ tenants: 3 });
     const directory = join(world.folder, "tokens");
@@ -89,23 +79,6 @@ describe("the ledger is restored from yesterday's backup", () => {
     await expectAllStored(world);
     const names = (await readdir(directory)).filter((name) => name !== ".groupsync");
     for (const name of names) expect(await readFile(join(directory, name), "utf8")).toBe(live[name]);
-  });
-
-  test("more tenants went meanwhile than the limit lets go: their deletions are held, and approved with the code", async () => {
-    const world = await synced();
-    const restore = await backUp(world.database, LEDGER);
-    await world.removeTenants(1, 1);
-    await world.sync();
-    await world.configure({ deletion: { grace_period: "0", limit: { count: 9, percent: 100 } } });
-    await world.removeTenants(2, 2);
-    await world.sync();
-    await world.configure(AT_ONCE);
-    await restore();
-    const { code, report } = await world.sync();
-    expect({ code, report }).toMatchObject({ code: 4, report: { deleted: 0, held: 2 } });
-    const approved = await world.sync("--approve-deletions", String(report.held_code));
-    expect(approved).toMatchObject({ code: 0, report: { deleted: 2 } });
-    expect(Object.keys(await world.live())).toEqual([idOf(3), idOf(4), idOf(5)]);
   });
 });
 
@@ -132,17 +105,6 @@ test("the token table is restored from yesterday's backup: --verify-tokens asks 
   expect(stderr).toMatch(/GROUP_UNTRACKED.*t-00001/);
   expect(await world.live()).toEqual(live);
   expect(await world.stored()).toMatchObject(live);
-});
-
-test("ledger and token table are lost: a sync adopts the groups of the tenants that are there, and knows of no other", async () => {
-  const world = await synced();
-  const live = await world.live();
-  await lose(world.database, [...LEDGER, ...TOKENS]);
-  await world.removeTenants(5, 5);
-  expect(await world.sync()).toMatchObject({ code: 0, report: { adopted: 4, requests: 4 } });
-  const { [idOf(5)]: unknown, ...known } = await world.live();
-  expect(await world.stored()).toEqual(known);
-  expect({ ...known, [idOf(5)]: unknown }).toEqual(live);
 });
 
 test("the source is restored to an older state: its tenants have their groups again, and new ones wait for the end of the grace period", async () => {

@@ -34,21 +34,6 @@ async function printedBy(world: World, ...args: string[]) {
 }
 
 describe("a copy of production's config in the same database", () => {
-  test("with another name alone is refused before any request", async () => {
-    const world = await production();
-    const before = await harmable(world);
-    await world.configure({ ...CONFIG, name: "staging" });
-    for (const command of [["plan"], ["sync"], ["rotate", "--all"]]) {
-      const { code, said } = await printedBy(world, ...command);
-      expect({ command, code }).toEqual({ command, code: 78 });
-      expect(said).toMatch(
-        /belong to "production"[\s\S]*name another place in `tokens`, and check service.api_key/,
-      );
-    }
-    expect(await world.requests()).toMatchObject({ total: 0 });
-    expect(await harmable(world)).toEqual(before);
-  });
-
   test("with another name and table, but production's key, is refused at the first answer, and stores nothing", async () => {
     const world = await production();
     const before = await harmable(world);

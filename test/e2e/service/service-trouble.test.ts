@@ -1,7 +1,6 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import type { Poison } from "../../../src/sandbox/service-options.ts";
 import { aSelfSignedCertificate } from "../../support/servers/certificates.ts";
 import { aWorld, type World } from "../world.ts";
 
@@ -58,37 +57,6 @@ test("one poisoned tenant fails alone", async () => {
   await world.serve({});
   const { report: second } = await world.sync();
   expect(second).toMatchObject({ outcome: "ok", created: 3, unchanged: 37, requests: 3 });
-  expect(await world.stored()).toEqual(await world.live());
-});
-
-test.each<[Poison, string]>([
-  [
-    "403",
-    "GET was answered HTTP 403: forbidden; the API key is good, so the service, or a firewall before it, refuses this group alone",
-  ],
-  [
-    "html",
-    "GET was answered HTTP 403 with HTML; other requests pass, so something before the service refuses this group alone",
-  ],
-])("one tenant that a firewall refuses with %s fails alone", async (fault, message) => {
-  const world = await aWorld({ tenants: 40, service: { poison: new Map([["t-00007", fault]]) } });
-  const errors = [{ user_group_id: "t-00007", code: "REFUSED", message }];
-  const first = await world.sync();
-  expect(first).toMatchObject({ code: 3, report: { created: 39, failed: 1, requests: 41, errors } });
-  expect(await world.stored()).toEqual(await world.live());
-
-  // An existing group that is refused from now on.
-  await world.serve({ poison: new Map([["t-00008", fault]]) });
-  expect(await world.sync()).toMatchObject({ report: { created: 1, failed: 0 } });
-  const rotated = await world.run("rotate", "--all", "--json");
-  expect(rotated.code).toBe(3);
-  expect(JSON.parse(rotated.stdout)).toMatchObject({
-    rotated: 39,
-    failed: 1,
-    errors: [{ user_group_id: "t-00008" }],
-  });
-  await world.serve({});
-  await world.run("sync");
   expect(await world.stored()).toEqual(await world.live());
 });
 

@@ -1,14 +1,15 @@
 import { expect, test } from "vitest";
 import { dump } from "../dump.ts";
 import { expectInSync } from "../in-sync.ts";
-import { aSyncedWorld, type ConfigChanges, idOf, type SyncEnded, type World } from "../world.ts";
-
-const AT_ONCE = { deletion: { grace_period: "0s" } } as const;
-const REPLACING = { ...AT_ONCE, service: { update: "replace" } } as const;
+import { aSyncedWorld, idOf, type SyncEnded, type World } from "../world.ts";
 
 /** Twenty tenants in sync. The limit lets three of their groups go within 24 hours. */
-const synced = (config: ConfigChanges = AT_ONCE): Promise<World> =>
-  aSyncedWorld({ tenants: 20, service: { existing: "update" }, config });
+const synced = (): Promise<World> =>
+  aSyncedWorld({
+    tenants: 20,
+    service: { existing: "update" },
+    config: { deletion: { grace_period: "0s" } },
+  });
 
 const rename = (world: World, from: number, to: number) =>
   world.database.query("UPDATE customers SET company_name = company_name || '*' WHERE id BETWEEN $1 AND $2", [
@@ -16,10 +17,10 @@ const rename = (world: World, from: number, to: number) =>
     idOf(to),
   ]);
 
-const held = (action: "delete" | "replace", from: number, to: number) =>
+const held = (from: number, to: number) =>
   Array.from({ length: to - from + 1 }, (_, index) => ({
     user_group_id: idOf(from + index),
-    action,
+    action: "delete",
   }));
 
 const codesOf = ({ report }: SyncEnded): unknown[] =>
@@ -57,7 +58,7 @@ test("if 60 % of the tenants are gone, groups are created and updated, but not d
     code: 4,
     report: { outcome: "held", created: 2, updated: 1, deleted: 0, unchanged: 7, held: 12 },
   });
-  expect(await expectHeld(world, held("delete", 1, 12))).toBe(planned.held.code);
+  expect(await expectHeld(world, held(1, 12))).toBe(planned.held.code);
   expect((await world.requests()).by_operation).toMatchObject({ GET: { 200: 3 }, DELETE: {} });
   expect(await world.live()).toMatchObject(before);
   expect(await world.stored()).toEqual(await world.live());
@@ -73,7 +74,7 @@ test("if 60 % of the tenants are gone, groups are created and updated, but not d
 test("an approval code approves only the removals that it was shown with, and once", async () => {
   const world = await synced();
   await world.removeTenants(1, 12);
-  const ofTwelve = await expectHeld(world, held("delete", 1, 12));
+  const ofTwelve = await expectHeld(world, held(1, 12));
 
   // A tenant comes back, so the set of removals is another one.
   await world.addTenants(12, 12);
@@ -83,7 +84,7 @@ test("an approval code approves only the removals that it was shown with, and on
     [null, "APPROVAL_MISMATCH"],
     [null, "DELETIONS_HELD"],
   ]);
-  const ofEleven = await expectHeld(world, held("delete", 1, 11));
+  const ofEleven = await expectHeld(world, held(1, 11));
   expect(ofEleven).not.toBe(ofTwelve);
   expect(await world.sync("--approve-deletions", "0123456789ab")).toMatchObject({ code: 4 });
   expect((await world.requests()).by_operation.DELETE).toEqual({});
@@ -99,7 +100,7 @@ test("an approval code approves only the removals that it was shown with, and on
   await world.addTenants(1, 11);
   expect(await world.sync()).toMatchObject({ code: 0, report: { created: 11 } });
   await world.removeTenants(1, 11);
-  const again = await expectHeld(world, held("delete", 1, 11));
+  const again = await expectHeld(world, held(1, 11));
   expect(again).not.toBe(ofEleven);
   expect(await world.sync("--approve-deletions", ofEleven)).toMatchObject({
     code: 4,
@@ -107,25 +108,4 @@ test("an approval code approves only the removals that it was shown with, and on
   });
   expect(await world.sync("--approve-deletions", again)).toMatchObject({ code: 0, report: { deleted: 11 } });
   await expectInSync(world);
-});
-
-test("--only replaces groups within the limit, and beyond it with a code for these groups", async () => {
-  const world = await synced(REPLACING);
-  await rename(world, 1, 5);
-  expect(await world.sync("--only", "t-00001", "--only", "t-00002")).toMatchObject({
-    code: 0,
-    report: { replaced: 2, held: 0 },
-  });
-  const more = ["--only", "t-00003", "--only", "t-00004"];
-  const { code, stdout } = await world.run("plan", "--json", "--detailed-exitcode", ...more);
-  expect(code).toBe(4);
-  const held_groups = held("replace", 3, 4);
-  const planned = JSON.parse(stdout);
-  expect(planned).toMatchObject({ update: [], held: { count: 2, groups: held_groups } });
-  const refused = { code: 4, report: { replaced: 0, held: 2, held_groups, held_code: planned.held.code } };
-  expect(await world.sync(...more)).toMatchObject(refused);
-  expect(await world.sync(...more, "--approve-deletions", planned.held.code)).toMatchObject({
-    code: 0,
-    report: { replaced: 2 },
-  });
 });

@@ -54,23 +54,3 @@ test("a tenant that is back, after a GET created its group only to delete it, se
   expect(await world.sync()).toMatchObject({ code: 0, report: { outcome: "ok", errors: [] } });
   await expectInSync(world);
 });
-
-test("a sync that is told to stop during replacements leaves no tenant without a group", async () => {
-  const world = await aWorld({
-    tenants: 60,
-    config: { ...AT_ONCE, service: { update: "replace", timeout: "1s" } },
-  });
-  await world.sync();
-  await world.database.query("UPDATE customers SET company_name = company_name || '*'");
-  await world.serve({ latency: { min: 20, max: 60 } });
-  const program = world.start("sync", "--json");
-  await until(async () => (await world.requests()).total > 20);
-  const { code, stdout } = await program.stop("SIGTERM");
-  expect(code).toBe(1);
-  const { replaced, errors } = JSON.parse(stdout);
-  expect(errors).toMatchObject([{ code: "INTERRUPTED" }]);
-  expect(Object.keys(await world.live())).toHaveLength(60);
-  expect(await world.stored()).toEqual(await world.live());
-  expect(await world.sync()).toMatchObject({ code: 0, report: { replaced: 60 - replaced } });
-  await expectInSync(world);
-});

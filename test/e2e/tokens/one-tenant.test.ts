@@ -1,6 +1,4 @@
-import pg from "pg";
-import { expect, inject, onTestFinished, test } from "vitest";
-import { encodedDatabase } from "../../adapters/postgres/encoded-database.ts";
+import { expect, onTestFinished, test } from "vitest";
 import { VaultServer } from "../../adapters/token-stores/servers/vault-server.ts";
 import { aWorld, idOf } from "../world.ts";
 
@@ -58,47 +56,3 @@ test("a secret that Vault forbids costs its tenant alone: others are created, ro
   expect(last.report.errors).toEqual(failing(20, "TOKEN_NOT_REMOVED"));
   expect(Object.keys(tokens()).sort()).toEqual(Object.keys(after).filter((id) => id !== idOf(19)));
 });
-
-test.skipIf(inject("databaseKind") !== "postgres")(
-  "bytes that are not UTF-8 and an id that the token table can't hold cost their tenants alone",
-  async () => {
-    const source = await encodedDatabase("SQL_ASCII");
-    const tokens = await encodedDatabase("LATIN1");
-    const world = await aWorld({
-      tenants: 0,
-      config: {
-        source: { url: source },
-        ledger: { url: `\${DATABASE_URL}` },
-        tokens: { table: "groupsync_tokens", url: tokens },
-      },
-    });
-    const inSource = new pg.Client(source);
-    await inSource.connect();
-    onTestFinished(() => inSource.end());
-    await inSource.query(
-      "CREATE TABLE customers (id text PRIMARY KEY, company_name text, warehouse text, plan text)",
-    );
-    await inSource.query(
-      `INSERT INTO customers SELECT id, name, 'w', 'gold' FROM (VALUES ('a', 'A'), ('é', 'É'), ('Ω', 'Omega'),
-         ('b', convert_from('\\xd6', 'SQL_ASCII')), (convert_from('\\xeb', 'SQL_ASCII'), 'No id')) AS t (id, name)`,
-    );
-
-    const ended = await world.sync();
-    expect(ended).toMatchObject({ code: 3, report: { created: 2, failed: 1, rejected: 2 } });
-    expect(ended.report.errors).toEqual(
-      expect.arrayContaining([
-        expect.objectContaining({ user_group_id: "Ω", code: "TOKEN_NOT_STORED" }),
-        expect.objectContaining({ user_group_id: "b", code: "VALUE_UNUSABLE" }),
-        expect.objectContaining({ user_group_id: null, code: "ID_UNUSABLE" }),
-      ]),
-    );
-    const { Ω: _, ...stored } = await world.live();
-    const inTokens = new pg.Client(tokens);
-    await inTokens.connect();
-    onTestFinished(() => inTokens.end());
-    const { rows } = await inTokens.query("SELECT user_group_id, token FROM groupsync_tokens");
-    expect(Object.fromEntries(rows.map(({ user_group_id, token }) => [user_group_id, token]))).toEqual(
-      stored,
-    );
-  },
-);

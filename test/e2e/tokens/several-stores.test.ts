@@ -67,21 +67,3 @@ test("tokens that were removed or changed in either store are written again by -
   await daemon.program.stop("SIGTERM");
   await expectBoth(world, directory);
 });
-
-test("the next sync copies all tokens into an added store; if all stores change, it asks the service for the tokens", async () => {
-  const world = await aWorld({ tenants: 5 });
-  expect(await world.sync()).toMatchObject({ code: 0, report: { created: 5 } });
-  const directory = join(world.folder, "tokens");
-  await world.configure({ tokens: [TABLE, { store: "file", directory }] });
-  const added = await world.sync();
-  expect(added).toMatchObject({ code: 0, report: { restored: 5, unchanged: 5, requests: 0 } });
-  expect(added.stderr).toMatch(
-    /"code":"TOKENS_MOVED".*tokens went to table .* they go to file .* and to table /,
-  );
-  expect(await tokensIn(directory)).toEqual(await world.live());
-
-  await world.configure({ tokens: { store: "file", directory, path: "tenants/{{ user_group_id }}" } });
-  const moved = await world.sync();
-  expect(moved).toMatchObject({ code: 0, report: { restored: 5, updated: 0, unverified: 0, requests: 5 } });
-  expect(await tokensIn(join(directory, "tenants"))).toEqual(await world.live());
-});

@@ -1,4 +1,4 @@
-import { chmod, mkdir, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readdir, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
@@ -10,10 +10,10 @@ import { aWorld, idOf, until, type World, type WorldOptions } from "../world.ts"
 import { tokensIn } from "./tokens-in.ts";
 
 /** A world whose tokens go into files. */
-async function aWorldOfFiles(options: WorldOptions = {}, keys: Readonly<Record<string, string>> = {}) {
+async function aWorldOfFiles(options: WorldOptions = {}) {
   const world = await aWorld(options);
   const directory = join(world.folder, "tokens");
-  await world.configure({ ...options.config, tokens: { store: "file", directory, ...keys } });
+  await world.configure({ ...options.config, tokens: { store: "file", directory } });
   return { world, directory };
 }
 
@@ -33,20 +33,6 @@ test("each token has its own file, which is replaced and removed with the token"
   const live = await world.live();
   expect(Object.keys(live)).toEqual([1, 2, 3, 4].map(idOf));
   expect(await tokensIn(directory)).toEqual(live);
-});
-
-test("a JSON file has the id and the time of writing, and unusual ids have their own files", async () => {
-  const { world, directory } = await aWorldOfFiles({ tenants: 0 }, { format: "json" });
-  await world.database.query(
-    "INSERT INTO customers (id, company_name, warehouse) VALUES ('a/../b', 'One', 'w'), ('A', 'Two', 'w'), ('.groupsync', 'Three', 'w')",
-  );
-  expect(await world.sync()).toMatchObject({ code: 0, report: { created: 3 } });
-  expect((await readdir(directory)).sort()).toEqual(["%2Egroupsync", ".groupsync", "A", "a%2F%2E%2E%2Fb"]);
-  expect(JSON.parse(await readFile(join(directory, "a%2F%2E%2E%2Fb"), "utf8"))).toEqual({
-    user_group_id: "a/../b",
-    token: (await world.live())["a/../b"],
-    rotated_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
-  });
 });
 
 test("a directory that others may write to is refused unchanged, with the command that mends it, and nothing of where their links lead is shown", async () => {

@@ -1,5 +1,4 @@
 import { expect, test } from "vitest";
-import { LEDGER_TABLES } from "../ledger-tables.ts";
 import { aWorld, type ConfigChanges, type World } from "../world.ts";
 
 /** Production, in sync, and a staging config that lacks a tokens.table of its own. */
@@ -34,26 +33,4 @@ test("plan and sync refuse a config whose token table belongs to another config,
   expect(await world.stored()).toEqual(await staging.live());
   await world.configure({ name: "production" });
   expect(await world.sync()).toMatchObject({ code: 78 });
-});
-
-test("a lost ledger is rebuilt, without a deletion, once the service has answered with the team of the owner's mark", async () => {
-  const { world } = await twoConfigs();
-  const before = await world.stored();
-  await world.database.query(`DROP TABLE ${LEDGER_TABLES.map((table) => `groupsync_${table}`).join(", ")}`);
-  await world.removeTenants(1, 1);
-  await world.serve({ teamId: 2 });
-  const refused = await world.sync();
-  expect(refused).toMatchObject({ code: 78, report: { adopted: 0, created: 0 } });
-  expect(refused.stderr).toMatch(
-    /"code":"GROUP_UNTRACKED".*1 token in the table groupsync_tokens .*: t-00001"/,
-  );
-  expect(await world.stored()).toEqual(before);
-  expect(await world.groups()).toMatchObject(Object.keys(before).map((id) => ({ user_group_id: id })));
-
-  await world.serve({ teamId: 1 });
-  const { code, report, stderr } = await world.sync();
-  expect({ code, report }).toMatchObject({ code: 0, report: { adopted: 4, deleted: 0 } });
-  expect(stderr).toContain('"code":"LEDGER_EMPTY"');
-  expect(await world.live()).toEqual(before);
-  expect(await world.stored()).toEqual(before);
 });
