@@ -244,26 +244,6 @@ describe("a plan says why a sync would fail, and ends with that sync's exit code
       expect(planned.stdout).toContain(`\nA sync would fail: ${error?.message}\n  ${error?.hint}\n`);
     },
   );
-
-  test("if tokens can't be written, together with every other reason", async () => {
-    const world = new World(tenants("a"));
-    await world.sync({ settings: { rules } });
-    const inspect = async (): Promise<void> => {
-      throw new SyncError("CONFIG_COLUMNS", "tokens.table: customers has no column token");
-    };
-    const refused = await plan(world, rotation, { inspect });
-    expect(refused).toMatchObject({
-      code: 78,
-      stdout: expect.stringContaining("\nA sync would fail: tokens"),
-    });
-    const options = { inspect, baseUrl: "https://staging.example.com", flags: ["--json"] };
-    const { code, stdout } = await plan(world, rotation, options);
-    expect(code).toBe(1);
-    expect(JSON.parse(stdout).failures).toEqual([
-      { code: "SERVICE_CHANGED", message: expect.any(String), hint: expect.stringContaining("old address") },
-      { code: "CONFIG_COLUMNS", message: "tokens.table: customers has no column token", hint: null },
-    ]);
-  });
 });
 
 describe("a plan says of the refresh what the next sync does", () => {

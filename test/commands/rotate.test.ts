@@ -74,22 +74,6 @@ describe("a rotation", () => {
     expect(stdout).toMatch(/^Rotated\n {2}2 rotated; 2 requests in /);
   });
 
-  test("with --older-than replaces only tokens of that age", async () => {
-    const world = await aSyncedWorld();
-    await world.time.sleep(2 * 3_600_000);
-    await rotate(world, "--only", "b");
-    world.service.requests.length = 0;
-    await rotate(world, "--older-than", "1h");
-    expect(rotated(world)).toEqual(["a", "c"]);
-  });
-
-  test("with nothing to rotate succeeds", async () => {
-    const world = await aSyncedWorld();
-    const { code, stdout } = await rotate(world, "--older-than", "90d");
-    expect({ code, ids: rotated(world) }).toEqual({ code: 0, ids: [] });
-    expect(stdout).toMatch(/^Nothing to rotate\n/);
-  });
-
   test("with --json prints a report like that of a sync, without any token", async () => {
     const world = await aSyncedWorld();
     world.store.tokens.delete("b");

@@ -309,35 +309,6 @@ describe("those outside are told", () => {
     ]);
     expect(stage.beats).toBe(3);
   });
-
-  test("of an outage and its end also while a row is rejected for good", async () => {
-    const stage = new Stage(new World([...tenants("a"), { id: "b", name: null, plan: null }]));
-    await stage.begin();
-    stage.openFails = new SyncError("SOURCE_UNAVAILABLE", "cannot read customers");
-    await stage.ticked();
-    stage.openFails = undefined;
-    await stage.ticked();
-    await stage.ticked();
-    expect(stage.told.map((text) => text.split("\n")[0])).toEqual([
-      "groupsync eu: Needs attention: 1 rejected row.",
-      "groupsync eu: The last sync failed: SOURCE_UNAVAILABLE",
-      "groupsync eu: Over: The last sync failed: SOURCE_UNAVAILABLE",
-    ]);
-    expect(stage.told[2]).toContain("\nStill: Needs attention: 1 rejected row.");
-  });
-
-  test("of no problem from before this process", async () => {
-    const world = new World([...tenants("a"), { id: "b", name: null, plan: null }]);
-    await world.sync();
-    const stage = new Stage(world);
-    await stage.begin();
-    expect(stage.told).toEqual([]);
-    stage.world.tenants = tenants("a", "b");
-    await stage.ticked();
-    expect(stage.told).toEqual([
-      expect.stringContaining("groupsync eu: recovered. Over: Needs attention: 1 rejected row."),
-    ]);
-  });
 });
 
 describe("those outside are told of tenants that went missing", () => {

@@ -126,16 +126,6 @@ describe("comes back within seconds", () => {
     }
   });
 
-  test("after a secret that couldn't be read", async () => {
-    const { world, stage, serve } = aServingDaemon();
-    stage.openFails = new SyncError("CONFIG_INVALID", "no key");
-    stage.daemon.begin();
-    await world.time.sleep(3_000);
-    stage.openFails = undefined;
-    signUp(world, "b");
-    expect(await serve("b", 60_000)).toEqual(CREATED);
-  });
-
   test.each(["config", "tick"])("of another %s after a failure", async (what) => {
     const { world, stage, reconfigure, serve } = aServingDaemon();
     stage.openFails = new SyncError("CONFIG_INVALID", "no key");

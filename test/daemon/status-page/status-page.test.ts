@@ -33,12 +33,6 @@ test.each<[string, DaemonState, tone: string, text: string]>([
     "Nothing has been synced yet. The first sync is due in 3 min.",
   ],
   [
-    "nothing is known of the ledger yet",
-    aFreshDaemon({ ledger: null }),
-    "idle",
-    "Nothing has been synced yet.",
-  ],
-  [
     "the first run goes on",
     aFreshDaemon({ current: aCurrentRun }),
     "busy",
