@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { freshDatabase } from "../../support/databases/fresh-database.ts";
 import { aRole } from "../../support/databases/role.ts";
 import { listening } from "../../support/servers/listening.ts";
@@ -53,19 +53,17 @@ async function filesBelow(folder: string): Promise<readonly unknown[]> {
   return (await Promise.all(contents)).sort();
 }
 
-describe("changes nothing, and finds all well,", () => {
-  test("before the first sync and after it", async () => {
-    const world = await aWorldToCheck();
-    await world.configure({ http: LISTEN, ...(await withReader(world)) });
-    const untouched = await everything(world);
-    expect(await check(world)).toMatchObject({ code: 0 });
-    expect(await everything(world)).toEqual(untouched);
+test("changes nothing, and finds all well, before the first sync and after it", async () => {
+  const world = await aWorldToCheck();
+  await world.configure({ http: LISTEN, ...(await withReader(world)) });
+  const untouched = await everything(world);
+  expect(await check(world)).toMatchObject({ code: 0 });
+  expect(await everything(world)).toEqual(untouched);
 
-    expect((await world.sync()).code).toBe(0);
-    const synced = await everything(world);
-    expect(troubleOf(await check(world))).toEqual([]);
-    expect(await everything(world)).toEqual(synced);
-  });
+  expect((await world.sync()).code).toBe(0);
+  const synced = await everything(world);
+  expect(troubleOf(await check(world))).toEqual([]);
+  expect(await everything(world)).toEqual(synced);
 });
 
 test("finds the rights that a role lacks for ledger and tokens, all at once, with their grants", async () => {

@@ -13,29 +13,20 @@ for (const where of ["with the ledger", "elsewhere"] as const) {
 }
 
 describe("own rows", () => {
-  test("a row is written only if its token differs", async () => {
-    const place = await aTokenPlace(OWN, "with the ledger");
-    await place.store.prepare();
-    await writeTokens(place, { a: "token-a", b: "token-b" });
-    await place.tokens.query("UPDATE groupsync_tokens SET updated_at = '2001-01-01'");
-    await writeTokens(place, { a: "token-a", b: "token-b2" });
-    const touched = await place.tokens.query(
-      "SELECT user_group_id FROM groupsync_tokens WHERE updated_at <> '2001-01-01'",
-    );
-    expect(touched).toEqual([{ user_group_id: "b" }]);
-  });
-
-  test("a token that is written again keeps its updated_at", async () => {
-    const place = await aTokenPlace(OWN, "with the ledger");
-    await place.store.prepare();
-    await writeTokens(place, { a: "token-a", b: "token-b" });
-    await place.tokens.query("UPDATE groupsync_tokens SET updated_at = '2001-01-01'");
-    await writeTokens(place, { a: "token-a", b: "token-b2" }, { rewrite: true });
-    const updated = await place.tokens.query(
-      "SELECT user_group_id FROM groupsync_tokens WHERE updated_at <> '2001-01-01'",
-    );
-    expect(updated).toEqual([{ user_group_id: "b" }]);
-  });
+  test.each([false, true])(
+    "a row keeps its updated_at if its token is the same (rewrite: %s)",
+    async (rewrite) => {
+      const place = await aTokenPlace(OWN, "with the ledger");
+      await place.store.prepare();
+      await writeTokens(place, { a: "token-a", b: "token-b" });
+      await place.tokens.query("UPDATE groupsync_tokens SET updated_at = '2001-01-01'");
+      await writeTokens(place, { a: "token-a", b: "token-b2" }, { rewrite });
+      const updated = await place.tokens.query(
+        "SELECT user_group_id FROM groupsync_tokens WHERE updated_at <> '2001-01-01'",
+      );
+      expect(updated).toEqual([{ user_group_id: "b" }]);
+    },
+  );
 
   test("a row has the time of its token, in UTC", async () => {
     const place = await aTokenPlace(OWN, "with the ledger");
