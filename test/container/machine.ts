@@ -25,7 +25,7 @@ export interface Mount {
 }
 
 /** A command in its own root filesystem. */
-export interface InRoot {
+interface InRoot {
   /** The folder that the command sees as `/`. `mounts` are mounted into it. */
   readonly root: string;
   readonly readOnly: boolean;
@@ -130,7 +130,7 @@ export const baseLinks = (): [path: string, target: string][] => [
   ["/usr/local/bin/npm", "../lib/node_modules/npm/bin/npm-cli.js"],
 ];
 
-export function npmFolder(): string {
+function npmFolder(): string {
   const npm = (process.env.PATH ?? "")
     .split(delimiter)
     .map((folder) => join(folder, "npm"))
