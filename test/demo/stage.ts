@@ -3,15 +3,16 @@ import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
+import { parse } from "yaml";
 import { startPostgres } from "../support/postgres/embedded-postgres.ts";
-import { type SandboxAddress, startSandbox } from "./sandbox.ts";
+import { startSupervised } from "../support/servers/embedded-server.ts";
 import { runLine } from "./shell.ts";
 
 /** What the demo needs: a database, the sandbox, and a shell in its own folder. */
 export interface Stage {
   readonly database: pg.Client;
   readonly databaseUrl: string;
-  readonly sandbox: SandboxAddress;
+  readonly sandbox: { readonly baseUrl: string; readonly apiKey: string };
   /** The working directory of the shell's commands. */
   readonly folder: string;
   /** The environment of the shell's commands. */
@@ -42,18 +43,24 @@ export async function openStage(sandboxCommand: string): Promise<Stage> {
     mkdirSync(bin);
     symlinkSync(PROGRAM, join(bin, "groupsync"));
     const path = [bin, dirname(process.execPath), process.env.PATH].join(delimiter);
-    const env = { ...process.env, PATH: path };
 
-    const running = startSandbox(sandboxCommand, folder, env);
-    releasers.push(running.stop);
-    const sandbox = await running.address;
+    const sandbox = await startSupervised({
+      name: "the sandbox",
+      folder,
+      command: sandboxCommand.split(" "),
+      env: { PATH: path },
+      readyWhen: "api_key:",
+    });
+    releasers.push(sandbox.stop);
+    const { base_url: baseUrl, api_key: apiKey } = parse(sandbox.log.join("\n")).service;
+    const env = { ...process.env, PATH: path };
     const database = new pg.Client({ connectionString: postgres.url });
     await database.connect();
     releasers.push(() => database.end());
     return {
       database,
       databaseUrl: postgres.url,
-      sandbox,
+      sandbox: { baseUrl, apiKey },
       folder,
       env,
       shell: (line, signal) => runLine(line, { cwd: folder, env }, signal),

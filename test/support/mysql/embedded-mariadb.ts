@@ -65,8 +65,8 @@ async function startOn(
   }));
   const server = await startSupervised({
     name: "MariaDB",
-    script: "embedded-mariadb.sh",
-    args: [folder, programs.mariadbd],
+    folder,
+    command: ["sh", "-euc", MAKE_AND_RUN, "sh", folder, programs.mariadbd],
     env: {
       ...options.env,
       LD_LIBRARY_PATH: [programs.env, options.env]
@@ -78,6 +78,12 @@ async function startOn(
   });
   return { url: `mysql://root:${password}@127.0.0.1:${port}/`, port, ...server };
 }
+
+const MAKE_AND_RUN = `
+  folder=$1 mariadbd=$2
+  mkdir "$folder/data"
+  "$mariadbd" --defaults-file="$folder/settings.cnf" --bootstrap --loose-wsrep-on=OFF <"$folder/bootstrap.sql"
+  exec "$mariadbd" --defaults-file="$folder/settings.cnf"`;
 
 const configFile = (settings: Readonly<Record<string, string>>): string =>
   [

@@ -70,13 +70,25 @@ async function startOn(
 
   const server = await startSupervised({
     name: `PostgreSQL ${version}`,
-    script: "embedded-postgres.sh",
-    args: [folder, join(programs, bin), ...prefix],
-    env: { ...env, INITDB_OPTIONS: initdbOptions(version).join(" ") },
+    folder,
+    command: ["sh", "-euc", makeAndRun(version), "sh", folder, join(programs, bin), ...prefix],
+    env,
     readyWhen: options.isGerman ? "ist bereit, um" : "ready to accept",
   });
   return { url: `postgres://postgres:${password}@127.0.0.1:${port}/postgres`, port, ...server };
 }
+
+/** The script's last arguments are what runs the programs as somebody other than root. */
+const makeAndRun = (version: number): string => `
+  folder=$1 bin=$2
+  shift 2
+  # A copy of another server's data may be there already.
+  if [ ! -d "$folder/data" ]; then
+    "$@" "$bin/initdb" --pgdata="$folder/data" --username=postgres --pwfile="$folder/password" \\
+      --auth=scram-sha-256 --encoding=UTF8 --no-locale --no-sync ${initdbOptions(version).join(" ")}
+  fi
+  cat "$folder/settings.conf" >>"$folder/data/postgresql.conf"
+  exec "$@" "$bin/postgres" -D "$folder/data"`;
 
 /**
  * A default collation other than C, so that nothing gets the order of bytes by accident. A client hashes its password as

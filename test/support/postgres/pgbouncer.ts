@@ -55,8 +55,8 @@ export async function startPgbouncer(
     const { programs, prefix } = unprivileged(folder, root);
     const started = await startSupervised({
       name: "PgBouncer",
-      script: "embedded-program.sh",
-      args: [folder, ...prefix, join(programs, "usr/sbin/pgbouncer"), join(folder, "pgbouncer.ini")],
+      folder,
+      command: [...prefix, join(programs, "usr/sbin/pgbouncer"), join(folder, "pgbouncer.ini")],
       env,
       readyWhen: "process up",
     });

@@ -55,8 +55,8 @@ export async function startPgpool(
     const { programs, prefix } = unprivileged(folder, root);
     const started = await startSupervised({
       name: "pgpool",
-      script: "embedded-program.sh",
-      args: [folder, ...prefix, join(programs, "usr/sbin/pgpool"), "-n", "-f", join(folder, "pgpool.conf")],
+      folder,
+      command: [...prefix, join(programs, "usr/sbin/pgpool"), "-n", "-f", join(folder, "pgpool.conf")],
       env,
       readyWhen: "successfully started",
     });

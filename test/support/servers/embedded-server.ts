@@ -27,17 +27,18 @@ export interface EmbeddedServer {
   stop(): Promise<void>;
 }
 
-export interface Supervised {
+interface Supervised {
   /** The server's name, for the error when it does not start. */
   readonly name: string;
-  /** A shell script beside this file that runs the server for as long as its stdin is held open. */
-  readonly script: string;
-  readonly args: readonly string[];
+  /** Is removed when the server has ended. */
+  readonly folder?: string;
+  readonly command: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
   /** What the server's log says once it takes connections. */
   readonly readyWhen: string;
 }
 
+const SUPERVISOR = fileURLToPath(new URL("embedded-program.sh", import.meta.url));
 const ATTEMPTS = 5;
 
 /** Starts a server on a free port, and again on another port if its log says `portTaken`. */
@@ -83,10 +84,9 @@ function quickestFolder(): string {
   }
 }
 
-/** Waits until the server takes connections. */
+/** Waits until the server takes connections. It lives as long as this process at most, even if that is killed. */
 export async function startSupervised(server: Supervised): Promise<Pick<EmbeddedServer, "log" | "stop">> {
-  const script = fileURLToPath(new URL(server.script, import.meta.url));
-  const supervisor = spawn("sh", [script, ...server.args], {
+  const supervisor = spawn("sh", [SUPERVISOR, server.folder ?? "", ...server.command], {
     stdio: ["pipe", "pipe", "inherit"],
     env: { ...process.env, ...server.env },
     // A Ctrl-C at the terminal is for us: the server is needed until we are done.

@@ -28,8 +28,7 @@ export async function startMoto(): Promise<Moto | null> {
     return await onFreePort("in use", async (port) => {
       const { stop } = await startSupervised({
         name: "moto_server",
-        script: "embedded-program.sh",
-        args: ["", ...command, "-H", "127.0.0.1", "-p", String(port)],
+        command: [...command, "-H", "127.0.0.1", "-p", String(port)],
         env,
         readyWhen: "Running on",
       });
