@@ -2,25 +2,14 @@ import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, describe, expect, inject, onTestFinished, test } from "vitest";
 import { type Connections, type DatabaseKind, serverUrl } from "./database-server.ts";
-import { freshDatabase, leakMessage, SERVERS, sessionsLeft, withServer } from "./fresh-database.ts";
+import { freshDatabase, SERVERS, sessionsLeft, withServer } from "./fresh-database.ts";
 
 const kind = inject("databaseKind");
 
-/** What the two servers have other words for. */
-const WORDS = {
-  postgres: {
-    timestamp: "timestamptz",
-    databases: "SELECT datname AS name FROM pg_database",
-    ownSession: "SELECT pg_backend_pid() AS id",
-    end: (id: unknown) => `SELECT pg_terminate_backend(${id}, 5000)`,
-  },
-  mysql: {
-    timestamp: "datetime(3)",
-    databases: "SELECT schema_name AS name FROM information_schema.schemata",
-    ownSession: "SELECT connection_id() AS id",
-    end: (id: unknown) => `KILL ${id}`,
-  },
-}[kind];
+const DATABASES = {
+  postgres: "SELECT datname AS name FROM pg_database",
+  mysql: "SELECT schema_name AS name FROM information_schema.schemata",
+};
 
 describe("a fresh database", () => {
   const used: string[] = [];
@@ -28,7 +17,7 @@ describe("a fresh database", () => {
   // The hook that drops a database runs after its test, so only the last word of this file can see it.
   afterAll(async () => {
     if (used.length === 0) return;
-    const databases = await withServer(kind, (query) => query(WORDS.databases));
+    const databases = await withServer(kind, (query) => query(DATABASES[kind]));
     const names = databases.map(({ name }) => name);
     expect(names).not.toHaveLength(0);
     expect(used.filter((name) => names.includes(name))).toEqual([]);
@@ -45,41 +34,6 @@ describe("a fresh database", () => {
     expect(await one.query("SELECT * FROM customers")).toEqual([{ id: "acme" }]);
     expect(await other.query("SELECT * FROM customers")).toEqual([]);
   });
-
-  test("can still be asked after its sessions were ended from outside", async () => {
-    const { query } = await freshDatabase();
-    const [session] = await query(WORDS.ownSession);
-    await withServer(kind, (ask) => ask(WORDS.end(session?.id)));
-    await expect.poll(() => query("SELECT 1 AS one")).toEqual([{ one: 1 }]);
-  });
-
-  test("speaks the same SQL on both kinds, and gives the same values", async () => {
-    const { query } = await freshDatabase();
-    await query(
-      `CREATE TABLE "values" (n bigint, d decimal(30,2), b boolean, t ${WORDS.timestamp}, j json);
-       INSERT INTO "values" VALUES (9007199254740993, 0.10, true, NULL, NULL)`,
-    );
-    await query('UPDATE "values" SET t = $2, j = $3 WHERE n = $1', [
-      9007199254740993n,
-      new Date(1e12 + 125),
-      { a: [1, "é"] },
-    ]);
-    const rows = await query(
-      `SELECT n, d, b, t, j, 'it''s $1' || $1 AS "text", $2 AS nothing FROM "values"`,
-      [`'"\\`, null],
-    );
-    expect(rows).toEqual([
-      {
-        n: "9007199254740993",
-        d: "0.10",
-        b: true,
-        t: new Date(1e12 + 125),
-        j: { a: [1, "é"] },
-        text: `it's $1'"\\`,
-        nothing: null,
-      },
-    ]);
-  });
 });
 
 // Conditions and not skipIf: a skipped test is one that a server is missing for.
@@ -92,9 +46,7 @@ if (kind === "postgres") {
     );
     expect(row).toEqual({ supported: true, by_default: true, by_bytes: false });
   });
-}
 
-if (kind === "postgres") {
   /** In schemas, on `public`, and what no schema takes with it. */
   const TRACES = [
     "CREATE TABLE customers (id integer); CREATE SCHEMA ops; CREATE TABLE ops.ledger (id integer)",
@@ -144,20 +96,6 @@ if (kind === "mysql") {
     );
     expect(row).toEqual({ id: "a🎈", same: 1, by_default: 1, by_bytes: 0 });
   });
-
-  test("bytes of a VARBINARY come as text, those of a BLOB as such", async () => {
-    const { query } = await freshDatabase();
-    await query("CREATE TABLE tokens (id varbinary(512), fixed binary(2), raw blob)");
-    await query("INSERT INTO tokens VALUES ($1, $1, $1)", ["é"]);
-    expect(await query("SELECT * FROM tokens")).toEqual([{ id: "é", fixed: "é", raw: Buffer.from("é") }]);
-  });
-
-  test("a TIMESTAMP is written and read in UTC, whatever the server's zone is", async () => {
-    const { query } = await freshDatabase();
-    await query("CREATE TABLE times (at timestamp DEFAULT '2024-02-29 12:00:00')");
-    await query("INSERT INTO times VALUES (DEFAULT)");
-    expect(await query("SELECT at FROM times")).toEqual([{ at: new Date("2024-02-29T12:00:00Z") }]);
-  });
 }
 
 describe("a connection left open", () => {
@@ -177,13 +115,6 @@ describe("a connection left open", () => {
     await sleep(300);
     await late.end();
     expect(await left).toEqual([]);
-  });
-
-  test("is named in the failure", () => {
-    const message = leakMessage([{ client: "forgetful", state: "idle", query: "SELECT 1" }]);
-    expect(message).toBe(
-      "1 connection(s) were left open when the test was over:\n  forgetful, idle: SELECT 1",
-    );
   });
 });
 

@@ -93,7 +93,7 @@ export async function sessionsLeft(kind: DatabaseKind, database: string, grace =
   });
 }
 
-export function leakMessage(sessions: readonly Session[]): string {
+function leakMessage(sessions: readonly Session[]): string {
   const lines = sessions.map(({ client, state, query }) => `  ${client}, ${state}: ${query}`);
   return [`${sessions.length} connection(s) were left open when the test was over:`, ...lines].join("\n");
 }
