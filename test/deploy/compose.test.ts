@@ -1,7 +1,7 @@
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
-import { findCompose } from "../support/servers/deploy-programs.ts";
+import { findCompose } from "../support/servers/debian-program.ts";
 import { documentsIn, image, loadDeployed, type Manifest, secretsAt } from "./files.ts";
 
 const compose = await findCompose();

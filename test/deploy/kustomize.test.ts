@@ -4,7 +4,7 @@ import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { parseAllDocuments } from "yaml";
-import { findKubectl } from "../support/servers/deploy-programs.ts";
+import { findKubectl } from "../support/servers/debian-program.ts";
 import { type Manifest, textOf } from "./files.ts";
 import { strangersIn } from "./kubernetes-schema.ts";
 

@@ -1,5 +1,4 @@
-import { once } from "node:events";
-import { type AddressInfo, connect, createServer } from "node:net";
+import { connect, createServer } from "node:net";
 import { afterAll, describe, expect, onTestFinished, type TestContext, test } from "vitest";
 import { sqlLedger } from "../../src/adapters/sql/ledger/ledger.ts";
 import type { Lease } from "../../src/ports/ledger/lease.ts";
@@ -11,6 +10,7 @@ import { aWorld, idOf } from "../e2e/world.ts";
 import { type FreshDatabase, SERVERS } from "../support/databases/fresh-database.ts";
 import { LONG } from "../support/long.ts";
 import { type Galera, startGalera } from "../support/mysql/galera.ts";
+import { listening } from "../support/servers/listening.ts";
 import { skipIfNotToBeHad } from "../support/servers/not-to-be-had.ts";
 
 async function taken(ledger: Ledger, holder: string): Promise<Lease> {
@@ -27,10 +27,8 @@ async function inTurns(urls: readonly string[]): Promise<string> {
     const upstream = connect(Number(port), hostname);
     for (const socket of [client, upstream]) socket.on("error", () => {});
     client.pipe(upstream).pipe(client);
-  }).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => void server.close());
-  const { port } = server.address() as AddressInfo;
+  });
+  const { port } = await listening(server);
   return Object.assign(new URL(urls[0] ?? ""), { port: String(port) }).href;
 }
 

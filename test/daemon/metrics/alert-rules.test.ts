@@ -8,7 +8,7 @@ import { aDaemonState } from "../../builders/daemon-state.ts";
 import { everyMetric } from "../../builders/every-metric.ts";
 import { aClock } from "../../fakes/set-clock.ts";
 import { anchorsOf } from "../../support/pages.ts";
-import { findPromtool } from "../../support/servers/promtool.ts";
+import { findPromtool } from "../../support/servers/debian-program.ts";
 
 interface Rules {
   readonly groups: readonly { readonly rules: readonly Rule[] }[];

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { freshDatabase } from "../../support/databases/fresh-database.ts";
-import { behindPgbouncer } from "../../support/postgres/behind-pgbouncer.ts";
 import type { PgbouncerOptions } from "../../support/postgres/pgbouncer.ts";
+import { behindPgbouncer } from "../../support/postgres/pgbouncer.ts";
 import { aDaemon } from "../daemon/a-daemon.ts";
 import { aWorld, type ConfigChanges, type World } from "../world.ts";
 

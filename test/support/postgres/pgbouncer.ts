@@ -1,4 +1,6 @@
 import { join } from "node:path";
+import { onTestFinished, TestRunner } from "vitest";
+import { serverUrl } from "../databases/database-server.ts";
 import { unpackedPackage } from "../servers/debian-packages.ts";
 import {
   type EmbeddedServer,
@@ -6,6 +8,7 @@ import {
   serverFolder,
   startSupervised,
 } from "../servers/embedded-server.ts";
+import { skipIfNotToBeHad } from "../servers/not-to-be-had.ts";
 import { unprivileged } from "../servers/unprivileged.ts";
 
 export interface PgbouncerOptions {
@@ -20,11 +23,11 @@ export interface PgbouncerOptions {
  * url this is. The url of the pooler is the same with another port.
  */
 export async function startPgbouncer(
-  serverUrl: string,
+  url: string,
   { mode, poolSize, settings = {} }: PgbouncerOptions,
 ): Promise<EmbeddedServer> {
   const { root, env } = await unpackedPackage("pgbouncer");
-  const server = new URL(serverUrl);
+  const server = new URL(url);
   return onFreePort("cannot listen", async (port) => {
     const all = {
       listen_addr: "127.0.0.1",
@@ -60,6 +63,19 @@ export async function startPgbouncer(
       env,
       readyWhen: "process up",
     });
-    return { url: Object.assign(new URL(serverUrl), { port: String(port) }).href, port, ...started };
+    return { url: Object.assign(new URL(url), { port: String(port) }).href, port, ...started };
   });
+}
+
+/**
+ * The same database through a PgBouncer that the running test has for itself. Skips the test if there is none to be had.
+ */
+export async function behindPgbouncer(url: string, options: PgbouncerOptions): Promise<string> {
+  const pooler = await startPgbouncer(serverUrl("postgres"), options).catch((error: unknown) => {
+    const test = TestRunner.getCurrentTest();
+    if (!test) throw error;
+    return skipIfNotToBeHad(error, test.context);
+  });
+  onTestFinished(() => pooler.stop());
+  return Object.assign(new URL(url), { port: String(pooler.port), hostname: "127.0.0.1" }).href;
 }

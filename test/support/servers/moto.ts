@@ -3,6 +3,7 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { installedProgram, unpackedPackage } from "./debian-packages.ts";
 import { onFreePort, startSupervised } from "./embedded-server.ts";
+import { unlessMissing } from "./not-to-be-had.ts";
 
 /** A server that answers as AWS does. It lives as long as this process at most. */
 export interface Moto {
@@ -22,10 +23,10 @@ const FOR_THE_SERVER = ["python3-flask-cors", "python3-multipart", "python3-jose
 const RELEASE = "trixie";
 
 /** An installed moto_server, or Debian's. Null, with a message, if there is neither. */
-export async function startMoto(): Promise<Moto | null> {
-  try {
+export const startMoto = (): Promise<Moto | null> =>
+  unlessMissing("moto_server", PACKAGE, async () => {
     const { command, env } = await motoServer();
-    return await onFreePort("in use", async (port) => {
+    return onFreePort("in use", async (port) => {
       const { stop } = await startSupervised({
         name: "moto_server",
         command: [...command, "-H", "127.0.0.1", "-p", String(port)],
@@ -34,18 +35,7 @@ export async function startMoto(): Promise<Moto | null> {
       });
       return { url: `http://127.0.0.1:${port}`, stop };
     });
-  } catch (error) {
-    if (process.env.CI === "true") throw error;
-    console.error(
-      [
-        "\n!!! There is no moto_server: every test against AWS Secrets Manager is SKIPPED.",
-        `!!! To get one: install it (Debian: ${PACKAGE}), or let apt-get download it.`,
-        `!!! ${error instanceof Error ? error.message : error}\n`,
-      ].join("\n"),
-    );
-    return null;
-  }
-}
+  });
 
 async function motoServer(): Promise<Program> {
   const installed = installedProgram("moto_server");

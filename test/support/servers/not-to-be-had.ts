@@ -7,6 +7,30 @@ export class NotToBeHad extends Error {
   }
 }
 
+/**
+ * What `get` gives; null, with a message, if it fails: the tests that need it are skipped then. With CI=true that is an
+ * error. `debian` names the packages that have it.
+ */
+export async function unlessMissing<T>(
+  what: string,
+  debian: string,
+  get: () => Promise<T>,
+): Promise<T | null> {
+  try {
+    return await get();
+  } catch (error) {
+    if (process.env.CI === "true") throw error;
+    console.error(
+      [
+        `\n!!! There is no ${what}: every test that needs one is SKIPPED.`,
+        `!!! To get one: install it (Debian: ${debian}), or let apt-get download it.`,
+        `!!! ${error instanceof Error ? error.message : error}\n`,
+      ].join("\n"),
+    );
+    return null;
+  }
+}
+
 /** Skips the test, and says so, if its package can't be had. With CI=true that is an error, as anything else always is. */
 export function skipIfNotToBeHad(error: unknown, { skip, task }: TestContext): never {
   if (!(error instanceof NotToBeHad) || process.env.CI === "true") throw error;

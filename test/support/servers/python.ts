@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { installedProgram, unpackedPackage } from "./debian-packages.ts";
+import { unlessMissing } from "./not-to-be-had.ts";
 
 /** A Python that can import psycopg2 and pymysql. It runs in `env`. */
 export interface Python {
@@ -15,8 +16,8 @@ const PACKAGES = ["python3-psycopg2", "python3-pymysql"] as const;
 const run = promisify(execFile);
 
 /** The installed Python if it has both drivers, or else Debian's with Debian's drivers. Null, with a message, if there is neither. */
-export async function findPython(): Promise<Python | null> {
-  try {
+export const findPython = (): Promise<Python | null> =>
+  unlessMissing("Python with database drivers", PACKAGES.join(" "), async () => {
     const installed = installedProgram("python3");
     if (installed !== undefined && (await hasDrivers({ program: installed, env: {} }))) {
       return { program: installed, env: {} };
@@ -24,18 +25,7 @@ export async function findPython(): Promise<Python | null> {
     const unpacked = await unpackedPython();
     await importDrivers(unpacked);
     return unpacked;
-  } catch (error) {
-    if (process.env.CI === "true") throw error;
-    console.error(
-      [
-        "\n!!! There is no Python with database drivers: every test that needs one is SKIPPED.",
-        `!!! To get one: install them (Debian: ${PACKAGES.join(" ")}), or let apt-get download them.`,
-        `!!! ${error instanceof Error ? error.message : error}\n`,
-      ].join("\n"),
-    );
-    return null;
-  }
-}
+  });
 
 /** The drivers are made for the distribution's own Python, which comes along if it isn't installed. */
 async function unpackedPython(): Promise<Python> {

@@ -1,7 +1,8 @@
 import { once } from "node:events";
-import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { connect, createServer, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { onTestFinished } from "vitest";
+import { listening } from "./listening.ts";
 
 /** Stands between a program and a server, and spoils their line in the ways that a test chooses. */
 export interface TcpProxy {
@@ -31,7 +32,8 @@ export async function tcpProxy(url: string): Promise<TcpProxy> {
   let allowed = Number.POSITIVE_INFINITY;
   let passed = 0;
   let delayMs = 0;
-  let hole: PromiseWithResolvers | undefined;
+  let hole: Promise<void> | undefined;
+  let fillHole = (): void => {};
 
   const cutIfDue = (): void => {
     if (passed < allowed) return;
@@ -50,7 +52,7 @@ export async function tcpProxy(url: string): Promise<TcpProxy> {
     // One direction may have ended and the other not.
     for await (const chunk of from.iterator({ destroyOnReturn: false })) {
       if (delayMs > 0) await sleep(delayMs);
-      await hole?.promise;
+      await hole;
       if (isStranded()) await once(from, "close");
       if (to.destroyed) return;
       if (!to.write(pass(chunk))) await untilWritable(to);
@@ -80,20 +82,11 @@ export async function tcpProxy(url: string): Promise<TcpProxy> {
     void pump(upstream, client, countBytes, isStranded).catch(() => {});
     cutIfDue();
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(async () => {
-    hole?.resolve();
-    server.close();
-    for (const { client } of connections) client.destroy();
-    await once(server, "close");
-  });
+  const proxy = await listening(server);
+  onTestFinished(() => fillHole());
 
-  const proxied = new URL(url);
-  proxied.hostname = "127.0.0.1";
-  proxied.port = String((server.address() as AddressInfo).port);
   return {
-    url: proxied.href,
+    url: Object.assign(new URL(url), { hostname: "127.0.0.1", port: String(proxy.port) }).href,
     passed: () => passed,
     limit(bytes) {
       allowed = bytes;
@@ -104,8 +97,12 @@ export async function tcpProxy(url: string): Promise<TcpProxy> {
       delayMs = ms;
     },
     swallow(isHole) {
-      hole?.resolve();
-      hole = isHole ? aPromise() : undefined;
+      fillHole();
+      hole = isHole
+        ? new Promise((resolve) => {
+            fillHole = resolve;
+          })
+        : undefined;
     },
     strand() {
       for (const connection of connections) connection.isStranded = true;
@@ -115,19 +112,6 @@ export async function tcpProxy(url: string): Promise<TcpProxy> {
       for (const { client } of connections) client.destroy();
     },
   };
-}
-
-interface PromiseWithResolvers {
-  readonly promise: Promise<void>;
-  resolve(): void;
-}
-
-function aPromise(): PromiseWithResolvers {
-  let resolve = (): void => {};
-  const promise = new Promise<void>((resolved) => {
-    resolve = resolved;
-  });
-  return { promise, resolve: () => resolve() };
 }
 
 const untilWritable = (socket: Socket): Promise<unknown> =>

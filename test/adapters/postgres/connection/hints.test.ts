@@ -8,8 +8,8 @@ import { NEVER } from "../../../contracts/rows-of.ts";
 import { freshDatabase } from "../../../support/databases/fresh-database.ts";
 import { aGroup, aRole } from "../../../support/databases/role.ts";
 import { LONG } from "../../../support/long.ts";
-import { behindPgbouncer } from "../../../support/postgres/behind-pgbouncer.ts";
 import { startPostgres } from "../../../support/postgres/embedded-postgres.ts";
+import { behindPgbouncer } from "../../../support/postgres/pgbouncer.ts";
 import { startStandby } from "../../../support/postgres/standby.ts";
 
 function open(url: string, lockMs = 30_000, applicationName = "groupsync:hints"): PostgresDatabase {

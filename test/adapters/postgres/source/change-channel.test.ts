@@ -5,7 +5,7 @@ import { Secret } from "../../../../src/core/secret/secret.ts";
 import type { OpenChannel } from "../../../../src/ports/change-feed.ts";
 import { NEVER } from "../../../contracts/rows-of.ts";
 import { type FreshDatabase, freshDatabase } from "../../../support/databases/fresh-database.ts";
-import { behindPgbouncer } from "../../../support/postgres/behind-pgbouncer.ts";
+import { behindPgbouncer } from "../../../support/postgres/pgbouncer.ts";
 import { tcpProxy } from "../../../support/servers/tcp-proxy.ts";
 import { encodedDatabase } from "../encoded-database.ts";
 import { deafPooler } from "./deaf-pooler.ts";
