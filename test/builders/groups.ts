@@ -18,7 +18,7 @@ import type { Apply, Delete, Replace, Upsert } from "../../src/core/plan/change.
 import type { PlanningContext } from "../../src/core/plan/planned-action.ts";
 import type { ReadHistory, Reading } from "../../src/core/plan/read-history.ts";
 import { Secret } from "../../src/core/secret/secret.ts";
-import type { Begun, KnownGroup, RotationResult } from "../../src/ports/ledger/groups.ts";
+import type { KnownGroup, RotationResult } from "../../src/ports/ledger/groups.ts";
 
 /** Builders give a whole, believable value; a test overrides what it is about. */
 export const aGroup = (overrides: Partial<Group> = {}): Group => ({
@@ -186,12 +186,6 @@ export const aKnownGroup = (overrides: Partial<KnownGroup> = {}): KnownGroup => 
   intent: null,
   intended: null,
   failures: { change: 0, rotation: 0, storing: 0 },
-  ...overrides,
-});
-
-export const aBegun = (overrides: Partial<Begun> = {}): Begun => ({
-  change: anApply(),
-  before: null,
   ...overrides,
 });
 

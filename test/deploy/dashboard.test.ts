@@ -1,7 +1,6 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { aDaemon, EVERY_SECOND } from "../e2e/daemon/a-daemon.ts";
 import { aWorld, idOf, until } from "../e2e/world.ts";
-import { anchorsOf, isThere } from "../support/pages.ts";
 import { findPrometheus } from "../support/servers/prometheus.ts";
 import { type Manifest, textOf } from "./files.ts";
 
@@ -27,24 +26,8 @@ const queries: readonly Query[] = panels.flatMap(({ targets }) =>
     labels: [...legendFormat.matchAll(/\{\{(\w+)\}\}/g)].map(([, label]) => label),
   })),
 );
-const ROWS = ["Is it healthy?", "What does it do?", "How are the tenants?", "The process"];
 /** Known only while a run goes on. */
 const MAY_BE_EMPTY = /current_run/;
-
-test("has a row for each question, and panels that don't overlap", () => {
-  const rows = dashboard.panels.filter(({ type }: Manifest) => type === "row");
-  expect(rows.map(({ title }: Manifest) => title)).toEqual(ROWS);
-  const places = new Set<string>();
-  for (const { title, gridPos } of dashboard.panels) {
-    for (let x = gridPos.x; x < gridPos.x + gridPos.w; x++) {
-      for (let y = gridPos.y; y < gridPos.y + gridPos.h; y++) {
-        expect(places, title).not.toContain(`${x},${y}`);
-        places.add(`${x},${y}`);
-      }
-    }
-    expect(gridPos.x + gridPos.w).toBeLessThanOrEqual(24);
-  }
-});
 
 test("leaves the data source, the job and the instance to whoever looks", () => {
   expect(dashboard.templating.list.map(({ name }: Manifest) => name)).toEqual([
@@ -58,16 +41,6 @@ test("leaves the data source, the job and the instance to whoever looks", () => 
       const selectors = expr.match(/\b(groupsync|process|nodejs)_\w+|\bup\b/g) ?? [];
       expect(expr.split('{job=~"$job", instance=~"$instance"').length - 1, expr).toBe(selectors.length);
     }
-  }
-});
-
-test("names pages that are there", () => {
-  const named = panels.flatMap(({ description }) => description.match(/docs\/[\w./#-]+/g) ?? []);
-  expect(named.length).toBeGreaterThan(5);
-  for (const one of named) {
-    const [page = "", anchor] = one.split("#");
-    expect(isThere(page), one).toBe(true);
-    if (anchor !== undefined) expect(anchorsOf(page), one).toContain(anchor);
   }
 });
 

@@ -10,7 +10,4 @@ test("has every failure that an answer shows, with what it means for the run", (
       .filter((code) => code !== "TOKEN_SHARED")
       .sort(),
   );
-  expect(rows).toContain(
-    "| 401, or 403 without HTML | `KEY_REFUSED` | fails this group; ends the run if a request that names no group is refused too | no |",
-  );
 });
