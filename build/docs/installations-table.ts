@@ -44,7 +44,7 @@ const NEVER_TRIED: readonly (readonly string[])[] = [
 ];
 
 /** Installations of one kind share a row. */
-export function rowsOf(results: readonly Result[]): readonly (readonly string[])[] {
+function rowsOf(results: readonly Result[]): readonly (readonly string[])[] {
   const kinds = new Map<string, Result[]>();
   for (const result of results) {
     const kind = `${result.server}, ${result.through}`;

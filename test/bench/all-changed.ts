@@ -1,7 +1,7 @@
 import { benchmark } from "./benchmark.ts";
 import { writeConfig } from "./config.ts";
-import { type Measured, measured } from "./program.ts";
-import { withService } from "./service.ts";
+import type { Measured } from "./program.ts";
+import { measuredSync, withService } from "./service.ts";
 
 interface Sizes {
   readonly tenants: number;
@@ -22,18 +22,15 @@ export const allChanged = benchmark<Sizes>({
   tiny: { tenants: 20, fewerTenants: 2, concurrency: 4 },
 
   async run(bench, { tenants, fewerTenants, concurrency }) {
-    const { groupsync, database, folder } = bench;
+    const { database, folder } = bench;
     const changeAll = (count: number): Promise<Result> =>
       withService(bench, ["--tls", "--existing", "update"], async (service) => {
         const config = writeConfig(folder, database.url, service, concurrency);
-        const sync = () => measured(() => groupsync([...config.flags, "sync", "--json"], service.trust));
         await database.createCustomers(count);
-        const backfill = await sync();
+        const backfill = await measuredSync(bench, service, config, count);
         await database.tidy();
         await database.renameCustomers(count);
-        const afterChange = await sync();
-        if (afterChange.requests !== count) throw new Error(`the sync sent ${afterChange.requests} requests`);
-        return { backfill, afterChange };
+        return { backfill, afterChange: await measuredSync(bench, service, config, count) };
       });
     const fewer = await changeAll(fewerTenants);
     const all = await changeAll(tenants);

@@ -1,8 +1,7 @@
 import { type Bench, type Benchmark, benchmark, median } from "./benchmark.ts";
 import { writeConfig } from "./config.ts";
 import type { DatabaseKind } from "./databases.ts";
-import { measured } from "./program.ts";
-import { bareRate, storingRate, withService } from "./service.ts";
+import { bareRate, measuredSync, storingRate, withService } from "./service.ts";
 
 interface Backfill {
   readonly tenants: number;
@@ -57,14 +56,11 @@ interface Round {
 
 /** Each of the three meets a service without any group. */
 async function oneRound(bench: Bench, tenants: number, concurrency: number): Promise<Round> {
-  const { groupsync, database, folder } = bench;
+  const { database, folder } = bench;
   await database.createCustomers(tenants);
   const committed = await withService(bench, ["--tls"], async (service) => {
     const config = writeConfig(folder, database.url, service, concurrency);
-    const { durationMs, requests } = await measured(() =>
-      groupsync([...config.flags, "sync", "--json"], service.trust),
-    );
-    if (requests !== tenants) throw new Error(`the sync sent ${requests} requests`);
+    const { durationMs } = await measuredSync(bench, service, config, tenants);
     const tokens = await database.countTokens();
     if (tokens !== tenants) throw new Error(`${tokens} of ${tenants} tokens are stored`);
     return (tenants * 1000) / durationMs;

@@ -11,8 +11,7 @@ import { type RunningDaemon, withDaemon } from "./instant/running-daemon.ts";
 import type { Tenants } from "./instant/tenants.ts";
 import { timeInserts, until } from "./instant/time-inserts.ts";
 import { columnWay, OTHER_WAYS, type Way } from "./instant/ways.ts";
-import { measured } from "./program.ts";
-import { withService } from "./service.ts";
+import { measuredSync, withService } from "./service.ts";
 import { createSyncedCustomers } from "./synced-customers.ts";
 
 const TENANTS: Readonly<Record<DatabaseKind, (url: string) => Promise<Tenants>>> = {
@@ -94,14 +93,13 @@ async function createTenants(
   port: number,
   open: (url: string) => Promise<Tenants>,
 ): Promise<Tenants> {
-  const { groupsync, database, folder } = bench;
+  const { database, folder } = bench;
   return await withService(bench, sandboxFlags({ port }), async (service) => {
     const config = writeConfig(folder, database.url, service, 16);
     await createSyncedCustomers(bench, service, config, { tenants: count, made: 1 });
     const tenants = await open(database.url);
     await tenants.prepare();
-    const { requests } = await measured(() => groupsync([...config.flags, "sync", "--json"]));
-    if (requests !== 0) throw new Error(`a sync sent ${requests} requests for tenants in sync`);
+    await measuredSync(bench, service, config, 0);
     await tenants.tidy();
     return tenants;
   });

@@ -1,7 +1,6 @@
 import { type Bench, benchmark } from "./benchmark.ts";
 import { writeConfig } from "./config.ts";
-import { measured } from "./program.ts";
-import { bareRate, pythonRate, withService } from "./service.ts";
+import { bareRate, measuredSync, pythonRate, withService } from "./service.ts";
 import { createSyncedCustomers } from "./synced-customers.ts";
 
 interface Sizes {
@@ -44,11 +43,9 @@ export const scripts = benchmark<Sizes>({
 
 const syncOf = (bench: Bench, tenants: number, changed: number, concurrency: number) =>
   withService(bench, ["--tls", "--existing", "update"], async (service) => {
-    const { groupsync, database, folder } = bench;
+    const { database, folder } = bench;
     const config = writeConfig(folder, database.url, service, concurrency);
     await createSyncedCustomers(bench, service, config, { tenants, made: changed });
     await database.renameCustomers(changed);
-    const result = await measured(() => groupsync([...config.flags, "sync", "--json"], service.trust));
-    if (result.requests !== changed) throw new Error(`the sync sent ${result.requests} requests`);
-    return result;
+    return measuredSync(bench, service, config, changed);
   });

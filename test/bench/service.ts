@@ -6,14 +6,16 @@ import type { RequestReport } from "../../src/sandbox/request-counts.ts";
 import { aSelfSignedCertificate } from "../support/servers/certificates.ts";
 import { runBare } from "./bare/run.ts";
 import type { Bench } from "./benchmark.ts";
+import type { ConfigFile } from "./config.ts";
+import { type Measured, measured } from "./program.ts";
 
 export interface Service {
   readonly baseUrl: string;
   readonly apiKey: string;
   /** The file of the service's certificate; undefined without TLS. */
   readonly certFile: string | undefined;
-  /** What a client's environment needs to trust that certificate; empty without TLS. */
-  readonly trust: Readonly<Record<string, string>>;
+  /** What a client's environment needs to trust that certificate; undefined without TLS. */
+  readonly trust: Readonly<Record<string, string>> | undefined;
 }
 
 /** Runs the sandbox with these flags, for as long as `use` takes. `--tls` gives it a certificate. */
@@ -36,7 +38,7 @@ export async function withService<T>(
       baseUrl: announced.service.base_url,
       apiKey: announced.service.api_key,
       certFile,
-      trust: certFile === undefined ? {} : { NODE_EXTRA_CA_CERTS: certFile },
+      trust: certFile === undefined ? undefined : { NODE_EXTRA_CA_CERTS: certFile },
     });
   } finally {
     sandbox.stop();
@@ -54,6 +56,19 @@ async function withCertificate(
   await writeFile(certFile, cert);
   await writeFile(keyFile, key);
   return [...flags.filter((flag) => flag !== "--tls"), "--tls-cert", certFile, "--tls-key", keyFile];
+}
+
+/** Measures a sync. Rejects if it sends another number of requests than it should. */
+export async function measuredSync(
+  { groupsync }: Pick<Bench, "groupsync">,
+  { trust }: Pick<Service, "trust">,
+  { flags }: ConfigFile,
+  requests: number,
+): Promise<Measured> {
+  const result = await measured(() => groupsync([...flags, "sync", "--json"], trust));
+  if (result.requests !== requests)
+    throw new Error(`a sync sent ${result.requests} requests in place of ${requests}`);
+  return result;
 }
 
 /** What the service has counted so far. */

@@ -9,23 +9,21 @@ import { digestSeed } from "../../src/core/group/desired-group.ts";
 import { columnsOf } from "../../src/core/group/group-rules.ts";
 import type { Bench } from "./benchmark.ts";
 import type { ConfigFile } from "./config.ts";
-import { measured } from "./program.ts";
-import type { Service } from "./service.ts";
+import { measuredSync, type Service } from "./service.ts";
 
 /**
  * Makes customers who are in sync: a sync makes the groups of the first `made`, and SQL records those of the others,
  * because a call for each would take an hour for ten million.
  */
 export async function createSyncedCustomers(
-  { groupsync, database }: Pick<Bench, "groupsync" | "database">,
-  { trust, certFile }: Pick<Service, "trust" | "certFile">,
+  bench: Pick<Bench, "groupsync" | "database">,
+  service: Pick<Service, "trust">,
   config: ConfigFile,
   { tenants, made }: { readonly tenants: number; readonly made: number },
 ): Promise<void> {
+  const { database } = bench;
   await database.createCustomers(made);
-  await measured(() =>
-    groupsync([...config.flags, "sync", "--json"], certFile === undefined ? undefined : trust),
-  );
+  await measuredSync(bench, service, config, made);
   await database.addCustomers(made, tenants);
   await database.fillLedger(made, await tenantQuery(config));
   await database.tidy();

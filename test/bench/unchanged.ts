@@ -1,8 +1,8 @@
 import { type Bench, type Benchmark, benchmark, median } from "./benchmark.ts";
 import { writeConfig } from "./config.ts";
 import type { DatabaseKind } from "./databases.ts";
-import { type Measured, measured } from "./program.ts";
-import { type Service, withService } from "./service.ts";
+import type { Measured } from "./program.ts";
+import { measuredSync, type Service, withService } from "./service.ts";
 import { createSyncedCustomers } from "./synced-customers.ts";
 
 interface Sizes {
@@ -43,7 +43,6 @@ export const unchangedOn = (server: DatabaseKind, full: Sizes): Benchmark =>
       const overNothing = medianOf(({ oneChange, nothingToDo }) => oneChange.wallMs / nothingToDo.wallMs);
       const rss = medianOf(({ nothingToDo }) => nothingToDo.peakRssMb);
       const growth = (rss / median(fewer.map(({ nothingToDo }) => nothingToDo.peakRssMb))).toFixed(2);
-      const requests = [...fewer, ...all].reduce((sum, { nothingToDo }) => sum + nothingToDo.requests, 0);
       const { name, reader } = bench.database;
       bench.print(
         `(b) a sync with nothing to do at ${tenants} tenants in ${name}, ${rounds} rounds, medians of whole processes`,
@@ -55,7 +54,6 @@ export const unchangedOn = (server: DatabaseKind, full: Sizes): Benchmark =>
       bench.print(
         `    peak RSS       ${rss.toFixed(0)} MB, ${growth} times that at ${fewerTenants} (at most 1.15)`,
       );
-      bench.print(`    requests sent  ${requests} (0)`);
       bench.print(
         `    with one row changed  ${seconds(({ oneChange }) => oneChange.wallMs)} s, ratio ${overNothing.toFixed(2)} (at most 1.2)`,
       );
@@ -68,19 +66,17 @@ async function measuredRounds(
   tenants: number,
   rounds: number,
 ): Promise<Round[]> {
-  const { groupsync, database, folder } = bench;
+  const { database, folder } = bench;
   const config = writeConfig(folder, database.url, service, 16);
-  const sync = () => measured(() => groupsync([...config.flags, "sync", "--json"]));
   await createSyncedCustomers(bench, service, config, { tenants, made: 1 });
   const results: Round[] = [];
   for (let round = 1; round <= rounds; round++) {
     const startedAt = performance.now();
     await database.read();
     const readMs = performance.now() - startedAt;
-    const nothingToDo = await sync();
+    const nothingToDo = await measuredSync(bench, service, config, 0);
     await database.renameCustomers(1);
-    const oneChange = await sync();
-    if (oneChange.requests !== 1) throw new Error(`one change took ${oneChange.requests} requests`);
+    const oneChange = await measuredSync(bench, service, config, 1);
     results.push({ readMs, nothingToDo, oneChange });
   }
   return results;

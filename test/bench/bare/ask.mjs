@@ -13,9 +13,9 @@ export function serviceOf(baseUrl, apiKey, connections, options) {
   const pool = new Pool(baseUrl, { connections });
   const headers = { authorization: `Token ${apiKey}`, "content-type": "application/json" };
   return {
-    async ask(group) {
-      const body = JSON.stringify(group);
-      const response = await pool.request({ method: "GET", path: "/api/user", headers, body, ...options });
+    async ask(content, method = "GET") {
+      const body = JSON.stringify(content);
+      const response = await pool.request({ method, path: "/api/user", headers, body, ...options });
       const answer = await response.body.json();
       if (answer.success !== 1) throw new Error("the sandbox refused a request");
       return answer.user_group.token;

@@ -1,5 +1,5 @@
 import pg from "pg";
-import { Pool } from "undici";
+import { serviceOf } from "./ask.mjs";
 
 /**
  * Rotates groups of its own one after the other, and stores each new token with one UPDATE that commits by itself: no
@@ -8,8 +8,7 @@ import { Pool } from "undici";
  * BASE_URL API_KEY DATABASE_URL GROUPS
  */
 const [baseUrl = "", apiKey = "", databaseUrl = "", groups] = process.argv.slice(2);
-const headers = { authorization: `Token ${apiKey}`, "content-type": "application/json" };
-const service = new Pool(baseUrl, { connections: 1 });
+const service = serviceOf(baseUrl, apiKey, 1, { reset: false });
 const database = new pg.Client(databaseUrl);
 await database.connect();
 await database.query(
@@ -19,7 +18,7 @@ await database.query(
 const tokens = new Map();
 for (let i = 0; i < Number(groups); i++) {
   const id = `bare-${i}`;
-  const token = await tokenOf("GET", { user_group_id: id, name: id, mapping: {}, properties: {} });
+  const token = await service.ask({ user_group_id: id, name: id, mapping: {}, properties: {} });
   tokens.set(id, token);
   await database.query(
     `INSERT INTO bare_tokens VALUES ($1, $2, now())
@@ -30,7 +29,7 @@ for (let i = 0; i < Number(groups); i++) {
 
 const times = [];
 for (const [id, current_token] of tokens) {
-  const token = await tokenOf("POST", { current_token });
+  const token = await service.ask({ current_token }, "POST");
   const startedAt = performance.now();
   await database.query("UPDATE bare_tokens SET token = $2, updated_at = now() WHERE user_group_id = $1", [
     id,
@@ -40,16 +39,4 @@ for (const [id, current_token] of tokens) {
 }
 console.log(JSON.stringify(times));
 await database.end();
-await service.destroy();
-
-async function tokenOf(method, body) {
-  const response = await service.request({
-    method,
-    path: "/api/user",
-    headers,
-    body: JSON.stringify(body),
-    reset: false,
-  });
-  const answer = await response.body.json();
-  return answer.user_group.token;
-}
+await service.close();
