@@ -1,7 +1,7 @@
 import { UNKNOWN_STATE } from "../../src/core/group/ledger-group.ts";
 import type { RunReport } from "../../src/engine/report/run-report.ts";
 import { LEASE_MS } from "./config.ts";
-import { refusingStores } from "./faults.ts";
+import { poisoning } from "./faults.ts";
 import type { Command, History, Poison } from "./history.ts";
 import type { ProgramOptions } from "./program.ts";
 import { askedFor, mayExist, stillLive } from "./rotation-checks.ts";
@@ -157,7 +157,7 @@ async function oneSync(
 const troublesOf = (poison: Poison | null, world: SimulatedWorld): { end: () => void }[] =>
   poison === null
     ? []
-    : refusingStores(poison.kind).map((store) => world.trouble("refuses", store, poison.id));
+    : (poisoning(poison.kind).refusing ?? []).map((store) => world.trouble("refuses", store, poison.id));
 
 /** Expects that `rotate --all` gives every group a new token, whatever the state of this group and of other groups. */
 async function rotateAll(world: SimulatedWorld, poison: Poison | null = null): Promise<void> {

@@ -92,61 +92,28 @@ export function failureOf(port: Port, code: string): SyncError {
     : new SyncError(code, `the ${port} failed`);
 }
 
+interface Poisoning {
+  /** How the group's calls fail; left out if only its token can't be stored. */
+  readonly fails?: { readonly code: ServiceFailureCode; readonly when: Point["when"] };
+  /** The stores that refuse its token. */
+  readonly refusing?: readonly WhichStore[];
+}
+
 /** How one group fails for good while all others succeed. */
-export const POISON_KINDS = [
-  "is refused",
-  "is refused as if by the key",
-  "is refused by a firewall",
-  "makes the service fail",
-  "is never answered",
-  "gets an answer that can't be read",
-  "is always too many",
-  "always finds the service overloaded",
-  "has a token that doesn't fit",
-  "has a token that doesn't fit into the first store",
-  "has a token that doesn't fit into the last store",
-] as const;
+const POISONS = {
+  "is refused": { fails: { code: "REFUSED", when: "before" } },
+  "is refused as if by the key": { fails: { code: "KEY_REFUSED", when: "before" } },
+  "is refused by a firewall": { fails: { code: "INTERMEDIARY_REFUSED", when: "after" } },
+  "makes the service fail": { fails: { code: "SERVICE_ERROR", when: "before" } },
+  "is never answered": { fails: { code: "TIMEOUT", when: "after" } },
+  "gets an answer that can't be read": { fails: { code: "BAD_RESPONSE", when: "after" } },
+  "is always too many": { fails: { code: "THROTTLED", when: "before" } },
+  "always finds the service overloaded": { fails: { code: "OVERLOADED", when: "after" } },
+  "has a token that doesn't fit": { refusing: ["first", "last"] },
+  "has a token that doesn't fit into the first store": { refusing: ["first"] },
+  "has a token that doesn't fit into the last store": { refusing: ["last"] },
+} as const satisfies Readonly<Record<string, Poisoning>>;
 
-export type PoisonKind = (typeof POISON_KINDS)[number];
-
-/** How a poisoned group's calls fail; undefined if only its token can't be stored. */
-export function poisonous(
-  kind: PoisonKind,
-): { readonly code: ServiceFailureCode; readonly when: Point["when"] } | undefined {
-  switch (kind) {
-    case "is refused":
-      return { code: "REFUSED", when: "before" };
-    case "is refused as if by the key":
-      return { code: "KEY_REFUSED", when: "before" };
-    case "is refused by a firewall":
-      return { code: "INTERMEDIARY_REFUSED", when: "after" };
-    case "makes the service fail":
-      return { code: "SERVICE_ERROR", when: "before" };
-    case "is never answered":
-      return { code: "TIMEOUT", when: "after" };
-    case "gets an answer that can't be read":
-      return { code: "BAD_RESPONSE", when: "after" };
-    case "is always too many":
-      return { code: "THROTTLED", when: "before" };
-    case "always finds the service overloaded":
-      return { code: "OVERLOADED", when: "after" };
-    case "has a token that doesn't fit":
-    case "has a token that doesn't fit into the first store":
-    case "has a token that doesn't fit into the last store":
-      return undefined;
-  }
-}
-
-/** The stores that refuse a poisoned group's token. */
-export function refusingStores(kind: PoisonKind): readonly WhichStore[] {
-  switch (kind) {
-    case "has a token that doesn't fit":
-      return ["first", "last"];
-    case "has a token that doesn't fit into the first store":
-      return ["first"];
-    case "has a token that doesn't fit into the last store":
-      return ["last"];
-    default:
-      return [];
-  }
-}
+export type PoisonKind = keyof typeof POISONS;
+export const POISON_KINDS = Object.keys(POISONS) as PoisonKind[];
+export const poisoning = (kind: PoisonKind): Poisoning => POISONS[kind];

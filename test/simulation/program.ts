@@ -16,7 +16,7 @@ import { openSpool } from "../fakes/spool.ts";
 import { InMemoryTenantSource } from "../fakes/tenant-source.ts";
 import type { TokenState } from "../fakes/token-store.ts";
 import { CALL_MS, settingsOf } from "./config.ts";
-import { type Fault, failureOf, type Port, type PortFault, poisonous, portOf } from "./faults.ts";
+import { type Fault, failureOf, type Port, type PortFault, poisoning, portOf } from "./faults.ts";
 import type { Command, Poison, RunStep, Session, SimulatedConfig } from "./history.ts";
 import { ProcessClock } from "./process-clock.ts";
 import { askedFor, type LiveTokens, withoutOthers } from "./rotation-checks.ts";
@@ -278,7 +278,7 @@ export class Program {
     const nth = this.#count(port, point);
     const { poison } = this.#options;
     if (port === "service" && poison && point.id === poison.id) {
-      const failure = poisonous(poison.kind);
+      const failure = poisoning(poison.kind).fails;
       if (failure?.when === point.when) return { port, code: failure.code };
     }
     return this.#options.faults.find(
