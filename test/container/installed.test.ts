@@ -28,28 +28,19 @@ test("the package made by `npm pack` starts and syncs without any other package"
   await run("tar", ["-xzf", archive, "--strip-components=1"], { cwd: folder });
 
   const world = await aWorld({ tenants: 3 });
-  const sync = async () => {
-    const args = [join(folder, "dist/main.js"), "sync", "--json"];
-    const { code, stdout } = await startProcess(process.execPath, args, world.env).ended;
-    return { code, report: JSON.parse(stdout) };
-  };
-  expect(await sync()).toMatchObject({ code: 0, report: { outcome: "ok", created: 3 } });
+  const sync = (...flags: string[]) =>
+    startProcess(process.execPath, [join(folder, "dist/main.js"), "sync", ...flags], world.env).ended;
+  const { code, stdout: report } = await sync("--json");
+  expect({ code, report: JSON.parse(report) }).toMatchObject({ code: 0, report: { created: 3 } });
   expect(await world.stored()).toEqual(await world.live());
 
   // Each secret store asks for its vendor's client, which is not installed.
   await world.forgetRequests();
   for (const [store, keys] of Object.entries(STORES)) {
     await world.configure({ tokens: { store, ...keys } });
-    const { code, report } = await sync();
+    const { code, stdout } = await sync();
     expect({ store, code }).toEqual({ store, code: 78 });
-    expect(report.errors).toMatchObject([
-      {
-        code: "CONFIG_PACKAGE_MISSING",
-        message: `tokens.store: ${store} needs packages that are not installed`,
-      },
-    ]);
-    const { stdout } = await startProcess(process.execPath, [join(folder, "dist/main.js"), "sync"], world.env)
-      .ended;
+    expect(stdout).toContain(`tokens.store: ${store} needs packages that are not installed`);
     const { [store]: names = [] } = OPTIONAL_PACKAGES as Readonly<Record<string, readonly string[]>>;
     expect(stdout).toContain(`${INSTALL} ${names.join(" ")}`);
   }
@@ -57,8 +48,7 @@ test("the package made by `npm pack` starts and syncs without any other package"
 
   // The command in the message installs the client.
   await world.configure({ tokens: { store: "aws_secrets_manager", ...STORES.aws_secrets_manager } });
-  const { stdout } = await startProcess(process.execPath, [join(folder, "dist/main.js"), "sync"], world.env)
-    .ended;
+  const { stdout } = await sync();
   await copyFile(join(REPOSITORY, "package-lock.json"), join(folder, "package-lock.json"));
   const [, command = ""] = /folder: npm (.*)/.exec(stdout) ?? [];
   await run("npm", [...command.split(" "), "--ignore-scripts", "--prefer-offline"], { cwd: folder });
@@ -68,17 +58,8 @@ test("the package made by `npm pack` starts and syncs without any other package"
 
 /** What is in the package: files in its folder, and whole folders. */
 const PACKED = [
-  ...[
-    "CHANGELOG.md",
-    "LICENSE",
-    "README.md",
-    "SECURITY.md",
-    "config.example.yaml",
-    "deploy/",
-    "dist/",
-    "docs/",
-  ],
-  "package.json",
+  ...["CHANGELOG.md", "LICENSE", "README.md", "SECURITY.md"],
+  ...["config.example.yaml", "deploy/", "dist/", "docs/", "package.json"],
 ];
 
 /** `npm pack --json` lists the files. */

@@ -49,12 +49,8 @@ describe.each(PODS)("the pod of the %s", (kind, templateOf, args, restartPolicy)
     expect(pod).toMatchObject({
       ...{ automountServiceAccountToken: false, enableServiceLinks: false },
       securityContext: {
-        ...{
-          runAsNonRoot: true,
-          runAsUser: uid,
-          runAsGroup: gid,
-          seccompProfile: { type: "RuntimeDefault" },
-        },
+        ...{ runAsNonRoot: true, runAsUser: uid, runAsGroup: gid },
+        seccompProfile: { type: "RuntimeDefault" },
       },
     });
     expect(container.securityContext).toEqual({
@@ -135,16 +131,9 @@ test("the NetworkPolicy allows only monitoring in, to one port, and only named p
     expect(ports.length).toBeGreaterThan(0);
   }
   const open = egress.flatMap((rule: Manifest) =>
-    rule.ports.map(({ protocol, port }: Manifest) => [protocol, port]),
+    rule.ports.map(({ protocol, port }: Manifest) => `${protocol} ${port}`),
   );
-  expect(open).toEqual([
-    ...[
-      ["UDP", 53],
-      ["TCP", 53],
-      ["TCP", 5432],
-      ["TCP", 443],
-    ],
-  ]);
+  expect(open).toEqual(["UDP 53", "TCP 53", "TCP 5432", "TCP 443"]);
 });
 
 test("CronJobs never overlap, and failures that only an operator can mend are not retried", () => {

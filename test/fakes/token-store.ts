@@ -22,7 +22,6 @@ export class TokenState {
   owner: OwnersMark | null = null;
   /** Whether reading and writing marks is refused. */
   isUnmarkable = false;
-  /** Whether the database of a token table ignores the case of table names; null for any other store. */
   /** Whether tokens and ledger are in one database, and so share transactions. */
   sharesLedger = false;
   /** Ids whose tokens the store refuses. */
