@@ -1,3 +1,5 @@
+import { type SpawnOptions, spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdirSync, mkdtempSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
@@ -6,7 +8,6 @@ import pg from "pg";
 import { parse } from "yaml";
 import { startPostgres } from "../support/postgres/embedded-postgres.ts";
 import { startSupervised } from "../support/servers/embedded-server.ts";
-import { runLine } from "./shell.ts";
 
 /** What the demo needs: a database, the sandbox, and a shell in its own folder. */
 export interface Stage {
@@ -69,5 +70,37 @@ export async function openStage(sandboxCommand: string): Promise<Stage> {
   } catch (error) {
     await close();
     throw error;
+  }
+}
+
+/**
+ * Runs a line of shell on this terminal. Resolves to its exit code, or to null if a signal ended it, once all processes
+ * of the line have ended. If `signal` aborts, sends SIGTERM to all of them.
+ */
+async function runLine(
+  line: string,
+  options: Pick<SpawnOptions, "cwd" | "env">,
+  signal: AbortSignal,
+): Promise<number | null> {
+  const shell = spawn("sh", ["-c", line], {
+    ...options,
+    // Every process of the line inherits the pipe, and "close" waits for the last of them.
+    stdio: ["ignore", "inherit", "inherit", "pipe"],
+    // Gives the line its own process group: a signal to the group reaches all processes of the line. A Ctrl-C at the
+    // terminal reaches only this process, which passes it on.
+    detached: true,
+  });
+  const closed = once(shell, "close");
+  const stop = (): void => {
+    if (shell.pid !== undefined) process.kill(-shell.pid, "SIGTERM");
+  };
+  signal.addEventListener("abort", stop);
+  try {
+    shell.stdio[3]?.on("data", () => {});
+    const [code] = await closed;
+    signal.throwIfAborted();
+    return code as number | null;
+  } finally {
+    signal.removeEventListener("abort", stop);
   }
 }

@@ -11,17 +11,22 @@ import type { PostgresVersion } from "../support/postgres/postgres-binaries.ts";
 import { startStandby } from "../support/postgres/standby.ts";
 import type { EmbeddedServer } from "../support/servers/embedded-server.ts";
 import { tcpProxy } from "../support/servers/tcp-proxy.ts";
-import { at, type Installation, type Reach, STRAIGHT, started } from "./installation.ts";
-import { ROLE_SETTINGS } from "./role-settings.ts";
+import { at, type Installation, type Reach, type Running, STRAIGHT, started } from "./installation.ts";
+
+/** Starts a server that the program reaches with nothing in between. */
+const straight =
+  (
+    kind: Running["kind"],
+    start: () => Promise<EmbeddedServer>,
+    more: Partial<Running> = {},
+  ): Installation["start"] =>
+  async () => ({ kind, url: (await started(start())).url, instances: [STRAIGHT], ...more });
 
 const postgres = (version: PostgresVersion): Installation => ({
   name: `PostgreSQL ${version}`,
   server: "PostgreSQL",
   through: "",
-  async start() {
-    const { url } = await started(startPostgres({ version }));
-    return { kind: "postgres", url, instances: [STRAIGHT] };
-  },
+  start: straight("postgres", () => startPostgres({ version })),
 });
 
 /** Gives the server on which an installation builds. */
@@ -123,26 +128,49 @@ const encoded = (encoding: "LATIN1" | "SQL_ASCII"): Installation => ({
   server: "PostgreSQL",
   through: "a source in another encoding; ledger and tokens in a database in UTF8",
   variant: encoding,
-  async start() {
-    const { url } = await started(startPostgres());
-    return {
-      kind: "postgres",
-      url,
-      instances: [STRAIGHT],
-      // ICU, which the server prefers, doesn't know every encoding.
-      encoding: `ENCODING '${encoding}' LOCALE 'C' LOCALE_PROVIDER libc TEMPLATE template0`,
-    };
-  },
+  start: straight("postgres", startPostgres, {
+    // ICU, which the server prefers, doesn't know every encoding.
+    encoding: `ENCODING '${encoding}' LOCALE 'C' LOCALE_PROVIDER libc TEMPLATE template0`,
+  }),
 });
 
 const germanPostgres: Installation = {
   name: "PostgreSQL with German messages",
   server: "PostgreSQL",
   through: "German messages",
-  async start() {
-    const { url } = await started(startPostgres({ isGerman: true }));
-    return { kind: "postgres", url, instances: [STRAIGHT] };
+  start: straight("postgres", () => startPostgres({ isGerman: true })),
+};
+
+/** Settings of the roles that groupsync logs in as, in sets of one subject. Somebody has each of them for other programs. */
+const ROLE_SETTINGS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  "DateStyle German": { datestyle: "German, DMY" },
+  "DateStyle SQL": { datestyle: "SQL, MDY" },
+  "IntervalStyle sql_standard": { intervalstyle: "sql_standard" },
+  "a time zone of half hours": { timezone: "America/St_Johns" },
+  "bytea_output escape": { bytea_output: "escape" },
+  "extra_float_digits -15": { extra_float_digits: "-15" },
+  "idle_in_transaction_session_timeout 3 s": { idle_in_transaction_session_timeout: "3s" },
+  "idle_session_timeout 3 s": { idle_session_timeout: "3s" },
+  default_transaction_read_only: { default_transaction_read_only: "on" },
+  "serializable transactions": { default_transaction_isolation: "serializable" },
+  "short statement and lock timeouts": { statement_timeout: "5s", lock_timeout: "1s" },
+  "transaction_timeout 10 s": { transaction_timeout: "10s" },
+  "a search_path to nowhere": { search_path: "nowhere" },
+  "strings of old": {
+    standard_conforming_strings: "off",
+    backslash_quote: "on",
+    array_nulls: "off",
+    transform_null_equals: "on",
   },
+  "a planner without indexes and helpers": {
+    enable_indexscan: "off",
+    enable_bitmapscan: "off",
+    enable_sort: "off",
+    max_parallel_workers_per_gather: "0",
+    plan_cache_mode: "force_generic_plan",
+    work_mem: "64kB",
+  },
+  "client_encoding LATIN1": { client_encoding: "LATIN1" },
 };
 
 const withSettings = (name: string, roleSettings: Readonly<Record<string, string>>): Installation => ({
@@ -150,10 +178,7 @@ const withSettings = (name: string, roleSettings: Readonly<Record<string, string
   server: "PostgreSQL",
   through: "roles with settings of their own",
   variant: name,
-  async start() {
-    const { url } = await started(startPostgres());
-    return { kind: "postgres", url, instances: [STRAIGHT], roleSettings };
-  },
+  start: straight("postgres", startPostgres, { roleSettings }),
 });
 
 const NO_CHANNELS = "MySQL and MariaDB have no channels";
@@ -163,10 +188,7 @@ const mariadb: Installation = {
   server: "MariaDB",
   through: "",
   cannot: { channel: NO_CHANNELS },
-  async start() {
-    const { url } = await started(startMariadb());
-    return { kind: "mysql", url, instances: [STRAIGHT] };
-  },
+  start: straight("mysql", startMariadb),
 };
 
 const germanMariadb: Installation = {
@@ -174,11 +196,9 @@ const germanMariadb: Installation = {
   server: "MariaDB",
   through: "German messages",
   cannot: { channel: NO_CHANNELS },
-  async start() {
-    const german = { settings: { lc_messages: "de_DE" }, readyWhen: "bereit für Verbindungen" };
-    const { url } = await started(startMariadb(german));
-    return { kind: "mysql", url, instances: [STRAIGHT] };
-  },
+  start: straight("mysql", () =>
+    startMariadb({ settings: { lc_messages: "de_DE" }, readyWhen: "bereit für Verbindungen" }),
+  ),
 };
 
 /** Makes "localhost" another address in each instance: see the file. */

@@ -1,5 +1,6 @@
 import { tokenFingerprint } from "../../src/core/group/group.ts";
 import { Secret } from "../../src/core/secret/secret.ts";
+import type { Served } from "../../src/ports/serve-tenant.ts";
 import type { Row, SimulatedConfig } from "./history.ts";
 import type { SimulatedWorld } from "./simulated-world.ts";
 
@@ -68,3 +69,28 @@ export const orphansIn = (world: SimulatedWorld, except: string | undefined): st
 
 /** Whether a token is in this text or object. Every token here starts with `ugt_`. */
 export const tellsToken = (said: unknown): boolean => JSON.stringify(said).includes("ugt_");
+
+/** Why none of the rows that a tenant has had since somebody asked for it explains this answer; undefined if one does. */
+export function complaintOn(
+  id: string,
+  served: Served,
+  rows: readonly (Row | undefined)[],
+  config: SimulatedConfig,
+  world: SimulatedWorld,
+): string | undefined {
+  switch (served.kind) {
+    case "done": {
+      const complaints = rows.map((row) => (row ? outOfSync([[id, row]], config, world) : []));
+      return complaints.every((some) => some.length > 0) ? complaints.at(-1)?.[0] : undefined;
+    }
+    case "unknown":
+      return rows.every((row) => row?.kind === "active") ? "it was there all the time" : undefined;
+    case "conflict":
+      return served.outcome === "rejected" && !rows.some((row) => row && isRejected(row))
+        ? "its row was never rejected"
+        : undefined;
+    case "pending":
+    case "failed":
+      return undefined;
+  }
+}

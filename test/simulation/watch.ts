@@ -15,9 +15,8 @@ import type { Sent } from "../fakes/service.ts";
 import { InMemoryTokenStore, type TokenState } from "../fakes/token-store.ts";
 import type { Row, SimulatedConfig } from "./history.ts";
 import { type LiveTokens, stillLive } from "./rotation-checks.ts";
-import { complaintOn } from "./serving-checks.ts";
 import type { SimulatedWorld } from "./simulated-world.ts";
-import { isRejected, outOfSync, tellsToken } from "./sync-checks.ts";
+import { complaintOn, isRejected, outOfSync, tellsToken } from "./sync-checks.ts";
 
 const DAY = 86_400_000;
 /** Clocks that differ by no more than this agree, in milliseconds. */
