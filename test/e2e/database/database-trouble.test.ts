@@ -75,10 +75,6 @@ const COMPLAINTS: Readonly<Record<DatabaseKind, Complaints>> = {
         ),
       },
       {
-        said: [`ALTER command denied to user '${role}'@`, "ops_groupsync_groups", "grant the user the right"],
-        mend: LEDGER_TABLES.map((table) => `GRANT CREATE, ALTER, INDEX ON ops_groupsync_${table} TO ${role}`),
-      },
-      {
         said: [`SELECT command denied to user '${role}'@`, "groupsync_tokens", "grant the user the right"],
         mend: [`GRANT CREATE, SELECT ON groupsync_tokens TO ${role}`],
       },
