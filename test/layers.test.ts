@@ -25,6 +25,7 @@ const RULES: Rules = {
         deletion: ["failure", "group", "plan", "text"],
         drift: ["failure", "group", "plan", "text"],
         apply: ["drift", "failure", "group", "plan", "secret"],
+        record: ["apply", "failure", "group", "plan", "rotation"],
         tokens: ["failure", "group", "secret", "text"],
         report: ["deletion", "drift", "failure", "text"],
         probe: ["apply", "group", "plan", "report", "secret"],

@@ -1,0 +1,69 @@
+import type { RetryableFailure } from "../failure/group-failures.ts";
+import type { Group } from "../group/group.ts";
+import { UNKNOWN_STATE } from "../group/ledger-group.ts";
+import type { RowDigest } from "../group/tenant.ts";
+import type { RotationCandidate } from "../rotation/rotation-policy.ts";
+import { type GroupRecord, isAtRest } from "./record.ts";
+
+/** A group as the service last confirmed it. */
+export interface ConfirmedGroup {
+  readonly group: Group;
+  readonly fingerprint: string;
+  readonly row: RowDigest;
+  readonly dataSourceId: string | null;
+}
+
+/** A group whose token the ledger vouches for. */
+export interface VouchedToken {
+  readonly user_group_id: string;
+  readonly tokenFingerprint: string;
+  /**
+   * What a GET for the token sends. Null if nobody knows the state of the group at the service: a GET could then change
+   * the group.
+   */
+  readonly confirmed: ConfirmedGroup | null;
+  /** Set if the token is known not to be in every store. */
+  readonly failure: RetryableFailure | null;
+}
+
+/** A group that a refresh may ask for, as the service last confirmed it. */
+export interface RefreshCandidate extends ConfirmedGroup {
+  readonly user_group_id: string;
+  /** When a GET last told the group's name and token, and both were compared. */
+  readonly verifiedAt: Date;
+}
+
+/** Null if nobody knows the state of the group at the service. */
+function confirmedGroup({
+  confirmed,
+  fingerprint,
+  bucket,
+  digest,
+  dataSourceId,
+}: GroupRecord): ConfirmedGroup | null {
+  if (confirmed === null || digest === null || fingerprint === null || fingerprint === UNKNOWN_STATE)
+    return null;
+  return { group: confirmed, fingerprint, row: { bucket, digest }, dataSourceId };
+}
+
+/** Null if the group has no token that has to be in the token stores: none is known, or a call may have changed it. */
+export function vouchedToken(record: GroupRecord): VouchedToken | null {
+  const { user_group_id, tokenFingerprint, fingerprint, intent, absence, failures } = record;
+  if (tokenFingerprint === null || fingerprint === null || intent !== null || absence !== null) return null;
+  return { user_group_id, tokenFingerprint, confirmed: confirmedGroup(record), failure: failures.storing };
+}
+
+/** Null if anything else is to be done about the group, or nobody knows its state. */
+export function refreshCandidate(record: GroupRecord): RefreshCandidate | null {
+  const { user_group_id, verifiedAt, held } = record;
+  const confirmed = confirmedGroup(record);
+  if (verifiedAt === null || held !== null || confirmed === null || !isAtRest(record)) return null;
+  return { user_group_id, verifiedAt, ...confirmed };
+}
+
+/** Null if no rotation may begin: the group has no known token, its tenant is gone, or another call is under way. */
+export function rotationCandidate(record: GroupRecord): RotationCandidate | null {
+  const { user_group_id, tokenSince, absence, intent, failures } = record;
+  if (tokenSince === null || absence !== null || (intent !== null && intent !== "rotate")) return null;
+  return { user_group_id, tokenSince, failure: failures.rotation };
+}

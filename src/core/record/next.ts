@@ -1,0 +1,375 @@
+import { isFoundGone, type Outcome } from "../apply/outcome.ts";
+import type { RecordedFailure, RetryableFailure } from "../failure/group-failures.ts";
+import type { Failure } from "../failure/sync-error.ts";
+import { tokenFingerprint } from "../group/group.ts";
+import { type AbsenceKind, type GraceClock, UNKNOWN_STATE } from "../group/ledger-group.ts";
+import type { RowDigest } from "../group/tenant.ts";
+import { type Change, fingerprintOf, intentOf, isForToken, isRestored } from "../plan/change.ts";
+import { type GroupRecord, isNeverMade, newRecord, type RecordFailures } from "./record.ts";
+
+/** Something that happened to one group, or that was found out about it. */
+export type GroupEvent =
+  /** A call is about to be sent. */
+  | { readonly kind: "begun"; readonly change: Change }
+  /** The call that was begun was never sent. `before` is the record from before it was begun. */
+  | { readonly kind: "unsent"; readonly before: GroupRecord | null }
+  | ({ readonly kind: "ended" } & RecordedOutcome)
+  | { readonly kind: "rotation_begun" }
+  | { readonly kind: "rotation_unsent" }
+  | ({ readonly kind: "rotation_ended" } & RotationEnd)
+  | ({ readonly kind: "copied" } & CopyEnd)
+  /** The group is as its row wants it. */
+  | { readonly kind: "settled"; readonly row: RowDigest; readonly dataSourceId: string | null }
+  /** Nothing tries the change again that has failed. */
+  | { readonly kind: "change_dropped" }
+  /** The tenant is gone, or not ready, and its group was perhaps never made. */
+  | { readonly kind: "forgotten" }
+  | { readonly kind: "left"; readonly absence: AbsenceKind; readonly clock: GraceClock }
+  | { readonly kind: "returned" }
+  | { readonly kind: "held"; readonly removal: GroupRecord["held"] };
+
+/** An event, and the group that it is about. */
+export type EventOf = GroupEvent & { readonly user_group_id: string };
+
+/** An outcome and, for a failure, when to try again. */
+export interface RecordedOutcome {
+  readonly outcome: Outcome;
+  /** The service took the change. Some of the stores have the token, but not all of them. */
+  readonly notEverywhere?: Failure;
+  /** Fingerprint of a token that the service has told for the group, and that belongs to another group. */
+  readonly sharedToken?: string;
+  /** The group is deleted, but its token is still stored: the intent to remove the token stays. */
+  readonly notRemoved?: Failure;
+  readonly retryAt?: Date;
+}
+
+export interface RotationEnd {
+  /** Of the token that is live and stored; null if no token is known to be both. */
+  readonly tokenFingerprint: string | null;
+  /**
+   * Null if nothing failed. That clears an earlier failure only if the token has changed: as long as the old token is live,
+   * the rotation is still to be done.
+   */
+  readonly failure: (Failure & { readonly retryAt: Date }) | null;
+  /** Fingerprint of a token that the service has told for the group, and that belongs to another group. */
+  readonly sharedToken?: string;
+  /** This rotation, or an earlier run's change, is still under way: the intent stays. */
+  readonly isOpen: boolean;
+}
+
+/** Whether a token is in every store by now. */
+export interface CopyEnd {
+  /** Null if the token is in every store. The count of failures in a row includes this one. */
+  readonly failure: RetryableFailure | null;
+  /** Fingerprint of a token that the service has told for the group, and that belongs to another group. */
+  readonly sharedToken?: string;
+}
+
+/** What a transition leaves behind beside the record. */
+export type JournalEntry =
+  | {
+      readonly kind: "former_token";
+      readonly user_group_id: string;
+      readonly tokenFingerprint: string;
+      readonly since: Date | null;
+      readonly until: Date;
+    }
+  /** `gone`: a refresh found the group gone, and made it again. */
+  | {
+      readonly kind: "delete" | "replace" | "gone";
+      readonly user_group_id: string;
+      readonly at: Date;
+    };
+
+export interface Next {
+  /** Null: the ledger keeps nothing of the group any more. */
+  readonly record: GroupRecord | null;
+  readonly journal: readonly JournalEntry[];
+}
+
+/**
+ * What becomes of a group's record. Pure, and the only place where a record changes. An event about a group that the ledger
+ * doesn't know changes nothing, except `begun`.
+ *
+ * | event                  | intent          | what else changes                                                    |
+ * |------------------------|-----------------|----------------------------------------------------------------------|
+ * | begun                  | of the change;  | what is intended: nothing, if an open intent meant another state     |
+ * |                        | an open removal |                                                                      |
+ * |                        | stays one       |                                                                      |
+ * | unsent                 | as before       | what is intended, as before; a group that nobody knew before is gone |
+ * | ended: failed          | stays, if the   | its failure; the tenant is there, if the change was for its row      |
+ * |                        | call may have   |                                                                      |
+ * |                        | happened        |                                                                      |
+ * | ended: not updated     | none            | name, token; the failed change; perhaps an unknown state             |
+ * | ended: created,        | none            | name, token; if the change was for its row, also the confirmed       |
+ * | adopted, updated,      |                 | state, and the tenant is there                                       |
+ * | replaced               |                 |                                                                      |
+ * | ended: deleted         |                 | the record goes, unless a token is still stored: then all of the     |
+ * |                        |                 | group goes, and the intent is to remove that token                   |
+ * | rotation begun, unsent | `rotate`; none  |                                                                      |
+ * | rotation ended         | stays, if open  | the token, or the failure                                            |
+ * | copied                 |                 | whether every store has the token                                    |
+ * | settled                |                 | the row's digest; the tenant is there; no failed change              |
+ * | change dropped         |                 | no failed change                                                     |
+ * | forgotten              |                 | the record goes if the group was never made                          |
+ * | left, returned, held   |                 | the absence; what is held                                            |
+ *
+ * A token that dies is kept in the journal, and so is a removal, once.
+ */
+export function next(record: GroupRecord | null, event: GroupEvent, now: Date): Next {
+  if (event.kind === "begun") return only(begun(record, event.change, now));
+  if (record === null) return only(null);
+  switch (event.kind) {
+    case "unsent":
+      return only(event.before && unsent(record, event.before));
+    case "ended":
+      return ended(record, event, now);
+    case "rotation_begun":
+      return only(record.intent === null ? { ...record, intent: "rotate", intentAt: now } : record);
+    case "rotation_unsent":
+      return only(record.intent === "rotate" ? { ...record, ...NO_INTENT } : record);
+    case "rotation_ended":
+      return rotationEnded(record, event, now);
+    case "copied":
+      return only(copied(record, event, now));
+    case "settled": {
+      const { row, dataSourceId } = event;
+      return only({ ...withoutFailedChange(record), ...PRESENT, ...row, dataSourceId });
+    }
+    case "change_dropped":
+      return only(withoutFailedChange(record));
+    case "forgotten":
+      // Keep a group that was made, or may have been made: no other inventory has it.
+      return only(isNeverMade(record) ? null : record);
+    case "left": {
+      const { absence: kind, clock: at } = event;
+      const since = record.absence?.kind === kind ? record.absence.since : now;
+      return only({ ...record, absence: { kind, since, at } });
+    }
+    case "returned":
+      return only({ ...record, absence: null, held: record.held === "delete" ? null : record.held });
+    case "held":
+      return only(record.held === event.removal ? record : { ...record, held: event.removal });
+    default:
+      return event satisfies never;
+  }
+}
+
+const only = (record: GroupRecord | null): Next => ({ record, journal: [] });
+
+const NO_INTENT = { intent: null, intentAt: null, intended: null } as const;
+
+/** The tenant is there: nothing waits to be deleted. */
+const PRESENT = { absence: null, held: null } as const;
+
+function begun(known: GroupRecord | null, change: Change, now: Date): GroupRecord | null {
+  const intentAt = known?.intentAt ?? now;
+  if (change.kind === "delete") {
+    if (known === null) return null;
+    return { ...known, intent: known.intent === "remove" ? "remove" : "delete", intentAt };
+  }
+  const record = known ?? newRecord(change.user_group_id, change.row.bucket, now);
+  const meansTheSame = record.intent === null || record.intended === change.fingerprint;
+  return {
+    ...record,
+    intent: intentOf(change, record.intent),
+    intentAt,
+    intended: meansTheSame ? change.fingerprint : null,
+    // Of a group that was made, a DELETE needs the one that the service knows.
+    ...(isNeverMade(record) && { dataSourceId: change.dataSourceId }),
+  };
+}
+
+function unsent(record: GroupRecord, before: GroupRecord): GroupRecord {
+  const { intent, intentAt, intended, dataSourceId } = before;
+  return { ...record, intent, intentAt, intended, dataSourceId };
+}
+
+function ended(record: GroupRecord, event: RecordedOutcome, now: Date): Next {
+  const { outcome } = event;
+  const removal = removalBy(record, outcome, now);
+  if (outcome.kind === "deleted") {
+    const journal = [...formerToken(record, null, now), ...removal];
+    return { record: event.notRemoved ? leftover(record, event.notRemoved, event, now) : null, journal };
+  }
+  if (outcome.kind === "failed")
+    return { record: failed(record, { ...event, outcome }, now), journal: removal };
+  const token = tokenFingerprint(outcome.token);
+  const told = answered(withToken(record, token, now), { ...event, outcome }, now);
+  return { record: told, journal: [...formerToken(record, token, now), ...removal] };
+}
+
+/** What counts as a removal. A deletion whose token couldn't be removed was counted when the service deleted the group. */
+function removalBy(record: GroupRecord, outcome: Outcome, at: Date): readonly JournalEntry[] {
+  const { user_group_id } = record;
+  const entry = (kind: "delete" | "replace" | "gone"): JournalEntry => ({ kind, user_group_id, at });
+  const isReplaced = outcome.kind === "replaced" || (outcome.kind === "not_updated" && outcome.wasRemoved);
+  return [
+    ...(isFoundGone(outcome) ? [entry("gone")] : []),
+    ...(isReplaced ? [entry("replace")] : []),
+    ...(outcome.kind === "deleted" && record.intent !== "remove" ? [entry("delete")] : []),
+  ];
+}
+
+/** The group is deleted, and its token is still stored. */
+function leftover(
+  { user_group_id, bucket, absence, intentAt, createdAt, failures }: GroupRecord,
+  failure: Failure,
+  { outcome, retryAt }: RecordedOutcome,
+  now: Date,
+): GroupRecord {
+  const fresh = newRecord(user_group_id, bucket, now);
+  const change = {
+    ...failedAgain(failures.change, failure, retryAt, now),
+    fingerprint: fingerprintOf(outcome.change),
+  };
+  return {
+    ...fresh,
+    createdAt,
+    absence,
+    intent: "remove",
+    intentAt: intentAt ?? now,
+    failures: { ...fresh.failures, change },
+  };
+}
+
+type Of<K extends Outcome["kind"]> = RecordedOutcome & { readonly outcome: Extract<Outcome, { kind: K }> };
+
+function failed(
+  record: GroupRecord,
+  { outcome, retryAt, sharedToken }: Of<"failed">,
+  now: Date,
+): GroupRecord {
+  const { change, failure, mayHaveHappened } = outcome;
+  const isOfRow = change.kind !== "delete" && !isForToken(change);
+  return {
+    ...record,
+    ...(!mayHaveHappened && NO_INTENT),
+    ...(isOfRow && PRESENT),
+    sharedToken: sharedToken ?? record.sharedToken,
+    failures: isForToken(change)
+      ? { ...record.failures, storing: failedAgain(record.failures.storing, failure, retryAt, now) }
+      : { ...record.failures, change: failedChange(record, change, failure, retryAt, now) },
+    changedAt: now,
+  };
+}
+
+/** The service has told the group's name and its live token, which is stored. */
+function answered(
+  record: GroupRecord,
+  { outcome, retryAt, notEverywhere }: Of<"created" | "adopted" | "updated" | "replaced" | "not_updated">,
+  now: Date,
+): GroupRecord {
+  const { change, serviceName } = outcome;
+  const storing = notEverywhere ? failedAgain(record.failures.storing, notEverywhere, retryAt, now) : null;
+  const told: GroupRecord = {
+    ...record,
+    ...NO_INTENT,
+    serviceName,
+    sharedToken: null,
+    // Who asks for a token alone hasn't looked whether the tenant is there, and compares no name.
+    ...(!isForToken(change) && PRESENT),
+    ...(!isRestored(change) && { verifiedAt: now }),
+    failures: { ...record.failures, storing },
+    changedAt: now,
+  };
+  if (outcome.kind === "not_updated") {
+    return {
+      ...told,
+      fingerprint: outcome.isUnknownState ? UNKNOWN_STATE : told.fingerprint,
+      failures: { ...told.failures, change: failedChange(record, change, outcome.failure, retryAt, now) },
+    };
+  }
+  // The group was to stay as it is; and if a change of it has failed, that stands.
+  if (isForToken(change)) return told;
+  return {
+    ...withoutFailedChange(told),
+    ...change.row,
+    fingerprint: change.fingerprint,
+    confirmed: change.group,
+    dataSourceId: change.dataSourceId,
+    unverified: outcome.unverified ? (outcome.kind === "updated" ? "updated" : "adopted") : null,
+  };
+}
+
+function rotationEnded(record: GroupRecord, event: RotationEnd, now: Date): Next {
+  const { tokenFingerprint: token, failure, isOpen } = event;
+  const told = token === null ? record : withToken(record, token, now);
+  const { failures } = told;
+  return {
+    record: {
+      ...told,
+      ...(!isOpen && NO_INTENT),
+      sharedToken: token === null ? (event.sharedToken ?? record.sharedToken) : null,
+      failures: {
+        ...failures,
+        storing: token === null ? failures.storing : null,
+        rotation: failure
+          ? failedAgain(record.failures.rotation, failure, failure.retryAt, now)
+          : failures.rotation,
+      },
+    },
+    journal: token === null ? [] : formerToken(record, token, now),
+  };
+}
+
+function copied(record: GroupRecord, { failure, sharedToken }: CopyEnd, now: Date): GroupRecord {
+  const storing = failure && { ...failure, since: record.failures.storing?.since ?? now };
+  return {
+    ...record,
+    sharedToken: sharedToken ?? record.sharedToken,
+    failures: { ...record.failures, storing },
+  };
+}
+
+/** The service has told a token, so the group is there: if it was never confirmed, in a state that no row asked for. */
+function withToken(record: GroupRecord, token: string, now: Date): GroupRecord {
+  const told = { ...record, fingerprint: record.fingerprint ?? UNKNOWN_STATE };
+  if (record.tokenFingerprint === token) return told;
+  // Another token ends the failures of its rotation.
+  return {
+    ...told,
+    tokenFingerprint: token,
+    tokenSince: now,
+    failures: { ...record.failures, rotation: null },
+  };
+}
+
+/** The token that dies; null if the group's last one dies. */
+function formerToken(
+  { user_group_id, tokenFingerprint: former, tokenSince: since }: GroupRecord,
+  token: string | null,
+  until: Date,
+): readonly JournalEntry[] {
+  if (former === null || former === token) return [];
+  return [{ kind: "former_token", user_group_id, tokenFingerprint: former, since, until }];
+}
+
+const withoutFailedChange = (record: GroupRecord): GroupRecord => ({
+  ...record,
+  failures: { ...record.failures, change: null },
+});
+
+const failedChange = (
+  { failures }: GroupRecord,
+  change: Change,
+  failure: Failure,
+  retryAt: Date | undefined,
+  now: Date,
+): RecordFailures["change"] => ({
+  ...failedAgain(failures.change, failure, retryAt, now),
+  fingerprint: fingerprintOf(change),
+});
+
+const failedAgain = (
+  before: RecordedFailure | null,
+  { code, message }: Failure,
+  retryAt = new Date(0),
+  now: Date,
+): RecordedFailure => ({
+  code,
+  message,
+  count: (before?.count ?? 0) + 1,
+  retryAt,
+  since: before?.since ?? now,
+});

@@ -1,0 +1,99 @@
+import type { ChangeFailure, RecordedFailure } from "../failure/group-failures.ts";
+import type { Group } from "../group/group.ts";
+import { type Absence, type Intent, UNKNOWN_STATE, type UnverifiedOutcome } from "../group/ledger-group.ts";
+import type { RowDigest } from "../group/tenant.ts";
+
+/**
+ * All that the ledger keeps of one group: one row. Only `next` makes a record from a record; a ledger loads and saves
+ * records, and decides nothing.
+ */
+export interface GroupRecord {
+  readonly user_group_id: string;
+  /** Known from the first intent on. */
+  readonly bucket: number;
+  /** The digest of the row from which the confirmed group was computed; null if none is recorded. */
+  readonly digest: RowDigest["digest"] | null;
+  /** Of the group as the service last confirmed it, or `UNKNOWN_STATE`; null if the service never confirmed the group. */
+  readonly fingerprint: string | null;
+  /** The group as the service last confirmed it. */
+  readonly confirmed: Group | null;
+  /** The name as the service last gave it back; null if it never did. */
+  readonly serviceName: string | null;
+  /** Sent in a DELETE, if the config gives one. */
+  readonly dataSourceId: string | null;
+  /** How the service confirmed the group, as long as no answer has shown that it took mapping and properties. */
+  readonly unverified: UnverifiedOutcome | null;
+  /** Of the token that the service last told; null if it never told one. */
+  readonly tokenFingerprint: string | null;
+  readonly tokenSince: Date | null;
+  /** Of a token that the service has told for the group, and that belongs to another group. */
+  readonly sharedToken: string | null;
+  /** When a GET last told the group's name and token, and both were compared; null if none has. */
+  readonly verifiedAt: Date | null;
+  /** Committed before a call, and cleared with the call's outcome. */
+  readonly intent: Intent | null;
+  readonly intentAt: Date | null;
+  /** Fingerprint of the group that the intent means to make; null if there are several, or none. */
+  readonly intended: string | null;
+  /** Set while its tenant is gone. */
+  readonly absence: Absence | null;
+  /** The removal that waits for approval. */
+  readonly held: "replace" | "delete" | null;
+  readonly failures: RecordFailures;
+  /** When the ledger first recorded an intent for the group. */
+  readonly createdAt: Date;
+  /** When the ledger last recorded what came of a change, or the first intent. */
+  readonly changedAt: Date;
+}
+
+export interface RecordFailures {
+  readonly change: (ChangeFailure & RecordedFailure) | null;
+  readonly rotation: RecordedFailure | null;
+  readonly storing: RecordedFailure | null;
+}
+
+const NO_FAILURES: RecordFailures = { change: null, rotation: null, storing: null };
+
+/** A group about which nothing is known but its bucket. */
+export const newRecord = (user_group_id: string, bucket: number, now: Date): GroupRecord => ({
+  user_group_id,
+  bucket,
+  digest: null,
+  fingerprint: null,
+  confirmed: null,
+  serviceName: null,
+  dataSourceId: null,
+  unverified: null,
+  tokenFingerprint: null,
+  tokenSince: null,
+  sharedToken: null,
+  verifiedAt: null,
+  intent: null,
+  intentAt: null,
+  intended: null,
+  absence: null,
+  held: null,
+  failures: NO_FAILURES,
+  createdAt: now,
+  changedAt: now,
+});
+
+/** Whether no group exists: the service refused to create it, and nothing is under way. */
+export const isNeverMade = ({ fingerprint, intent }: Pick<GroupRecord, "fingerprint" | "intent">): boolean =>
+  fingerprint === null && intent === null;
+
+/** Whether nothing of the group is open, and nothing failed: a plan needn't read it unless its row has changed. */
+export const isAtRest = ({ fingerprint, digest, intent, absence, failures }: GroupRecord): boolean =>
+  fingerprint !== null &&
+  fingerprint !== UNKNOWN_STATE &&
+  digest !== null &&
+  intent === null &&
+  absence === null &&
+  failures.change === null &&
+  failures.storing === null;
+
+/** When the first of the failures that last began; null if nothing fails. */
+export function failingSince({ failures: { change, rotation, storing } }: GroupRecord): Date | null {
+  const times = [change, rotation, storing].flatMap((failure) => failure?.since.getTime() ?? []);
+  return times.length === 0 ? null : new Date(Math.min(...times));
+}

@@ -1,0 +1,394 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { Outcome } from "../../../src/core/apply/outcome.ts";
+import { tokenFingerprint } from "../../../src/core/group/group.ts";
+import { UNKNOWN_STATE } from "../../../src/core/group/ledger-group.ts";
+import { type Change, DELETED } from "../../../src/core/plan/change.ts";
+import {
+  type GroupEvent,
+  type JournalEntry,
+  next,
+  type RecordedOutcome,
+} from "../../../src/core/record/next.ts";
+import { type GroupRecord, isNeverMade } from "../../../src/core/record/record.ts";
+import { Secret } from "../../../src/core/secret/secret.ts";
+import {
+  aDelete,
+  aDeleted,
+  aFailed,
+  aGroup,
+  aNotUpdated,
+  anApplied,
+  anApply,
+  aReplace,
+  aRow,
+} from "../../builders/groups.ts";
+import { aLife, anEvent } from "../../builders/records.ts";
+import { SEED } from "../../support/databases/seed.ts";
+
+const DAY = 24 * 3_600_000;
+const day = (n: number): Date => new Date(Date.UTC(2026, 2, 1) + n * DAY);
+const FIRST = tokenFingerprint(new Secret("ugt_acme"));
+const SECOND = tokenFingerprint(new Secret("ugt_acme_2"));
+const refusal = { code: "REFUSED", message: "POST was answered HTTP 422", retryAt: day(9) };
+
+const begun = (change: Change = anApply()): GroupEvent => ({ kind: "begun", change });
+const ended = (outcome: Outcome, more: Partial<RecordedOutcome> = {}): GroupEvent => ({
+  kind: "ended",
+  outcome,
+  retryAt: day(9),
+  ...more,
+});
+const CREATED = [begun(), ended(anApplied())];
+const rotated = (token: string | null, more: object = {}): GroupEvent => ({
+  kind: "rotation_ended",
+  tokenFingerprint: token,
+  failure: null,
+  isOpen: false,
+  ...more,
+});
+const notRotated = (more: object = {}): GroupEvent => rotated(null, { failure: refusal, ...more });
+const copied = (count: number): GroupEvent => ({
+  kind: "copied",
+  failure:
+    count === 0
+      ? null
+      : { code: "TOKEN_NOT_EVERYWHERE", message: "one store has it", count, retryAt: day(9) },
+});
+const settled: GroupEvent = { kind: "settled", row: aRow(), dataSourceId: null };
+const left: GroupEvent = { kind: "left", absence: "absent", clock: { ms: 5, reads: 2 } };
+const update = anApply({ kind: "update", fingerprint: "new", group: aGroup({ name: "Acme 2" }) });
+const updated = anApplied({ kind: "updated", change: update, serviceName: "Acme 2" });
+const aGet = anApply({ kind: "update", restores: true });
+
+/** One event a day, from day 0 on. */
+function lived(...events: readonly GroupEvent[]): {
+  readonly record: GroupRecord | null;
+  readonly journal: readonly JournalEntry[];
+} {
+  let record: GroupRecord | null = null;
+  const journal: JournalEntry[] = [];
+  for (const [n, event] of events.entries()) {
+    const step = next(record, event, day(n));
+    record = step.record;
+    journal.push(...step.journal);
+  }
+  return { record, journal };
+}
+
+const recordAfter = (...events: readonly GroupEvent[]): GroupRecord | null => lived(...events).record;
+const removals = (...events: readonly GroupEvent[]): string[] =>
+  lived(...events).journal.flatMap(({ kind }) => (kind === "former_token" ? [] : [kind]));
+
+describe("an intent", () => {
+  test.each([
+    ["of a GET", [], anApply(), "apply"],
+    ["of a replacement", CREATED, aReplace(), "replace"],
+    ["of a deletion", CREATED, aDelete(), "delete"],
+    [
+      "of a GET after a removal, which may have had its effect",
+      [...CREATED, begun(aDelete())],
+      update,
+      "replace",
+    ],
+  ] as const)("is that %s", (_, before, change, intent) => {
+    expect(recordAfter(...before, begun(change))).toMatchObject({ intent });
+  });
+
+  test("names what it means to make, until one that means something else follows", () => {
+    expect(recordAfter(begun(), begun())?.intended).toBe(anApply().fingerprint);
+    expect(recordAfter(begun(), begun(update))?.intended).toBeNull();
+  });
+
+  test("of a group that nobody knows deletes and rotates nothing", () => {
+    expect(recordAfter(begun(aDelete()))).toBeNull();
+    expect(recordAfter({ kind: "rotation_begun" })).toBeNull();
+  });
+
+  test.each([true, false])("stays if the call may have happened: %s", (mayHaveHappened) => {
+    const failed = ended(aFailed({ mayHaveHappened }));
+    const record = recordAfter(begun(), failed);
+    expect(record).toMatchObject({ intent: mayHaveHappened ? "apply" : null, fingerprint: null });
+    expect(recordAfter(begun(), failed, begun(), failed)?.failures.change).toMatchObject({
+      count: 2,
+      since: day(1),
+    });
+    expect(recordAfter(begun(), failed, ...CREATED)).toMatchObject({
+      intent: null,
+      failures: { change: null },
+    });
+  });
+
+  test("of another change is not that of a rotation, and the rotation leaves it open", () => {
+    const open = [...CREATED, begun(update), { kind: "rotation_begun" }] as const;
+    expect(recordAfter(...open)?.intent).toBe("apply");
+    expect(recordAfter(...open, { kind: "rotation_unsent" })?.intent).toBe("apply");
+    expect(recordAfter(...open, rotated(SECOND, { isOpen: true }))?.intent).toBe("apply");
+    expect(recordAfter(...open, rotated(SECOND))?.intent).toBeNull();
+  });
+});
+
+describe("what the service has", () => {
+  test.each(["created", "adopted", "updated"] as const)("is what was sent, if it was %s", (kind) => {
+    const { fingerprint, group, row } = anApply();
+    expect(recordAfter(begun(), ended(anApplied({ kind })))).toMatchObject({
+      ...{ fingerprint, confirmed: group, digest: row.digest, serviceName: "Acme", intent: null },
+      ...{ tokenFingerprint: FIRST, tokenSince: day(1), verifiedAt: day(1), unverified: null },
+    });
+  });
+
+  test("is unverified until an answer shows more", () => {
+    const unverified = ended({ ...updated, unverified: true });
+    expect(recordAfter(...CREATED, begun(update), unverified)?.unverified).toBe("updated");
+    expect(recordAfter(...CREATED, begun(update), unverified, ended(updated))?.unverified).toBeNull();
+    expect(recordAfter(begun(), ended(anApplied({ kind: "adopted", unverified: true })))?.unverified).toBe(
+      "adopted",
+    );
+  });
+
+  test("is what was confirmed before, if it was not updated", () => {
+    const record = recordAfter(...CREATED, begun(update), ended(aNotUpdated({ change: update })));
+    expect(record).toMatchObject({ fingerprint: anApply().fingerprint, confirmed: anApply().group });
+    expect(record?.failures.change).toMatchObject({
+      code: "NOT_UPDATED",
+      fingerprint: "new",
+      retryAt: day(9),
+    });
+  });
+
+  test.each([
+    ["an adopted group that was not updated", [begun(), ended(aNotUpdated())]],
+    ["a group that is not as it was confirmed", [...CREATED, ended(aNotUpdated({ isUnknownState: true }))]],
+  ])("is an unknown state for %s", (_, events) => {
+    expect(recordAfter(...events)).toMatchObject({ fingerprint: UNKNOWN_STATE, intent: null });
+  });
+
+  test("has the data source that was confirmed last, and until then the one begun first", () => {
+    const of = (dataSourceId: string | null) => anApply({ dataSourceId });
+    expect(recordAfter(begun(of("a")), begun(of("b")))?.dataSourceId).toBe("a");
+    expect(recordAfter(begun(of("a")), ended(aFailed()), begun(of("b")))?.dataSourceId).toBe("b");
+    const made = [begun(of("a")), ended(anApplied({ change: of("a") }))];
+    expect(recordAfter(...made, begun(of("b")), ended(aFailed()))?.dataSourceId).toBe("a");
+    expect(
+      recordAfter(...made, begun(of(null)), ended(anApplied({ change: of(null) })))?.dataSourceId,
+    ).toBeNull();
+  });
+
+  test("says nothing of the tenant, if the GET was sent for the token", () => {
+    const gone = [...CREATED, begun(aGet), left, { kind: "held", removal: "delete" }] as const;
+    for (const end of [aFailed({ change: aGet }), anApplied({ kind: "updated", change: aGet })])
+      expect(recordAfter(...gone, ended(end))).toMatchObject({ absence: { kind: "absent" }, held: "delete" });
+    for (const end of [updated, aNotUpdated({ change: update }), aFailed({ change: update })])
+      expect(recordAfter(...gone, ended(end))).toMatchObject({ absence: null, held: null });
+  });
+});
+
+describe("a removal", () => {
+  test("ends the record and its token, and counts once", () => {
+    const { record, journal } = lived(...CREATED, begun(aDelete()), ended(aDeleted()));
+    expect(record).toBeNull();
+    expect(journal).toEqual([
+      { kind: "former_token", user_group_id: "acme", tokenFingerprint: FIRST, since: day(1), until: day(3) },
+      { kind: "delete", user_group_id: "acme", at: day(3) },
+    ]);
+  });
+
+  test("whose token is still stored leaves that to be done, and counts once", () => {
+    const notRemoved = { code: "TOKEN_NOT_REMOVED", message: "still needed" };
+    const events = [...CREATED, left, begun(aDelete()), ended(aDeleted(), { notRemoved })];
+    expect(recordAfter(...events)).toMatchObject({
+      ...{ intent: "remove", fingerprint: null, confirmed: null, tokenFingerprint: null, digest: null },
+      ...{ absence: { kind: "absent" }, intentAt: day(3), createdAt: day(0) },
+      failures: { change: { ...notRemoved, fingerprint: DELETED, count: 1 }, rotation: null, storing: null },
+    });
+    expect(recordAfter(...events, begun(aDelete()))?.intent).toBe("remove");
+    expect(recordAfter(...events, begun(aDelete()), ended(aDeleted()))).toBeNull();
+    expect(removals(...events, begun(aDelete()), ended(aDeleted()))).toEqual(["delete"]);
+  });
+
+  test("is a replacement too, even if the new group isn't updated yet", () => {
+    const replaced = ended(anApplied({ kind: "replaced", change: aReplace() }));
+    expect(removals(...CREATED, begun(aReplace()), replaced)).toEqual(["replace"]);
+    expect(removals(...CREATED, ended(aNotUpdated({ wasRemoved: true })))).toEqual(["replace"]);
+  });
+
+  test("by somebody else, that a refresh has found, is told apart", () => {
+    const found = anApplied({ change: anApply({ refreshes: true }), drift: ["gone"] });
+    expect(removals(...CREATED, begun(), ended(found))).toEqual(["gone"]);
+  });
+
+  test("is nothing else", () => {
+    const others = [
+      updated,
+      aNotUpdated(),
+      ...[anApply(), aReplace(), aDelete()].map((change) => aFailed({ change })),
+    ];
+    for (const outcome of others)
+      expect(removals(...CREATED, begun(outcome.change), ended(outcome))).toEqual([]);
+  });
+
+  test("that failed leaves the absence and what is held", () => {
+    const gone = [...CREATED, left, { kind: "held", removal: "delete" }, begun(aDelete())] as const;
+    expect(recordAfter(...gone, ended(aFailed({ change: aDelete() })))).toMatchObject({
+      ...{ absence: { kind: "absent" }, held: "delete", intent: null },
+      failures: { change: { fingerprint: DELETED, count: 1 } },
+    });
+  });
+});
+
+describe("another token", () => {
+  const token = new Secret("ugt_acme_2");
+  const failing = [...CREATED, notRotated(), copied(1)];
+  test.each<[string, GroupEvent]>([
+    ["an update", ended({ ...updated, token })],
+    ["a refused update", ended(aNotUpdated({ change: update, token }))],
+    ["a replacement", ended(anApplied({ kind: "replaced", change: aReplace(), token }))],
+    ["a GET for the token alone", ended(anApplied({ kind: "updated", change: aGet, token }))],
+    ["a rotation", rotated(SECOND)],
+  ])("ends the failures of the former one: %s", (_, arrives) => {
+    const { record, journal } = lived(...failing, arrives);
+    expect(record).toMatchObject({ tokenFingerprint: SECOND, tokenSince: day(4) });
+    expect(record?.failures).toMatchObject({ rotation: null, storing: null });
+    expect(journal[0]).toMatchObject({ tokenFingerprint: FIRST, since: day(1), until: day(4) });
+  });
+
+  test("is none if the old one is found to be live: the rotation is still to be done", () => {
+    const record = recordAfter(...failing, rotated(FIRST));
+    expect(record).toMatchObject({ tokenSince: day(1), failures: { rotation: { count: 1 }, storing: null } });
+  });
+
+  test("of another group is noted until the group has its own", () => {
+    const shared = ended(aFailed({ mayHaveHappened: true }), { sharedToken: "of b" });
+    expect(recordAfter(begun(), shared)).toMatchObject({ sharedToken: "of b", intent: "apply" });
+    expect(recordAfter(begun(), shared, ended(anApplied()))?.sharedToken).toBeNull();
+    expect(recordAfter(...CREATED, notRotated({ sharedToken: "of b" }))?.sharedToken).toBe("of b");
+    expect(
+      recordAfter(...CREATED, notRotated({ sharedToken: "of b" }), rotated(SECOND))?.sharedToken,
+    ).toBeNull();
+  });
+});
+
+describe("the kinds of failures", () => {
+  const all = [...CREATED, ended(aFailed({ change: update })), notRotated(), copied(1)];
+  const count = (record: GroupRecord | null) =>
+    record && Object.values(record.failures).map((failure: { count: number } | null) => failure?.count ?? 0);
+
+  test("are counted each by itself", () => {
+    expect(count(recordAfter(...all))).toEqual([1, 1, 1]);
+    expect(count(recordAfter(...all, ended(aFailed({ change: update }))))).toEqual([2, 1, 1]);
+    expect(count(recordAfter(...all, notRotated()))).toEqual([1, 2, 1]);
+    expect(count(recordAfter(...all, copied(2)))).toEqual([1, 1, 2]);
+    expect(count(recordAfter(...all, ended(aFailed({ change: aGet }))))).toEqual([1, 1, 2]);
+  });
+
+  test.each<[string, GroupEvent, readonly number[]]>([
+    ["a change that is done", ended(updated), [0, 1, 0]],
+    ["a row that asks for what the group is", settled, [0, 1, 1]],
+    ["a change that nothing tries again", { kind: "change_dropped" }, [0, 1, 1]],
+    ["a token that is in every store", copied(0), [1, 1, 0]],
+    ["a GET that told the token", ended(anApplied({ kind: "updated", change: aGet })), [1, 1, 0]],
+    ["a GET whose group was not updated", ended(aNotUpdated({ change: update })), [2, 1, 0]],
+  ])("end by %s", (_, event, counts) => {
+    expect(count(recordAfter(...all, event))).toEqual(counts);
+  });
+
+  test("of storing stands if not every store has the new state's token", () => {
+    const notEverywhere = { code: "TOKEN_NOT_EVERYWHERE", message: "one store has it" };
+    expect(count(recordAfter(...all, ended(updated, { notEverywhere })))).toEqual([0, 1, 2]);
+  });
+});
+
+describe("the tenant", () => {
+  test("is gone since it was first seen to be, in this way", () => {
+    const again: GroupEvent = { kind: "left", absence: "absent", clock: { ms: 9, reads: 3 } };
+    const flagged: GroupEvent = { kind: "left", absence: "flagged", clock: { ms: 9, reads: 3 } };
+    expect(recordAfter(...CREATED, left, again)?.absence).toMatchObject({ since: day(2), at: { ms: 9 } });
+    expect(recordAfter(...CREATED, left, flagged)?.absence).toMatchObject({ kind: "flagged", since: day(3) });
+  });
+
+  test("that is back leaves only a replacement held", () => {
+    const back = (removal: "delete" | "replace") =>
+      recordAfter(...CREATED, left, { kind: "held", removal }, { kind: "returned" });
+    expect(back("delete")).toMatchObject({ absence: null, held: null });
+    expect(back("replace")).toMatchObject({ absence: null, held: "replace" });
+    expect(recordAfter(...CREATED, left, { kind: "held", removal: "replace" }, settled)?.held).toBeNull();
+  });
+
+  test("whose group was never made is forgotten, and no other", () => {
+    expect(recordAfter(begun(), ended(aFailed()), { kind: "forgotten" })).toBeNull();
+    expect(recordAfter(begun(), { kind: "forgotten" })).not.toBeNull();
+    expect(recordAfter(...CREATED, { kind: "forgotten" })).not.toBeNull();
+  });
+});
+
+/** Every event, in the state that a random life has led to. */
+function everyStep(check: (before: GroupRecord | null, event: GroupEvent, after: Step) => void): void {
+  fc.assert(
+    fc.property(aLife(), anEvent(), (life, event) => {
+      let record: GroupRecord | null = null;
+      for (const lived of life) record = next(record, lived, day(0)).record;
+      check(record, event, next(record, event, day(0)));
+    }),
+    { seed: SEED, numRuns: 2_000 },
+  );
+}
+
+interface Step {
+  readonly record: GroupRecord | null;
+  readonly journal: readonly JournalEntry[];
+}
+
+describe(`whatever a group has been through (GROUPSYNC_TEST_SEED=${SEED})`, () => {
+  test("a group that was made, or may have been made, is forgotten only once it is deleted", () => {
+    everyStep((before, event, { record }) => {
+      if (before === null || record !== null) return;
+      const isUnmade = event.kind === "unsent" && event.before === null;
+      const isDeleted = event.kind === "ended" && event.outcome.kind === "deleted" && !event.notRemoved;
+      expect(isUnmade || isDeleted || (event.kind === "forgotten" && isNeverMade(before))).toBe(true);
+    });
+  });
+
+  test("an open intent ends only by what a call ended with, or because the call was never sent", () => {
+    everyStep((before, event, { record }) => {
+      if (before?.intent == null || record === null || record.intent !== null) return;
+      expect(["ended", "unsent", "rotation_ended", "rotation_unsent"]).toContain(event.kind);
+    });
+  });
+
+  test("a known token that changes is kept once", () => {
+    everyStep((before, event, { record, journal }) => {
+      const kept = journal.filter(({ kind }) => kind === "former_token");
+      const former = before?.tokenFingerprint ?? null;
+      const isDead = former !== null && former !== (record?.tokenFingerprint ?? null);
+      // Only a group that was begun newly has no token to lose.
+      if (event.kind === "unsent") return;
+      expect(kept).toEqual(isDead ? [expect.objectContaining({ tokenFingerprint: former })] : []);
+    });
+  });
+
+  test("a confirmed state is one that the answered call has sent", () => {
+    everyStep((before, event, { record }) => {
+      const fingerprint = record?.fingerprint ?? null;
+      if (fingerprint === null || fingerprint === (before?.fingerprint ?? null)) return;
+      if (fingerprint === UNKNOWN_STATE) return;
+      const sent = event.kind === "ended" && event.outcome.change.kind !== "delete" && event.outcome.change;
+      expect(sent ? sent.fingerprint : null).toBe(fingerprint);
+    });
+  });
+
+  test("what is seen twice is recorded once", () => {
+    everyStep((_, event, { record }) => {
+      if (!["settled", "change_dropped", "forgotten", "left", "returned", "held"].includes(event.kind))
+        return;
+      expect(next(record, event, new Date(day(0).getTime() + 1))).toEqual({ record, journal: [] });
+    });
+  });
+
+  test("a call that was never sent leaves the record as it was", () => {
+    everyStep((before, event) => {
+      if (event.kind !== "begun") return;
+      const begun = next(before, event, day(0)).record;
+      expect(next(begun, { kind: "unsent", before }, day(0)).record).toEqual(before);
+    });
+  });
+});
