@@ -94,7 +94,7 @@ export function explainJson(explanation: Explanation): string {
     desired: tenant?.kind === "desired" ? tenant.group : null,
     confirmed: group?.confirmed ?? null,
     unverified: group?.unverified ?? null,
-    last_asked: group?.lastAsked ?? null,
+    last_asked: group?.verifiedAt ?? null,
     changes,
     under_way: known?.intent ? { action: known.intent, since: group?.intentAt ?? null } : null,
     held: known?.held ? { action: known.held, code: approval } : null,

@@ -1,30 +1,28 @@
 import { changedFields } from "../../src/core/group/group.ts";
 import { type PlanningContext, planAction } from "../../src/core/plan/planned-action.ts";
+import type { GroupRecord } from "../../src/core/record/record.ts";
 import type { Explanation } from "../../src/engine/explain/explain-tenant.ts";
-import type { GroupRecord, RecordedGroup } from "../../src/ports/ledger/scope.ts";
-import { aDecisionContext, aDesiredTenant, aGroup, aLedgerGroup, aRow } from "./groups.ts";
+import type { GroupHistory } from "../../src/ports/ledger/scope.ts";
+import { aDecisionContext, aDesiredTenant, aLedgerGroup, aRow } from "./groups.ts";
+import { aRecord as aGroupRecord } from "./records.ts";
 
-export const NO_RECORDED_FAILURES: RecordedGroup["failures"] = {
+export const NO_RECORDED_FAILURES: GroupRecord["failures"] = {
   change: null,
   rotation: null,
   storing: null,
 };
 
-export const aRecordedGroup = (overrides: Partial<RecordedGroup> = {}): RecordedGroup => ({
-  createdAt: new Date("2026-02-01T00:00:00Z"),
-  changedAt: new Date("2026-02-02T00:00:00Z"),
-  intentAt: null,
-  confirmed: aGroup(),
-  serviceName: "Acme",
-  tokenFingerprint: "the-hash",
-  tokenSince: new Date("2026-02-03T00:00:00Z"),
-  lastAsked: new Date("2026-02-03T12:00:00Z"),
-  unverified: null,
-  failures: NO_RECORDED_FAILURES,
-  ...overrides,
-});
+export const aRecordedGroup = (overrides: Partial<GroupRecord> = {}): GroupRecord =>
+  aGroupRecord({
+    createdAt: new Date("2026-02-01T00:00:00Z"),
+    changedAt: new Date("2026-02-02T00:00:00Z"),
+    tokenFingerprint: "the-hash",
+    tokenSince: new Date("2026-02-03T00:00:00Z"),
+    verifiedAt: new Date("2026-02-03T12:00:00Z"),
+    ...overrides,
+  });
 
-export const aRecord = (overrides: Partial<GroupRecord> = {}): GroupRecord => ({
+export const aRecord = (overrides: Partial<GroupHistory> = {}): GroupHistory => ({
   group: aRecordedGroup(),
   removals: [],
   formerTokens: [],

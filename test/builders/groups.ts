@@ -17,8 +17,8 @@ import type {
 import type { Apply, Delete, Replace, Upsert } from "../../src/core/plan/change.ts";
 import type { PlanningContext } from "../../src/core/plan/planned-action.ts";
 import type { ReadHistory, Reading } from "../../src/core/plan/read-history.ts";
+import type { EventOf, RotationEnd } from "../../src/core/record/next.ts";
 import { Secret } from "../../src/core/secret/secret.ts";
-import type { KnownGroup, RotationResult } from "../../src/ports/ledger/groups.ts";
 
 /** Builders give a whole, believable value; a test overrides what it is about. */
 export const aGroup = (overrides: Partial<Group> = {}): Group => ({
@@ -175,20 +175,6 @@ export const aDelete = (overrides: Partial<Delete> = {}): Delete => ({
   ...overrides,
 });
 
-/** What the ledger knows of `aGroup()` once it was confirmed. */
-export const aKnownGroup = (overrides: Partial<KnownGroup> = {}): KnownGroup => ({
-  name: "Acme",
-  acceptedName: "Acme",
-  fingerprint: groupFingerprint(aGroup()),
-  unverified: null,
-  tokenFingerprint: tokenFingerprint(new Secret("ugt_acme")),
-  dataSourceId: null,
-  intent: null,
-  intended: null,
-  failures: { change: 0, rotation: 0, storing: 0 },
-  ...overrides,
-});
-
 export const anApplied = (overrides: Partial<Applied> = {}): Applied => ({
   kind: "created",
   change: anApply(),
@@ -224,7 +210,10 @@ export const aFailed = (overrides: Partial<Failed> = {}): Failed => ({
 });
 
 /** A rotation that is done. */
-export const aRotation = (overrides: Partial<RotationResult> = {}): RotationResult => ({
+export const aRotation = (
+  overrides: Partial<RotationEnd> & { readonly user_group_id?: string } = {},
+): EventOf => ({
+  kind: "rotation_ended",
   user_group_id: "acme",
   tokenFingerprint: tokenFingerprint(new Secret("ugt_acme_2")),
   failure: null,

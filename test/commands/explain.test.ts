@@ -73,7 +73,7 @@ acme: changed
     expect(text({ copies: { kind: "unreadable", error } })).toMatch(
       /^ {2}token stored +nobody can see whether .*: TOKEN_STORE_UNAVAILABLE: no such directory$/m,
     );
-    const neverAsked = { record: aRecord({ group: aRecordedGroup({ lastAsked: null }) }) };
+    const neverAsked = { record: aRecord({ group: aRecordedGroup({ verifiedAt: null }) }) };
     expect(text(neverAsked)).not.toContain("last asked");
   });
 

@@ -1,5 +1,4 @@
 import { ledgerDeletionsContract } from "./ledger/deletions.ts";
-import { ledgerFailuresContract } from "./ledger/failures.ts";
 import { ledgerGroupsContract } from "./ledger/groups.ts";
 import { ledgerLeaseContract } from "./ledger/lease.ts";
 import { ledgerRefreshContract } from "./ledger/refresh.ts";
@@ -21,7 +20,6 @@ export function ledgerContract(name: string, makePlace: () => Promise<LedgerPlac
   ledgerDeletionsContract(name, makePlace);
   ledgerRotationsContract(name, makePlace);
   ledgerRefreshContract(name, makePlace);
-  ledgerFailuresContract(name, makePlace);
   ledgerStatusContract(name, makePlace);
   ledgerRunsContract(name, makePlace);
   ledgerVouchedContract(name, makePlace);

@@ -160,7 +160,7 @@ describe("--only", () => {
 });
 
 describe("the order of effects", () => {
-  const EFFECTS = ["before begin", "after commit", "after getOrCreate", "after writeTokens", "before record"];
+  const EFFECTS = ["before begun", "after commit", "after getOrCreate", "after writeTokens", "before ended"];
 
   it("is intent, call, token, ledger", async () => {
     const world = new World(tenants("a"));
@@ -172,11 +172,11 @@ describe("the order of effects", () => {
       "after commit",
       "after commit",
       "after commit",
-      "before begin",
+      "before begun a",
       "after commit",
       "after getOrCreate a",
       "after writeTokens",
-      "before record",
+      "before ended a",
       "after commit",
       "after commit",
     ]);

@@ -70,17 +70,17 @@ export class World {
   }
 
   start(options: StartOptions = {}): Started {
-    return this.#start(options, (ports, settings, signal) => sync(ports, settings, options, signal));
+    return this.launch(options, (ports, settings, signal) => sync(ports, settings, options, signal));
   }
 
   /** Starts `rotate`. */
   startRotation(selection: RotationSelection, options: StartOptions = {}): Started {
-    return this.#start(options, (ports, settings, signal) => rotate(ports, settings, selection, signal));
+    return this.launch(options, (ports, settings, signal) => rotate(ports, settings, selection, signal));
   }
 
   /** Starts `probe`. */
   startProbe(options: StartOptions = {}): Started<ProbeReport> {
-    return this.#start(options, probe);
+    return this.launch(options, probe);
   }
 
   /** Starts `forget`, with the scope's own config. */
@@ -88,10 +88,10 @@ export class World {
     { deletesGroups }: { readonly deletesGroups: boolean },
     options: StartOptions = {},
   ): Started<Forgotten> {
-    return this.#start(options, deletesGroups ? deleteAndForget : forgetScope);
+    return this.launch(options, deletesGroups ? deleteAndForget : forgetScope);
   }
 
-  #start<Report>(
+  private launch<Report>(
     { settings, signal = new AbortController().signal, seed, ...fate }: StartOptions,
     run: (ports: SyncPorts, settings: SyncSettings, signal: AbortSignal) => Promise<Report>,
   ): Started<Report> {

@@ -5,6 +5,7 @@ import type { Lease } from "../../src/ports/ledger/lease.ts";
 import type { Ledger } from "../../src/ports/ledger/ledger.ts";
 import { aDatabase, HISTORY_MS, LOCATION } from "../adapters/sql/ledger/ledger-database.ts";
 import { anApply } from "../builders/groups.ts";
+import { begun } from "../builders/records.ts";
 import { runProgram } from "../e2e/program.ts";
 import { aWorld, idOf } from "../e2e/world.ts";
 import { type FreshDatabase, SERVERS } from "../support/databases/fresh-database.ts";
@@ -94,7 +95,7 @@ describe.skipIf(!LONG)("on two nodes of a Galera cluster", () => {
       const other = await theirs.acquireLease("theirs", 60_000);
       if (other.kind !== "held") throw new Error(`the lease is ${other.kind}`);
       const seized = await theirs.seizeLease(other.by, "theirs", 60_000);
-      const late = ours.write(lease, (transaction) => transaction.begin([anApply()], new Date()));
+      const late = ours.write(lease, (transaction) => transaction.change([begun(anApply())], new Date()));
       await expect(late).rejects.toMatchObject({ code: "LEASE_LOST" });
       if (seized.lease) await theirs.releaseLease(seized.lease);
     }

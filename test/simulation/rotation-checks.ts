@@ -1,7 +1,7 @@
 import { tokenFingerprint } from "../../src/core/group/group.ts";
+import type { GroupRecord } from "../../src/core/record/record.ts";
 import { Secret } from "../../src/core/secret/secret.ts";
 import type { RotationSelection } from "../../src/engine/rotation/rotation-selection.ts";
-import type { LedgerRow } from "../fakes/ledger/ledger-state.ts";
 import type { SimulatedWorld } from "./simulated-world.ts";
 
 /** Live tokens, by the ids of their groups. */
@@ -43,11 +43,11 @@ export const withoutOthers = (
 ): LiveTokens =>
   new Map([...asked].filter(([id, token]) => !meddledWith.has(id) || hasSeen(ledger.rows.get(id), token)));
 
-const hasSeen = (known: LedgerRow | undefined, token: string): boolean =>
+const hasSeen = (known: GroupRecord | undefined, token: string): boolean =>
   known?.tokenFingerprint === tokenFingerprint(new Secret(token));
 
 /** Whether the service has, or may have, the group. */
-export const mayExist = (known: LedgerRow | undefined): boolean =>
+export const mayExist = (known: GroupRecord | undefined): boolean =>
   known !== undefined && (known.intent === null ? known.fingerprint !== null : known.intent !== "remove");
 
 /** Complaints about those tokens that are still live. */

@@ -27,6 +27,7 @@ const MIGRATIONS: readonly Migration[] = [
       );
       INSERT INTO ${tables.identity} (id) VALUES ('${randomUUID()}');
 
+      -- The record of a group: see core/record. "state" has all that no statement selects, sums or sorts by.
       CREATE TABLE ${tables.groups} (
         scope text NOT NULL,
         user_group_id text COLLATE "C" NOT NULL,
@@ -36,9 +37,6 @@ const MIGRATIONS: readonly Migration[] = [
         -- The group as the service last confirmed it; null while its creation is under way.
         fingerprint text,
         confirmed text,
-        service_name text,
-        -- What a DELETE has to name as data_source_provided_id.
-        data_source_id text,
         -- 'adopted' or 'updated': the call whose answer could not show that mapping and properties are these.
         unverified text,
         -- When a GET last told this group's name and token.
@@ -51,34 +49,16 @@ const MIGRATIONS: readonly Migration[] = [
         -- Set before a call, cleared with its outcome.
         intent text,
         intent_at timestamptz,
-        -- Fingerprint of the group that the intent means to make; null if it follows one that meant another.
-        intent_fingerprint text,
-        -- How its tenant is gone, since when, and what the grace clock said when it was first seen to be.
-        missing_kind text,
-        missing_since timestamptz,
-        missing_ms bigint,
-        missing_reads bigint,
+        -- How its tenant is gone, and since when.
+        gone text,
+        gone_since timestamptz,
         -- 'delete' or 'replace': due, and waiting for approval.
         held text,
-        -- The failures in a row of each kind: the last one, how many, and since when.
-        change_fingerprint text,
-        change_code text,
-        change_message text,
-        change_count integer NOT NULL DEFAULT 0,
-        change_retry_at timestamptz,
-        change_since timestamptz,
-        rotation_code text,
-        rotation_message text,
-        rotation_count integer NOT NULL DEFAULT 0,
-        rotation_retry_at timestamptz,
-        rotation_since timestamptz,
-        storing_code text,
-        storing_message text,
-        storing_count integer NOT NULL DEFAULT 0,
-        storing_retry_at timestamptz,
-        storing_since timestamptz,
-        created_at timestamptz NOT NULL,
-        updated_at timestamptz NOT NULL,
+        -- 1 if a plan needn't read the group unless its row has changed. Follows from the others, as the next column does.
+        at_rest smallint NOT NULL,
+        -- Since when the first of its failures lasts.
+        failing_since timestamptz,
+        state text NOT NULL,
         PRIMARY KEY (scope, user_group_id)
       );
       CREATE INDEX ON ${tables.groups} (scope, user_group_id) WHERE held IS NOT NULL;

@@ -4,8 +4,9 @@ import { findDrift } from "../../core/drift/drift.ts";
 import { type Group, tokenFingerprint } from "../../core/group/group.ts";
 import { intendsRemoval, UNKNOWN_STATE } from "../../core/group/ledger-group.ts";
 import { type Delete, isForToken, type Replace, type Upsert } from "../../core/plan/change.ts";
+import type { GroupRecord } from "../../core/record/record.ts";
 import type { GetAnswer } from "../../ports/group-service.ts";
-import type { GroupReads, KnownGroup } from "../../ports/ledger/groups.ts";
+import type { GroupReads } from "../../ports/ledger/groups.ts";
 import type { TokenStore } from "../../ports/token-store.ts";
 import {
   isTokenRefused,
@@ -19,7 +20,7 @@ import { retryWhileBusy, type Waiting } from "../tokens/retry-batch.ts";
 /** Creates or updates a group by one GET. Resolves to undefined if the run is ending. */
 export async function upsertGroup(
   change: Upsert,
-  before: KnownGroup | null,
+  before: GroupRecord | null,
   calls: ServiceCalls,
   { identity }: Pick<ServiceCalling, "identity">,
 ): Promise<Outcome | undefined> {
@@ -31,9 +32,11 @@ export async function upsertGroup(
     {
       sent: change.group,
       known: before !== null,
-      confirmedName: before?.name ?? null,
+      confirmedName: before?.serviceName ?? null,
       acceptedName:
-        before?.fingerprint === UNKNOWN_STATE ? null : (before?.acceptedName ?? before?.name ?? null),
+        before?.fingerprint === UNKNOWN_STATE
+          ? null
+          : (before?.confirmed?.name ?? before?.serviceName ?? null),
       confirmedAs: confirmedAs(change, before),
       mayBeAnother: mayBeAnother(change, before),
       mayHaveBeenSent: called.mayHaveBeenSent,
@@ -69,18 +72,18 @@ export async function upsertGroup(
  * Whether an earlier run's DELETE was under way. If this GET has created the group, that DELETE took effect: it is a removal.
  * If the group has another token, it took effect too, and a GET whose answer was lost has created the group again.
  */
-const mayBeRemoved = (before: KnownGroup | null): boolean =>
+const mayBeRemoved = (before: GroupRecord | null): boolean =>
   before !== null && intendsRemoval(before.intent) && before.fingerprint !== null;
 
 /** Whether an earlier run, by its intent, may have sent another state of the group than this change does. */
-const mayBeAnother = ({ fingerprint }: Upsert, before: KnownGroup | null): boolean =>
+const mayBeAnother = ({ fingerprint }: Upsert, before: GroupRecord | null): boolean =>
   hasChangeUnderWay(before) && before?.intended !== fingerprint;
 
 /** A rotation doesn't count: it changes the token alone. */
-const hasChangeUnderWay = (before: KnownGroup | null): boolean =>
+const hasChangeUnderWay = (before: GroupRecord | null): boolean =>
   before !== null && before.intent !== null && before.intent !== "rotate";
 
-function confirmedAs({ fingerprint }: Upsert, before: KnownGroup | null): KnownBeforeGet["confirmedAs"] {
+function confirmedAs({ fingerprint }: Upsert, before: GroupRecord | null): KnownBeforeGet["confirmedAs"] {
   return before?.fingerprint === fingerprint ? (before.unverified ?? "verified") : null;
 }
 
@@ -101,7 +104,7 @@ interface Deleting extends StoredTokens {
  */
 export async function deleteGroup(
   change: Delete,
-  before: KnownGroup | null,
+  before: GroupRecord | null,
   calls: ServiceCalls,
   run: Deleting,
 ): Promise<Outcome | undefined> {
@@ -139,7 +142,7 @@ const UNKNOWN_TOKEN = { kind: "token unknown", mayHaveHappened: false } as const
 /** Deletes a group with the stored token, unless that token may belong to another group, or the API key to another team. */
 async function deleteByStoredToken(
   user_group_id: string,
-  before: KnownGroup | null,
+  before: GroupRecord | null,
   calls: ServiceCalls,
   run: StoredTokens,
 ): Promise<StoredTokenAttempt> {
@@ -171,7 +174,7 @@ const bareGroup = (user_group_id: string): Group => ({
  */
 export async function replaceGroup(
   change: Replace,
-  before: KnownGroup | null,
+  before: GroupRecord | null,
   calls: ServiceCalls,
   run: StoredTokens,
 ): Promise<Outcome | undefined> {

@@ -97,9 +97,12 @@ export class IntentQueue {
 
   async #withdraw(unsent: readonly Begun[]): Promise<void> {
     for (const begun of unsent) this.#unsent.delete(begun);
-    const { ledger, lease, recent } = this.#run;
+    const { ledger, lease, clock, recent } = this.#run;
     if (unsent.length === 0 || lease.lost.aborted) return;
-    await ledger.write(lease, (transaction) => transaction.withdraw(unsent));
+    const events = unsent.map(({ change: { user_group_id }, before }) => {
+      return { kind: "unsent", user_group_id, before } as const;
+    });
+    await ledger.write(lease, (transaction) => transaction.change(events, clock.now()));
     for (const { change } of unsent) recent.forget(change.user_group_id);
   }
 
@@ -131,7 +134,11 @@ export class IntentQueue {
 
   async #commit(changes: readonly Change[]): Promise<readonly Begun[]> {
     const { ledger, lease, clock } = this.#run;
-    const begun = await ledger.write(lease, (transaction) => transaction.begin(changes, clock.now()));
+    const events = changes.map((change) => {
+      return { kind: "begun", user_group_id: change.user_group_id, change } as const;
+    });
+    const known = await ledger.write(lease, (transaction) => transaction.change(events, clock.now()));
+    const begun = changes.map((change) => ({ change, before: known.get(change.user_group_id) ?? null }));
     for (const entry of begun) {
       this.#unsent.add(entry);
       this.#run.recent.add(entry.change.user_group_id, { change: entry.change, token: null });

@@ -3,8 +3,9 @@ import { LONGEST_WAIT, waitAfterFailures } from "../../core/failure/backoff.ts";
 import { asSyncError, type SyncError } from "../../core/failure/sync-error.ts";
 import { tokenFingerprint } from "../../core/group/group.ts";
 import { isForToken, isRefresh, isRestored } from "../../core/plan/change.ts";
+import type { RecordedOutcome } from "../../core/record/next.ts";
 import type { StoreOutageDetector } from "../../core/tokens/store-outage-detector.ts";
-import type { Begun, RecordedOutcome } from "../../ports/ledger/groups.ts";
+import type { Begun } from "../../ports/ledger/groups.ts";
 import type { LedgerTransaction } from "../../ports/ledger/ledger.ts";
 import type { ChangeOptions, StoredToken } from "../../ports/token-store.ts";
 import type { Turn } from "../lease/tenant-turns.ts";
@@ -177,7 +178,12 @@ async function recordWith(
     if (answer) await transaction.recordAnswer(answer);
     const refused = await store(transaction);
     const outcomes = batch.map((finished) => recordedAs(finished, refused.get(idOf(finished)), now, run));
-    await transaction.record(outcomes, now);
+    await transaction.change(
+      outcomes.map((entry) => {
+        return { kind: "ended", user_group_id: entry.outcome.change.user_group_id, ...entry } as const;
+      }),
+      now,
+    );
     return outcomes;
   });
   if (service) run.identity.recorded(service);
@@ -259,7 +265,7 @@ function withRetry(
   if (isDone && notEverywhere === undefined && notRemoved === undefined) return recorded;
   const isOfStoring =
     notEverywhere !== undefined || (outcome.kind === "failed" && isForToken(outcome.change));
-  const count = before?.failures[isOfStoring ? "storing" : "change"] ?? 0;
+  const count = before?.failures[isOfStoring ? "storing" : "change"]?.count ?? 0;
   const asked = (outcome.kind === "failed" && outcome.retryAfterMs) || 0;
   const wait = Math.max(waitAfterFailures(count + 1), Math.min(asked, LONGEST_WAIT));
   // While the service has never answered well, `service.base_url` may be wrong. So wait at most ten minutes: once the url

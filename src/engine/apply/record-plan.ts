@@ -1,4 +1,5 @@
-import type { Failure } from "../../core/failure/sync-error.ts";
+import type { RetryableFailure } from "../../core/failure/group-failures.ts";
+import type { GraceClock } from "../../core/group/ledger-group.ts";
 import { RejectionMemory } from "../../core/group/rejections.ts";
 import type { Change } from "../../core/plan/change.ts";
 import {
@@ -9,7 +10,7 @@ import {
   type ReadHistory,
   whileReading,
 } from "../../core/plan/read-history.ts";
-import type { StoredResult } from "../../ports/ledger/groups.ts";
+import type { EventOf, GroupEvent } from "../../core/record/next.ts";
 import type { Observe } from "../../ports/observer.ts";
 import type { LedgerWriting } from "../lease/lease.ts";
 import type { Turns } from "../lease/tenant-turns.ts";
@@ -46,31 +47,13 @@ export async function recordLedgerUpdates(
   const leftAt = clockStands ? history.clock : plan.reading.clock;
   for await (const planned of plan.entries.read()) {
     const entries = planned.flatMap((entry) => recordedOf(entry, plan.reading, turns));
-    // Any read shows which tenants are there, but not which are gone.
-    const gone = isEvidence(plan) ? entries : [];
-    const leftUpdates = gone.filter((entry) => entry.kind === "left");
-    const forgottenIds = gone.flatMap((entry) => (entry.kind === "forgotten" ? [entry.user_group_id] : []));
-    const asideIds = entries.flatMap((entry) => (entry.kind === "set_aside" ? [entry.user_group_id] : []));
-    const returnedIds = entries.flatMap((entry) =>
-      entry.kind === "returned" || (entry.kind === "set_aside" && entry.wasGone) ? [entry.user_group_id] : [],
-    );
-    const settledUpdates = entries.filter((entry) => entry.kind === "settled");
-    const back = [
-      ...returnedIds,
-      ...settledUpdates.flatMap((update) => (update.wasGone ? update.user_group_id : [])),
-    ];
-    cameBack += back.length;
-    const lists = [leftUpdates, forgottenIds, asideIds, returnedIds, settledUpdates];
-    if (lists.every((list) => list.length === 0)) continue;
-    await ledger.write(lease, async (transaction) => {
-      if (leftUpdates.length > 0) await transaction.markLeft(leftUpdates, leftAt, now);
-      if (returnedIds.length > 0) await transaction.markReturned(returnedIds);
-      if (asideIds.length > 0) await transaction.forgetFailedChanges(asideIds);
-      if (forgottenIds.length > 0) await transaction.forget(forgottenIds);
-      if (settledUpdates.length > 0) await transaction.markSettled(settledUpdates);
-      if (back.length > 0) await transaction.recordStored(back.map(toBeVerified(now)), now);
-    });
-    for (const { user_group_id, absence } of leftUpdates) observe({ kind: "left", user_group_id, absence });
+    const events = entries.flatMap((entry) => eventsOf(entry, { isEvidence: isEvidence(plan), leftAt, now }));
+    if (events.length === 0) continue;
+    cameBack += events.filter(({ kind }) => kind === "copied").length;
+    await ledger.write(lease, (transaction) => transaction.change(events, now));
+    for (const event of events)
+      if (event.kind === "left")
+        observe({ kind: "left", user_group_id: event.user_group_id, absence: event.absence });
   }
   return { recordedAt: now, cameBack };
 }
@@ -89,18 +72,41 @@ function recordedOf(entry: PlanEntry, { afterLongPause }: Plan["reading"], turns
   return kind === "returned" ? [entry] : [];
 }
 
+/** What an entry says that needs no call. */
+function eventsOf(
+  entry: PlanEntry,
+  on: { readonly isEvidence: boolean; readonly leftAt: GraceClock; readonly now: Date },
+): readonly EventOf[] {
+  const { user_group_id: id } = entry;
+  if (id === null) return [];
+  const event = (of: GroupEvent): EventOf => ({ user_group_id: id, ...of });
+  const back = [event({ kind: "returned" }), event({ kind: "copied", failure: notVerified(on.now) })];
+  switch (entry.kind) {
+    case "left":
+      // Any read shows which tenants are there, but not which are gone.
+      return on.isEvidence ? [event({ kind: "left", absence: entry.absence, clock: on.leftAt })] : [];
+    case "forgotten":
+      return on.isEvidence ? [event({ kind: "forgotten" })] : [];
+    case "returned":
+      return back;
+    case "set_aside":
+      return [event({ kind: "change_dropped" }), ...(entry.wasGone ? back : [])];
+    case "settled": {
+      const { row, dataSourceId, wasGone } = entry;
+      return [event({ kind: "settled", row, dataSourceId }), ...(wasGone ? back : [])];
+    }
+    default:
+      return [];
+  }
+}
+
 /** Why the token may not be stored: if the tokens moved while the tenant was gone, this token was left behind. */
-const NOT_VERIFIED: Failure = {
+const notVerified = (now: Date): RetryableFailure => ({
   code: "TOKEN_NOT_EVERYWHERE",
   message: "the tenant came back, and the token stores have not been checked for its token yet",
-};
-
-const toBeVerified =
-  (now: Date) =>
-  (user_group_id: string): StoredResult => ({
-    user_group_id,
-    failure: { ...NOT_VERIFIED, count: 1, retryAt: now },
-  });
+  count: 1,
+  retryAt: now,
+});
 
 /** Pauses the grace clock before a read: if the read fails, the time since the last good read must not count. */
 export async function pauseGraceClock(history: ReadHistory, { ledger, lease }: LedgerWriting): Promise<void> {

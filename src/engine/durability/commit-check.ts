@@ -1,6 +1,7 @@
 import { SyncError } from "../../core/failure/sync-error.ts";
 import { tokenFingerprint } from "../../core/group/group.ts";
 import type { Change } from "../../core/plan/change.ts";
+import type { EventOf } from "../../core/record/next.ts";
 import { quantity } from "../../core/text/quantity.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Durability, Ledger } from "../../ports/ledger/ledger.ts";
@@ -56,8 +57,12 @@ export async function checkCommits(
   await ledger.write(lease, async (transaction) => {
     const changes = begun.flatMap(([, commit]) => intentOf(commit) ?? []);
     const begunAgain = new Set(changes.map(({ user_group_id }) => user_group_id));
-    if (changes.length > 0) await transaction.begin(changes, now);
-    for (const [id] of begun) if (!begunAgain.has(id)) await transaction.beginRotation(id, now);
+    const events = changes.map((change): EventOf => {
+      return { kind: "begun", user_group_id: change.user_group_id, change };
+    });
+    for (const [id] of begun)
+      if (!begunAgain.has(id)) events.push({ kind: "rotation_begun", user_group_id: id });
+    if (events.length > 0) await transaction.change(events, now);
     // Leave out groups that have a newer commit since the check began: a rotation of this run is at work on them.
     const own = lost.filter(
       (id) => !suspects.get(id)?.isEarlier && recent.suspects.get(id) === suspects.get(id),

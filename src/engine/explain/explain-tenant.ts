@@ -8,7 +8,7 @@ import type { Cell, Tenant, TenantRow } from "../../core/group/tenant.ts";
 import { type PlannedAction, planAction } from "../../core/plan/planned-action.ts";
 import { dueBefore, type RotationPolicy } from "../../core/rotation/rotation-policy.ts";
 import type { LedgerView } from "../../ports/ledger/ledger.ts";
-import type { GroupRecord, KnownService } from "../../ports/ledger/scope.ts";
+import type { GroupHistory, KnownService } from "../../ports/ledger/scope.ts";
 import type { TenantSource } from "../../ports/tenant-source.ts";
 import type { TokenStore } from "../../ports/token-store.ts";
 import { predictedFailures, type SyncConditions } from "../check/sync-forecast.ts";
@@ -45,7 +45,7 @@ export interface Explanation {
   readonly tenant: Tenant | undefined;
   /** Undefined if the ledger has no group of it. */
   readonly known: LedgerGroup | undefined;
-  readonly record: GroupRecord;
+  readonly record: GroupHistory;
   /** What is known of the service. */
   readonly service: Pick<KnownService, "updates" | "isProbed">;
   /** Since when a sync has found the row rejected; null if no sync has, or its row is no longer rejected. */
@@ -144,7 +144,7 @@ async function tenantOf(
 function changesOf(
   tenant: Tenant | undefined,
   known: LedgerGroup | undefined,
-  { group }: GroupRecord,
+  { group }: GroupHistory,
 ): readonly FieldChange[] | null {
   if (tenant?.kind !== "desired" || !group?.confirmed) return null;
   return known === undefined || known.fingerprint === UNKNOWN_STATE

@@ -45,7 +45,7 @@ function rowFacts({ columns, rows, table, tenant }: Explanation): Fact[] {
 
 /** The desired group, or the confirmed one if there is no desired group. */
 function groupFacts({ tenant, known, record, changes }: Explanation): Fact[] {
-  const { confirmed = null, serviceName = null, lastAsked = null, unverified = null } = record.group ?? {};
+  const { confirmed = null, serviceName = null, verifiedAt = null, unverified = null } = record.group ?? {};
   const desired = tenant?.kind === "desired" ? tenant.group : null;
   const shown = desired ?? confirmed;
   if (shown === null) return [];
@@ -72,7 +72,7 @@ function groupFacts({ tenant, known, record, changes }: Explanation): Fact[] {
     })),
     ...gone.map((field) => ({ name: printable(`group.${field}`), value: "(none)", ...confirmedAt(field) })),
     ...notes.map((value) => ({ name: "group", value })),
-    ...(lastAsked === null ? [] : [{ name: "last asked for", value: [lastAsked] }]),
+    ...(verifiedAt === null ? [] : [{ name: "last asked for", value: [verifiedAt] }]),
   ];
 }
 

@@ -132,7 +132,7 @@ interface ChangedBuckets {
   readonly notReady: number;
 }
 
-const NO_GROUPS = { rows: 0, sum: "0", restless: 0 };
+const NO_GROUPS = { rows: 0, sum: "0", dirty: 0 };
 
 /** All buckets have to be read. */
 const ALL_BUCKETS: ChangedBuckets = { changed: undefined, unchanged: 0, notReady: 0 };
@@ -163,7 +163,7 @@ export async function findChangedBuckets(
     const { bucket, rows, sum, notReady } = their;
     const our = unmatched.get(bucket) ?? NO_GROUPS;
     unmatched.delete(bucket);
-    if (our.restless === 0 && our.rows === rows && our.sum === sum) {
+    if (our.dirty === 0 && our.rows === rows && our.sum === sum) {
       unchanged += rows;
       waiting += notReady;
     } else changed.push({ ...their, known: knownIn(our) });
@@ -173,7 +173,7 @@ export async function findChangedBuckets(
   return changed.length > TOO_MANY ? ALL_BUCKETS : { changed, unchanged, notReady: waiting };
 }
 
-const knownIn = ({ rows, restless }: Pick<LedgerBucket, "rows" | "restless">): number => rows + restless;
+const knownIn = ({ rows, dirty }: Pick<LedgerBucket, "rows" | "dirty">): number => rows + dirty;
 
 /** The contents of some buckets, or of all, on both sides: in batches, ordered by id. */
 interface BucketContents {

@@ -1,8 +1,9 @@
 import { isFoundGone, type Outcome } from "../../core/apply/outcome.ts";
 import { describeHeldRefresh, type RefreshHold } from "../../core/drift/refresh.ts";
 import type { Change, Upsert } from "../../core/plan/change.ts";
+import type { RefreshCandidate } from "../../core/record/candidates.ts";
 import type { Clock } from "../../ports/clock.ts";
-import type { RefreshCandidate, RefreshReads } from "../../ports/ledger/groups.ts";
+import type { RefreshReads } from "../../ports/ledger/groups.ts";
 import type { Warning } from "../../ports/observer.ts";
 import { type Applying, applyChanges } from "../apply/apply-changes.ts";
 import type { PlanOptions } from "../plan/make-plan.ts";

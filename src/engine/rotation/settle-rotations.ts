@@ -2,7 +2,8 @@ import { isDue, waitAfterFailures } from "../../core/failure/backoff.ts";
 import type { Failure } from "../../core/failure/sync-error.ts";
 import { tokenFingerprint } from "../../core/group/group.ts";
 import { intendsRemoval } from "../../core/group/ledger-group.ts";
-import type { KnownToken } from "../../ports/ledger/groups.ts";
+import type { GroupRecord } from "../../core/record/record.ts";
+import type { LedgerTransaction } from "../../ports/ledger/ledger.ts";
 import type { LedgerWriting } from "../lease/lease.ts";
 import { inTurn, type Turns } from "../lease/tenant-turns.ts";
 import type { LeftUnderWay } from "../plan/plan.ts";
@@ -43,7 +44,9 @@ export async function settleRotations(
 /** Resolves to false if it failed; the failure is recorded and reported. */
 async function settleToken(id: string, run: ServiceCalling & TokenWriting): Promise<boolean> {
   const { ledger, lease, clock, tally, observe } = run;
-  const known = await ledger.write(lease, (transaction) => transaction.beginRotation(id, clock.now()));
+  const begun = { kind: "rotation_begun", user_group_id: id } as const;
+  const before = await ledger.write(lease, (transaction) => transaction.change([begun], clock.now()));
+  const known = before.get(id);
   const group = (await ledger.confirmed([id])).get(id);
   if (known === undefined || intendsRemoval(known.intent)) return true;
   if (group === undefined) return recordFailure(id, NOT_ASKED, known, run);
@@ -58,10 +61,17 @@ async function settleToken(id: string, run: ServiceCalling & TokenWriting): Prom
 
   const { token } = found.answer.group;
   const fingerprint = tokenFingerprint(token);
-  const settled = { user_group_id: id, tokenFingerprint: fingerprint, failure: null, isOpen: false };
-  const refusal = await new LiveTokenWriter(run).tryOnce({ user_group_id: id, token }, (transaction) =>
-    transaction.recordRotation(settled, clock.now()),
-  );
+  const settled = {
+    kind: "rotation_ended",
+    user_group_id: id,
+    tokenFingerprint: fingerprint,
+    failure: null,
+    isOpen: false,
+  } as const;
+  const record = async (transaction: LedgerTransaction): Promise<void> => {
+    await transaction.change([settled], clock.now());
+  };
+  const refusal = await new LiveTokenWriter(run).tryOnce({ user_group_id: id, token }, record);
   if (refusal) return recordFailure(id, refusal, known, run, sharedBy(refusal, token));
   if (known.intent !== "rotate" || fingerprint === known.tokenFingerprint) return true;
   tally.counts.rotated++;
@@ -77,16 +87,16 @@ async function settleToken(id: string, run: ServiceCalling & TokenWriting): Prom
 async function recordFailure(
   id: string,
   { code, message }: Failure,
-  known: KnownToken,
+  known: GroupRecord,
   run: LedgerWriting & Reporting,
   shared: ReturnType<typeof sharedBy> = {},
 ): Promise<false> {
   const { ledger, lease, clock } = run;
   const now = clock.now();
-  const count = known.failures.storing + 1;
+  const count = (known.failures.storing?.count ?? 0) + 1;
   const failure = { code, message, count, retryAt: new Date(now.getTime() + waitAfterFailures(count)) };
   await ledger.write(lease, (transaction) =>
-    transaction.recordStored([{ user_group_id: id, failure, ...shared }], now),
+    transaction.change([{ kind: "copied", user_group_id: id, failure, ...shared }], now),
   );
   reportFailure(id, { code, message }, run);
   return false;

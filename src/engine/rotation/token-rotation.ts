@@ -2,9 +2,10 @@ import { waitAfterFailures } from "../../core/failure/backoff.ts";
 import type { Failure } from "../../core/failure/sync-error.ts";
 import { tokenFingerprint } from "../../core/group/group.ts";
 import { intendsRemoval } from "../../core/group/ledger-group.ts";
+import type { EventOf, RotationEnd } from "../../core/record/next.ts";
+import type { GroupRecord } from "../../core/record/record.ts";
 import type { Secret } from "../../core/secret/secret.ts";
 import type { GetAnswer } from "../../ports/group-service.ts";
-import type { KnownToken, RotationResult } from "../../ports/ledger/groups.ts";
 import type { LedgerTransaction } from "../../ports/ledger/ledger.ts";
 import { reportFailure } from "../report/run-report.ts";
 import type { CallResult } from "../service/call-with-retries.ts";
@@ -21,7 +22,7 @@ import { LiveTokenWriter } from "./live-token-writer.ts";
 /** One group's rotation. */
 interface Rotation {
   readonly id: string;
-  readonly known: KnownToken;
+  readonly known: GroupRecord;
   readonly calls: ServiceCalls;
   /** A GET was answered: the service has the group as it was last confirmed, and nothing of an earlier run is under way. */
   isAsConfirmed: boolean;
@@ -47,7 +48,9 @@ export class TokenRotation {
     const { tokens, signal } = this.#run;
     const stored = (await retryWhileBusy(() => tokens.read([id], signal), this.#run)).get(id);
     if (!(await this.#tokenWriter.allStored())) return false;
-    const known = await this.#write((transaction) => transaction.beginRotation(id, this.#run.clock.now()));
+    const begun = { kind: "rotation_begun", user_group_id: id } as const;
+    const before = await this.#write((transaction) => transaction.change([begun], this.#run.clock.now()));
+    const known = before.get(id);
     if (known === undefined || isUnsettled(known)) {
       reportFailure(id, known ? UNSETTLED : FORGOTTEN, this.#run);
       return true;
@@ -171,7 +174,7 @@ export class TokenRotation {
     const { id, known } = rotation;
     const isOpen = mayHaveHappened || staysUnderWay(rotation);
     if (!mayHaveHappened || (live && isOf(live, known))) this.#run.tally.keptTokens.add(id);
-    const retryAt = this.#nextTry(known.failures.rotation + 1);
+    const retryAt = this.#nextTry((known.failures.rotation?.count ?? 0) + 1);
     const result = { failure: { ...failure, retryAt }, isOpen, ...shared };
     const report = (): void => reportFailure(id, failure, this.#run);
     if (live) return this.#store(rotation, live, result, report);
@@ -183,7 +186,7 @@ export class TokenRotation {
   async #store(
     rotation: Rotation,
     token: Secret,
-    result: Pick<RotationResult, "failure" | "isOpen">,
+    result: Pick<RotationEnd, "failure" | "isOpen">,
     stored: () => void,
   ): Promise<void> {
     const { id } = rotation;
@@ -197,12 +200,11 @@ export class TokenRotation {
 
   /** The fault lies with the store, not with the rotation: the failure ends once a store takes the token. */
   async #recordNotStored({ id, known }: Rotation, failure: Failure, isOpen: boolean): Promise<void> {
-    const count = known.failures.storing + 1;
+    const count = (known.failures.storing?.count ?? 0) + 1;
     const again = { ...failure, count, retryAt: this.#nextTry(count) };
-    await this.#write(async (transaction) => {
-      await transaction.recordStored([{ user_group_id: id, failure: again }], this.#run.clock.now());
-      if (!isOpen) await transaction.withdrawRotation(id);
-    });
+    const events: EventOf[] = [{ kind: "copied", user_group_id: id, failure: again }];
+    if (!isOpen) events.push({ kind: "rotation_unsent", user_group_id: id });
+    await this.#write((transaction) => transaction.change(events, this.#run.clock.now()));
     if (!isOpen) this.#run.tally.keptTokens.add(id);
     reportFailure(id, failure, this.#run);
   }
@@ -211,23 +213,27 @@ export class TokenRotation {
     return new Date(this.#run.clock.now().getTime() + waitAfterFailures(failures));
   }
 
-  #record(
+  async #record(
     id: string,
     token: Secret | null,
-    result: Pick<RotationResult, "failure" | "isOpen" | "sharedToken">,
+    result: Pick<RotationEnd, "failure" | "isOpen" | "sharedToken">,
     transaction: LedgerTransaction,
   ): Promise<void> {
     const fingerprint = token && tokenFingerprint(token);
-    return transaction.recordRotation(
-      { user_group_id: id, tokenFingerprint: fingerprint, ...result },
-      this.#run.clock.now(),
-    );
+    const ended = {
+      kind: "rotation_ended",
+      user_group_id: id,
+      tokenFingerprint: fingerprint,
+      ...result,
+    } as const;
+    await transaction.change([ended], this.#run.clock.now());
   }
 
   /** Keeps the intent if a call may have been sent: the next run then asks for the live token. */
   async #withdraw({ id, calls }: Rotation): Promise<void> {
     if (calls.mayHaveHappened || this.#run.lease.lost.aborted) return;
-    await this.#write((transaction) => transaction.withdrawRotation(id));
+    const unsent = { kind: "rotation_unsent", user_group_id: id } as const;
+    await this.#write((transaction) => transaction.change([unsent], this.#run.clock.now()));
     this.#run.recent.forget(id);
   }
 
@@ -237,7 +243,7 @@ export class TokenRotation {
   }
 }
 
-const isOf = (token: Secret, { tokenFingerprint: known }: KnownToken): boolean =>
+const isOf = (token: Secret, { tokenFingerprint: known }: GroupRecord): boolean =>
   tokenFingerprint(token) === known;
 
 /** Whether an earlier run's update stays under way: only a GET can settle it. */
@@ -249,7 +255,7 @@ interface Failed {
   readonly failure: Failure;
   /** The live token, if it is known and has to be stored. */
   readonly live?: Secret;
-  /** See `RotationResult`. */
+  /** See `RotationEnd`. */
   readonly sharedToken?: string;
   /** A POST may have changed the token, or the live token isn't stored: the intent stays. */
   readonly isOpen: boolean;
@@ -278,7 +284,7 @@ function unanswered(called: Unanswered, isOpen: boolean): RotationOutcome {
 }
 
 /** Whether a sync has to settle another change of the group first: the group may not exist. */
-const isUnsettled = ({ intent, tokenFingerprint: known }: KnownToken): boolean =>
+const isUnsettled = ({ intent, tokenFingerprint: known }: GroupRecord): boolean =>
   intendsRemoval(intent) || (intent === "apply" && known === null);
 
 const UNSETTLED: Failure = {

@@ -8,6 +8,7 @@ import {
 import { SyncError } from "../../core/failure/sync-error.ts";
 import { type Group, tokenFingerprint } from "../../core/group/group.ts";
 import type { Change } from "../../core/plan/change.ts";
+import type { GroupRecord } from "../../core/record/record.ts";
 import type { Secret } from "../../core/secret/secret.ts";
 import type {
   GetAnswer,
@@ -16,7 +17,6 @@ import type {
   ServiceGroup,
   ServiceMethod,
 } from "../../ports/group-service.ts";
-import type { KnownGroup } from "../../ports/ledger/groups.ts";
 import type { LedgerWriting } from "../lease/lease.ts";
 import type { Reporting } from "../report/run-report.ts";
 import { insistOnOwnGroups } from "../scope/scope.ts";
@@ -77,7 +77,9 @@ export class ServiceCalls {
   constructor(
     run: ServiceCalling,
     signal: AbortSignal,
-    before: (Pick<KnownGroup, "intent" | "tokenFingerprint"> & Partial<Pick<KnownGroup, "failures">>) | null,
+    before:
+      | (Pick<GroupRecord, "intent" | "tokenFingerprint"> & Partial<Pick<GroupRecord, "failures">>)
+      | null,
     onEffect: () => void = () => {},
   ) {
     const { clock, throttle, signOfLife, waitBeforeRetry, lease, observe, tally } = run;
@@ -96,7 +98,7 @@ export class ServiceCalls {
     // If this run's call is refused, the call of an earlier run may still have had its effect.
     this.#isUnderWay = before !== null && before.intent !== null;
     this.#mayHaveHappened = this.#isUnderWay;
-    this.#hasFailedBefore = Object.values(before?.failures ?? {}).some((count) => count > 0);
+    this.#hasFailedBefore = Object.values(before?.failures ?? {}).some((failure) => failure !== null);
   }
 
   /** Throws what ends the run although the failure was of this group alone. Call it once that failure is recorded. */

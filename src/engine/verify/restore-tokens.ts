@@ -1,13 +1,10 @@
 import { waitAfterFailures } from "../../core/failure/backoff.ts";
 import type { Failure, SyncError } from "../../core/failure/sync-error.ts";
 import type { Upsert } from "../../core/plan/change.ts";
+import type { ConfirmedGroup, VouchedToken } from "../../core/record/candidates.ts";
+import type { EventOf } from "../../core/record/next.ts";
 import type { Secret } from "../../core/secret/secret.ts";
-import type {
-  ConfirmedGroup,
-  StoredResult,
-  VouchedOptions,
-  VouchedToken,
-} from "../../ports/ledger/groups.ts";
+import type { VouchedOptions } from "../../ports/ledger/groups.ts";
 import type { LedgerTransaction } from "../../ports/ledger/ledger.ts";
 import type { Observe } from "../../ports/observer.ts";
 import { type Applying, applyChanges } from "../apply/apply-changes.ts";
@@ -150,11 +147,11 @@ async function copy(found: readonly Found[], run: TokenWriting & Reporting): Pro
       assertHeld: () => lease.assertHeld(),
       signal: run.signal,
     });
-    const results = found.map((entry): StoredResult => {
+    const results = found.map((entry): EventOf => {
       const refusal = refusals.get(entry.user_group_id);
       return refusal ? missing(entry, refusal, now) : everywhere(entry);
     });
-    await transaction.recordStored(results, now);
+    await transaction.change(results, now);
     return refusals;
   };
   const refusals = await ledger.write(lease, write).catch(async (error: unknown) => {
@@ -174,24 +171,24 @@ async function copy(found: readonly Found[], run: TokenWriting & Reporting): Pro
 }
 
 async function record(
-  results: readonly StoredResult[],
+  results: readonly EventOf[],
   now: Date,
   { ledger, lease }: LedgerWriting,
 ): Promise<void> {
   if (results.length === 0) return;
-  await ledger.write(lease, (transaction) => transaction.recordStored(results, now));
+  await ledger.write(lease, (transaction) => transaction.change(results, now));
 }
 
-const everywhere = ({ user_group_id }: VouchedToken): StoredResult => ({ user_group_id, failure: null });
+const everywhere = ({ user_group_id }: VouchedToken): EventOf => ({
+  kind: "copied",
+  user_group_id,
+  failure: null,
+});
 
-function missing(
-  { user_group_id, failure }: VouchedToken,
-  { code, message }: Failure,
-  now: Date,
-): StoredResult {
+function missing({ user_group_id, failure }: VouchedToken, { code, message }: Failure, now: Date): EventOf {
   const count = (failure?.count ?? 0) + 1;
   const retryAt = new Date(now.getTime() + waitAfterFailures(count));
-  return { user_group_id, failure: { code, message, count, retryAt } };
+  return { kind: "copied", user_group_id, failure: { code, message, count, retryAt } };
 }
 
 const LOST = "no token store has the token of this group";

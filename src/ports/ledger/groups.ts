@@ -1,15 +1,14 @@
-import type { Outcome } from "../../core/apply/outcome.ts";
 import type { MissingGroups } from "../../core/deletion/missing-tenants.ts";
 import type { HeldRemoval } from "../../core/deletion/removals.ts";
 import type { FoundGone } from "../../core/drift/refresh.ts";
-import type { FailureCounts, RetryableFailure } from "../../core/failure/group-failures.ts";
-import type { Failure } from "../../core/failure/sync-error.ts";
 import type { Group } from "../../core/group/group.ts";
-import type { GraceClock, Intent, LedgerGroup, UnverifiedOutcome } from "../../core/group/ledger-group.ts";
-import type { BucketSum, RowDigest } from "../../core/group/tenant.ts";
+import type { LedgerGroup } from "../../core/group/ledger-group.ts";
+import type { BucketSum } from "../../core/group/tenant.ts";
 import type { Change } from "../../core/plan/change.ts";
-import type { LeftUpdate, SettledUpdate } from "../../core/plan/ledger-update.ts";
 import type { ReadHistory } from "../../core/plan/read-history.ts";
+import type { RefreshCandidate, VouchedToken } from "../../core/record/candidates.ts";
+import type { EventOf } from "../../core/record/next.ts";
+import type { GroupRecord } from "../../core/record/record.ts";
 import type { RotationCandidate } from "../../core/rotation/rotation-policy.ts";
 import type { TokenTable } from "../../core/tokens/destination.ts";
 import type { KnownService } from "./scope.ts";
@@ -45,21 +44,11 @@ export interface SharedGroups {
 }
 
 export interface GroupWrites {
-  /** Records the intents of these changes, before their calls. Returns what the ledger knew, in the order of `changes`. */
-  begin(changes: readonly Change[], now: Date): Promise<readonly Begun[]>;
-  /** Removes intents whose calls were never made, and restores the intents of earlier runs. */
-  withdraw(begun: readonly Begun[]): Promise<void>;
   /**
-   * Records what became of the calls, and clears the intents of calls whose end is known. A deleted group is forgotten
-   * once its token is removed. A deleted or replaced group counts as one removal.
+   * Takes the events in this order and records what becomes of their groups, as `next` has it. Returns what the ledger knew
+   * of these groups before; unknown ids are left out.
    */
-  record(outcomes: readonly RecordedOutcome[], now: Date): Promise<void>;
-  /** Remembers the rows of these groups, and forgets that their tenants were gone or that a change had failed. */
-  markSettled(settled: readonly SettledUpdate[]): Promise<void>;
-  /** Forgets groups that were never made. */
-  forget(ids: readonly string[]): Promise<void>;
-  /** Forgets that changes of these groups have failed. */
-  forgetFailedChanges(ids: readonly string[]): Promise<void>;
+  change(events: readonly EventOf[], now: Date): Promise<ReadonlyMap<string, GroupRecord>>;
 }
 
 export interface BucketOptions {
@@ -73,7 +62,7 @@ export interface LedgerBucket extends BucketSum {
    * Groups that a plan has to look at even if their rows are unchanged: under way, failing, in an unknown state, gone, or with a
    * token that is not in every store. Rejected rows too.
    */
-  readonly restless: number;
+  readonly dirty: number;
 }
 
 export interface ExistingOptions {
@@ -92,39 +81,10 @@ export interface ExistingOptions {
   readonly underWay?: "anything" | "a removal" | undefined;
 }
 
+/** A change whose intent is committed, and what the ledger knew of the group before; null for an unknown group. */
 export interface Begun {
   readonly change: Change;
-  /** What the ledger knew of the group; null for an unknown group. */
-  readonly before: KnownGroup | null;
-}
-
-export interface KnownGroup {
-  /** As the service last gave it back; null if it never did. */
-  readonly name: string | null;
-  /** As it was sent when the service last took the group; null if it never did, or if nobody has recorded that. */
-  readonly acceptedName: string | null;
-  readonly fingerprint: string | null;
-  readonly unverified: UnverifiedOutcome | null;
-  /** Of the token that the service last told; null if it never told one. */
-  readonly tokenFingerprint: string | null;
-  readonly dataSourceId: string | null;
-  /** The intent of an earlier run. */
-  readonly intent: Intent | null;
-  /** Fingerprint of the group that the intent meant to make; null if there was no such intent, or several that differ. */
-  readonly intended: string | null;
-  readonly failures: FailureCounts;
-}
-
-/** An outcome and, for a failure, when to try again. */
-export interface RecordedOutcome {
-  readonly outcome: Outcome;
-  /** The service took the change. Some of the stores have the token, but not all of them. */
-  readonly notEverywhere?: Failure;
-  /** Fingerprint of a token that the service has told for the group, and that belongs to another group. */
-  readonly sharedToken?: string;
-  /** The group is deleted, but its token is still stored: the intent to remove the token stays. */
-  readonly notRemoved?: Failure;
-  readonly retryAt?: Date;
+  readonly before: GroupRecord | null;
 }
 
 /** Which tokens are live, and where their copies are. The ledger knows fingerprints, and never a token. */
@@ -149,8 +109,6 @@ export interface TokenReads {
 }
 
 export interface TokenWrites {
-  /** Records for each token whether every store has it by now. */
-  recordStored(results: readonly StoredResult[], now: Date): Promise<void>;
   /** Null: no destination has all tokens for certain. */
   recordTokenDestinations(destinations: readonly string[] | null): Promise<void>;
   recordTokensVerified(now: Date): Promise<void>;
@@ -166,36 +124,6 @@ export interface VouchedOptions {
   readonly of: "all" | "not everywhere" | readonly string[];
 }
 
-/** A group whose token the ledger vouches for. */
-export interface VouchedToken {
-  readonly user_group_id: string;
-  readonly tokenFingerprint: string;
-  /**
-   * What a GET for the token sends. Null if nobody knows the state of the group at the service: a GET could then change
-   * the group.
-   */
-  readonly confirmed: ConfirmedGroup | null;
-  /** Set if the token is known not to be in every store. */
-  readonly failure: RetryableFailure | null;
-}
-
-/** A group as the service last confirmed it. */
-export interface ConfirmedGroup {
-  readonly group: Group;
-  readonly fingerprint: string;
-  readonly row: RowDigest;
-  readonly dataSourceId: string | null;
-}
-
-/** Whether a token is in every store by now. */
-export interface StoredResult {
-  readonly user_group_id: string;
-  /** Null if the token is in every store. The count of failures in a row includes this one. */
-  readonly failure: RetryableFailure | null;
-  /** Fingerprint of a token that the service has told for the group, and that belongs to another group. */
-  readonly sharedToken?: string;
-}
-
 export interface RotationReads {
   /**
    * A page of the groups whose tokens `rotation.max_age` may rotate, the oldest token first: confirmed groups of present
@@ -208,17 +136,6 @@ export interface RotationReads {
   tokensLiveSince(time: Date): Promise<number>;
 }
 
-export interface RotationWrites {
-  /**
-   * Records the intent of a rotation, unless another change is under way. Returns what the ledger knew; undefined if it has
-   * no such group.
-   */
-  beginRotation(id: string, now: Date): Promise<KnownToken | undefined>;
-  /** Takes the intent back: nothing was sent. */
-  withdrawRotation(id: string): Promise<void>;
-  recordRotation(result: RotationResult, now: Date): Promise<void>;
-}
-
 export interface RotatableOptions {
   /** Return only tokens that have been live since this time or longer. */
   readonly until: Date;
@@ -226,30 +143,6 @@ export interface RotatableOptions {
   readonly limit: number;
   /** Return only entries after this one. */
   readonly after?: RotationCandidate | undefined;
-}
-
-/** What the ledger knew when a rotation began. */
-export interface KnownToken {
-  /** Null if the service never told a token. */
-  readonly tokenFingerprint: string | null;
-  /** The intent of an earlier run. */
-  readonly intent: Intent | null;
-  readonly failures: FailureCounts;
-}
-
-export interface RotationResult {
-  readonly user_group_id: string;
-  /** Of the token that is live and stored; null if no token is known to be both. */
-  readonly tokenFingerprint: string | null;
-  /**
-   * Null if nothing failed. That clears an earlier failure only if the token has changed: as long as the old token is live,
-   * the rotation is still to be done.
-   */
-  readonly failure: (Failure & { readonly retryAt: Date }) | null;
-  /** Fingerprint of a token that the service has told for the group, and that belongs to another group. */
-  readonly sharedToken?: string;
-  /** This rotation, or an earlier run's change, is still under way: the intent stays. */
-  readonly isOpen: boolean;
 }
 
 export interface RefreshReads {
@@ -284,13 +177,6 @@ export interface RefreshableOptions extends Unverified {
   readonly of?: readonly string[] | undefined;
 }
 
-/** A group that a refresh may ask for, as the service last confirmed it. */
-export interface RefreshCandidate extends ConfirmedGroup {
-  readonly user_group_id: string;
-  /** When a GET last told the group's name and token, and both were compared. */
-  readonly verifiedAt: Date;
-}
-
 /** What decides when groups of absent tenants are deleted: earlier reads of the source, missing tenants, removals so far. */
 export interface DeletionReads {
   readHistory(): Promise<DatedHistory>;
@@ -306,12 +192,6 @@ export interface DatedHistory extends ReadHistory {
 }
 
 export interface DeletionWrites {
-  /**
-   * Marks the tenants of these groups as gone since `now`, or since when they were known to be gone in the same way. The
-   * grace period is counted from this reading of the grace clock.
-   */
-  markLeft(left: readonly LeftUpdate[], clock: GraceClock, now: Date): Promise<void>;
-  markReturned(ids: readonly string[]): Promise<void>;
   /** Marks these groups, which come in the order of their ids, as held, and no others. */
   markHeld(held: AsyncIterable<readonly HeldRemoval[]>): Promise<void>;
   recordReadHistory(history: ReadHistory): Promise<void>;

@@ -6,7 +6,6 @@ import type {
   RefreshReads,
   RefreshWrites,
   RotationReads,
-  RotationWrites,
   TokenReads,
   TokenWrites,
 } from "./groups.ts";
@@ -49,7 +48,6 @@ export interface LedgerTransaction
     ServiceWrites,
     GroupWrites,
     DeletionWrites,
-    RotationWrites,
     RefreshWrites,
     TokenWrites,
     RunWrites,

@@ -1,9 +1,8 @@
 import type { HeldRemoval } from "../../core/deletion/removals.ts";
-import type { FailingGroup, FailureKind, RecordedFailure } from "../../core/failure/group-failures.ts";
+import type { FailingGroup } from "../../core/failure/group-failures.ts";
 import type { Failure } from "../../core/failure/sync-error.ts";
-import type { Group } from "../../core/group/group.ts";
-import type { UnverifiedOutcome } from "../../core/group/ledger-group.ts";
 import type { Rejection, RememberedRejection } from "../../core/group/rejections.ts";
+import type { GroupRecord } from "../../core/record/record.ts";
 import type { Counts, RunOutcome } from "../../core/report/counts.ts";
 import type { LeaseHolder } from "./lease.ts";
 
@@ -95,39 +94,21 @@ export interface RejectionWrites {
 export interface StatusReads {
   status(): Promise<LedgerStatus>;
   /** What the ledger keeps of one id, beside its `LedgerGroup`. */
-  record(id: string): Promise<GroupRecord>;
+  record(id: string): Promise<GroupHistory>;
   /** The names that the service last gave back for groups with these ids, in 200 characters at most. */
   names(ids: readonly string[]): Promise<ReadonlyMap<string, string>>;
 }
 
-export interface GroupRecord {
-  /** Null if the ledger has no group with this id now. */
-  readonly group: RecordedGroup | null;
+export interface GroupHistory {
+  /**
+   * Null if the ledger has no group with this id now. A service that is known to update leaves nothing unverified: it has taken
+   * mapping and properties, even if no answer shows it.
+   */
+  readonly group: GroupRecord | null;
   /** Newest first, a hundred at most. */
   readonly removals: readonly RecordedRemoval[];
   /** The token that died last comes first, a hundred at most. */
   readonly formerTokens: readonly FormerToken[];
-}
-
-export interface RecordedGroup {
-  /** When the ledger first recorded an intent for the group. */
-  readonly createdAt: Date;
-  /** When the ledger last recorded what came of a change, or the first intent. */
-  readonly changedAt: Date;
-  /** Set while a call is under way. */
-  readonly intentAt: Date | null;
-  /** The group as the service last confirmed it. */
-  readonly confirmed: Group | null;
-  /** The name as the service last gave it back. */
-  readonly serviceName: string | null;
-  /** Of the live token. */
-  readonly tokenFingerprint: string | null;
-  readonly tokenSince: Date | null;
-  /** When a GET last told the group's name and token, and both were compared; null if none has. */
-  readonly lastAsked: Date | null;
-  /** Null if the service is known to update: then it has taken mapping and properties, even if no answer shows it. */
-  readonly unverified: UnverifiedOutcome | null;
-  readonly failures: Readonly<Record<FailureKind, RecordedFailure | null>>;
 }
 
 export interface RecordedRemoval {

@@ -1,8 +1,9 @@
 import { expect, test } from "vitest";
-import type { RecordedOutcome } from "../../../src/ports/ledger/groups.ts";
+import type { EventOf } from "../../../src/core/record/next.ts";
 import type { LedgerTransaction } from "../../../src/ports/ledger/ledger.ts";
 import { aDelete, aDeleted, anApplied, anApply, aRotation } from "../../builders/groups.ts";
-import { begin, NOW, type Opened, opened, write } from "../../contracts/ledger/rig.ts";
+import { ended } from "../../builders/records.ts";
+import { begin, NOW, type Opened, opened, returned, write } from "../../contracts/ledger/rig.ts";
 import { ledgerDatabase } from "../sql/ledger/ledger-database.ts";
 
 /** What is done to groups of a ledger with `groups` groups in all. */
@@ -20,12 +21,9 @@ const writing =
   (at, ids) =>
     write(at, (to) => body(to, ids));
 
-const updated = (user_group_id: string): RecordedOutcome => ({
-  outcome: anApplied({ kind: "updated", change: anApply({ kind: "update", user_group_id }) }),
-});
-const deleted = (user_group_id: string): RecordedOutcome => ({
-  outcome: aDeleted({ change: aDelete({ user_group_id }) }),
-});
+const updated = (user_group_id: string): EventOf =>
+  ended(anApplied({ kind: "updated", change: anApply({ kind: "update", user_group_id }) }));
+const deleted = (user_group_id: string): EventOf => ended(aDeleted({ change: aDelete({ user_group_id }) }));
 const tokensOf = (ids: readonly string[]): Map<string, string> => new Map(ids.map((id) => [id, `of ${id}`]));
 
 // As long as PostgreSQL has no statistics of a table, it takes a scope for a small part of it.
@@ -48,17 +46,13 @@ test.each<[string, Work]>([
     "many deletions begin",
     ofMany((at, ids) => begin(at, ...ids.map((user_group_id) => aDelete({ user_group_id })))),
   ],
-  ["many updates are recorded", ofMany(writing((to, ids) => to.record(ids.map(updated), NOW)))],
-  ["many deletions are recorded", ofMany(writing((to, ids) => to.record(ids.map(deleted), NOW)))],
-  ["many tenants are back", ofMany(writing((to, ids) => to.markReturned(ids)))],
-  ["many groups are forgotten", ofMany(writing((to, ids) => to.forget(ids)))],
-  ["a rotation begins", ofOne(writing((to, [id = ""]) => to.beginRotation(id, NOW)))],
+  ["many updates are recorded", ofMany(writing((to, ids) => to.change(ids.map(updated), NOW)))],
+  ["many deletions are recorded", ofMany(writing((to, ids) => to.change(ids.map(deleted), NOW)))],
+  ["many tenants are back", ofMany(writing((to, ids) => to.change(ids.map(returned), NOW)))],
   [
     "a rotation is recorded",
     ofOne(
-      writing((to, [id = ""]) =>
-        to.recordRotation(aRotation({ user_group_id: id, tokenFingerprint: "new" }), NOW),
-      ),
+      writing((to, [id = ""]) => to.change([aRotation({ user_group_id: id, tokenFingerprint: "new" })], NOW)),
     ),
   ],
   [
@@ -71,9 +65,11 @@ test.each<[string, Work]>([
   // No statistics may come in between.
   await query("ALTER TABLE groupsync_groups SET (autovacuum_enabled = off)");
   await query(
-    `INSERT INTO groupsync_groups (scope, user_group_id, bucket, row_digest, fingerprint, confirmed, service_name,
-       token_fingerprint, token_since, verified_at, created_at, updated_at)
-     SELECT 'default', 't' || i, i % 4096, 1, 'f', '{}', 'n', 'of t' || i, now(), now(), now(), now()
+    `INSERT INTO groupsync_groups (scope, user_group_id, bucket, row_digest, fingerprint, confirmed, token_fingerprint,
+       token_since, verified_at, at_rest, state)
+     SELECT 'default', 't' || i, i % 4096, 1, 'f', '{}', 'of t' || i, now(), now(), 1,
+       '{"name":"n","dataSourceId":null,"intended":null,"goneAt":null,"createdAt":"2026-01-01","changedAt":"2026-01-01",
+         "failures":{"change":null,"rotation":null,"storing":null}}'
      FROM generate_series(0, ${work.groups - 1}) AS i`,
   );
   await work.run(at, work.ids);

@@ -30,13 +30,13 @@ export const fill = (
   isNew: string,
   hashOf: HashOf,
 ): readonly string[] => [
-  `INSERT INTO groupsync_groups (scope, user_group_id, bucket, row_digest, fingerprint, confirmed, service_name,
-     token_fingerprint, token_since, verified_at, created_at, updated_at)
-   SELECT g.scope, id, ${row.bucket}, ${row.digest}, ${hashOf(GROUP)}, ${GROUP}, company_name,
-     ${hashOf(TOKEN)}, g.token_since, g.verified_at, g.created_at, g.updated_at
+  `INSERT INTO groupsync_groups (scope, user_group_id, bucket, row_digest, fingerprint, confirmed,
+     token_fingerprint, token_since, verified_at, at_rest, state)
+   SELECT g.scope, id, ${row.bucket}, ${row.digest}, ${hashOf(GROUP)}, ${GROUP},
+     ${hashOf(TOKEN)}, g.token_since, g.verified_at, 1, replace(g.state, g.name, company_name)
    FROM customers CROSS JOIN (
-     SELECT scope, token_since, verified_at, created_at, updated_at FROM groupsync_groups
-     WHERE user_group_id = 'tenant-1') AS g
+     SELECT scope, token_since, verified_at, state, company_name AS name
+     FROM groupsync_groups JOIN customers ON id = 'tenant-1' WHERE user_group_id = 'tenant-1') AS g
    WHERE ${isNew} ORDER BY id`,
   `INSERT INTO groupsync_tokens (user_group_id, token, updated_at)
    SELECT id, ${TOKEN}, now() FROM customers WHERE ${isNew} ORDER BY id`,

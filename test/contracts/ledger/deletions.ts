@@ -1,19 +1,21 @@
 import { describe, expect, test } from "vitest";
 import type { HeldRemoval } from "../../../src/core/deletion/removals.ts";
 import { NO_READ_HISTORY, STALE_CODE } from "../../../src/core/plan/read-history.ts";
-import { aLedgerGroup, aReadHistory, aRow } from "../../builders/groups.ts";
+import { aLedgerGroup, anApplied, anApply, aReadHistory } from "../../builders/groups.ts";
+import { ended } from "../../builders/records.ts";
 import {
+  begin,
   groupOf,
   groupsOf,
   hold,
   type LedgerPlace,
   leaseOf,
-  leave,
   NOW,
   type Opened,
   opened,
   prepared,
-  withGroups,
+  returned,
+  take,
   write,
 } from "./rig.ts";
 
@@ -23,68 +25,23 @@ const replace = (user_group_id: string): HeldRemoval => ({ kind: "replace", user
 
 /** What the ledger notes of tenants that are gone, of what waits for approval, and of the reads. */
 export function ledgerDeletionsContract(name: string, makePlace: () => Promise<LedgerPlace>): void {
+  /** A ledger in which these groups were created. */
+  const withGroups = async (...ids: string[]): Promise<Opened> => {
+    const at = await opened(makePlace);
+    const changes = ids.map((user_group_id) => anApply({ user_group_id }));
+    await begin(at, ...changes);
+    await take(
+      at,
+      changes.map((one) => ended(anApplied({ change: one }))),
+    );
+    return at;
+  };
   const heldIn = async (at: Opened): Promise<HeldRemoval[]> =>
     (await groupsOf(at)).flatMap(({ user_group_id, held }) => (held ? [{ kind: held, user_group_id }] : []));
 
-  describe(`${name}: groups whose tenants are gone`, () => {
-    test("have the kind and the time of the absence until the tenant is back", async () => {
-      const at = await withGroups(makePlace, ["acme", "b"]);
-      const clock = { ms: 5_000_000_000, reads: 7 };
-      await leave(at, "absent", clock, "acme", "unknown");
-      expect(await groupOf(at)).toEqual({
-        ...atRest,
-        absence: { kind: "absent", since: NOW, at: clock },
-      });
-      expect(await groupOf(at, "b")).toMatchObject({ absence: null });
-      await write(at, (transaction) => transaction.markReturned(["acme", "unknown"]));
-      expect(await groupOf(at)).toEqual(atRest);
-      expect(await groupsOf(at)).toHaveLength(2);
-    });
-
-    test("start a new absence if its kind changes", async () => {
-      const at = await withGroups(makePlace, ["acme", "b"]);
-      await leave(at, "estranged", { ms: 1, reads: 1 }, "acme");
-      await write(at, (transaction) =>
-        transaction.markLeft(
-          [
-            { kind: "left", user_group_id: "acme", absence: "flagged" },
-            { kind: "left", user_group_id: "b", absence: "estranged" },
-          ],
-          { ms: 2, reads: 2 },
-          new Date(NOW.getTime() + 1),
-        ),
-      );
-      const since = { since: new Date(NOW.getTime() + 1), at: { ms: 2, reads: 2 } };
-      expect((await groupOf(at))?.absence).toEqual({ kind: "flagged", ...since });
-      expect((await groupOf(at, "b"))?.absence).toEqual({ kind: "estranged", ...since });
-    });
-
-    test("keep the time since when they are gone if the grace period begins anew", async () => {
-      const at = await withGroups(makePlace, ["acme"]);
-      await leave(at, "absent", { ms: 1, reads: 1 }, "acme");
-      const left = { kind: "left", user_group_id: "acme", absence: "absent" } as const;
-      await write(at, (transaction) =>
-        transaction.markLeft([left], { ms: 2, reads: 2 }, new Date(NOW.getTime() + 1)),
-      );
-      expect((await groupOf(at))?.absence).toEqual({ kind: "absent", since: NOW, at: { ms: 2, reads: 2 } });
-    });
-
-    test("are no longer gone once they are settled", async () => {
-      const at = await withGroups(makePlace, ["acme"]);
-      await leave(at, "absent", { ms: 0, reads: 1 }, "acme");
-      await hold(at, [remove("acme")]);
-      await write(at, (transaction) =>
-        transaction.markSettled([
-          { kind: "settled", user_group_id: "acme", row: aRow(), dataSourceId: null, wasGone: true },
-        ]),
-      );
-      expect(await groupOf(at)).toEqual(atRest);
-    });
-  });
-
   describe(`${name}: held groups`, () => {
     test("are the groups marked last, and no others", async () => {
-      const at = await withGroups(makePlace, ["a", "b", "c", "d", "e", "é", "😀"]);
+      const at = await withGroups("a", "b", "c", "d", "e", "é", "😀");
       await hold(at, [remove("a"), replace("b")], [], [remove("d"), remove("😀")]);
       expect(await heldIn(at)).toEqual([remove("a"), replace("b"), remove("d"), remove("😀")]);
       await hold(at, [remove("b")], [replace("c"), remove("é")]);
@@ -96,23 +53,23 @@ export function ledgerDeletionsContract(name: string, makePlace: () => Promise<L
     });
 
     test("are at rest by their rows, but do not count as in sync", async () => {
-      const at = await withGroups(makePlace, ["acme"]);
+      const at = await withGroups("acme");
       await hold(at, [replace("acme")]);
       expect(await groupOf(at)).toEqual({ ...atRest, held: "replace" });
-      expect((await at.ledger.buckets({ unverifiedAtRest: true }))[0]).toMatchObject({ restless: 0 });
+      expect((await at.ledger.buckets({ unverifiedAtRest: true }))[0]).toMatchObject({ dirty: 0 });
       expect((await at.ledger.status()).groups).toMatchObject({ total: 1, in_sync: 0 });
     });
 
     test("stay held only for a replacement when their tenants are back", async () => {
-      const at = await withGroups(makePlace, ["a", "b"]);
+      const at = await withGroups("a", "b");
       await hold(at, [remove("a"), replace("b")]);
-      await write(at, (transaction) => transaction.markReturned(["a", "b"]));
+      await take(at, [returned("a"), returned("b")]);
       expect(await heldIn(at)).toEqual([replace("b")]);
     });
 
     test("are in the status, a hundred at most, with the code that approves all", async () => {
       const ids = Array.from({ length: 101 }, (_, index) => `id ${String(index).padStart(3, "0")}`);
-      const at = await withGroups(makePlace, ids);
+      const at = await withGroups(...ids);
       expect((await at.ledger.status()).held).toBeNull();
 
       const all = ids.map(remove);
@@ -126,7 +83,7 @@ export function ledgerDeletionsContract(name: string, makePlace: () => Promise<L
     });
 
     test("are in the status without a code if the code approves nothing any more", async () => {
-      const at = await withGroups(makePlace, ["acme"]);
+      const at = await withGroups("acme");
       await hold(at, [remove("acme")]);
       await write(at, (transaction) => transaction.recordReadHistory(aReadHistory({ heldCode: STALE_CODE })));
       expect((await at.ledger.status()).held).toEqual({ count: 1, code: null, groups: [remove("acme")] });
@@ -135,10 +92,7 @@ export function ledgerDeletionsContract(name: string, makePlace: () => Promise<L
     test("are in the status in the order of the bytes of their ids", async () => {
       // JavaScript's own order is the other way round.
       const all = [remove("\uff5e"), replace("😀")];
-      const at = await withGroups(
-        makePlace,
-        all.map((held) => held.user_group_id),
-      );
+      const at = await withGroups(...all.map((held) => held.user_group_id));
       await hold(at, all);
       await write(at, (transaction) => transaction.recordReadHistory(aReadHistory({ heldCode: "c0de" })));
       expect((await at.ledger.status()).held).toMatchObject({ count: 2, groups: all });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { NO_READ_HISTORY } from "../../../src/core/plan/read-history.ts";
 import { aDelete, aDeleted, anApplied, anApply, aReadHistory } from "../../builders/groups.ts";
+import { begun, ended } from "../../builders/records.ts";
 import { collect } from "../collect.ts";
 import {
   carryOut,
@@ -118,7 +119,7 @@ export function ledgerLeaseContract(name: string, makePlace: () => Promise<Ledge
       let ran = false;
       const writing = ledger.write(lease, async (transaction) => {
         ran = true;
-        await transaction.begin([anApply()], NOW);
+        await transaction.change([begun(anApply())], NOW);
       });
       await expect(writing).rejects.toMatchObject({
         code: "LEASE_LOST",
@@ -132,9 +133,11 @@ export function ledgerLeaseContract(name: string, makePlace: () => Promise<Ledge
       const database = await makePlace();
       const ledger = await prepared(database);
       const lease = await leaseOf(ledger, "late", EXPIRED);
-      await ledger.write(lease, (transaction) => transaction.begin([anApply()], NOW));
+      await ledger.write(lease, (transaction) => transaction.change([begun(anApply())], NOW));
       await leaseOf(ledger, "another");
-      const writing = ledger.write(lease, (transaction) => transaction.markReturned(["acme"]));
+      const writing = ledger.write(lease, (transaction) =>
+        transaction.change([{ kind: "returned", user_group_id: "acme" }], NOW),
+      );
       await expect(writing).rejects.toMatchObject({ code: "LEASE_LOST" });
     });
   });
@@ -145,8 +148,8 @@ export function ledgerLeaseContract(name: string, makePlace: () => Promise<Ledge
       await carryOut(at, anApplied());
       const before = await groupsOf(at);
       const writing = write(at, async (transaction) => {
-        await transaction.begin([anApply({ user_group_id: "b" }), aDelete()], NOW);
-        await transaction.record([{ outcome: aDeleted() }], NOW);
+        await transaction.change([begun(anApply({ user_group_id: "b" })), begun(aDelete())], NOW);
+        await transaction.change([ended(aDeleted())], NOW);
         await transaction.recordReadHistory(aReadHistory());
         throw new Error("half-way");
       });
@@ -159,13 +162,7 @@ export function ledgerLeaseContract(name: string, makePlace: () => Promise<Ledge
     test("that changes nothing is fine", async () => {
       const { ledger, lease } = await opened(makePlace);
       await ledger.write(lease, async (transaction) => {
-        expect(await transaction.begin([], NOW)).toEqual([]);
-        await transaction.record([], NOW);
-        await transaction.withdraw([]);
-        await transaction.markLeft([], { ms: 0, reads: 0 }, NOW);
-        await transaction.markReturned([]);
-        await transaction.markSettled([]);
-        await transaction.forget([]);
+        expect(await transaction.change([], NOW)).toEqual(new Map());
       });
       expect(await collect(ledger.groups())).toEqual([]);
     });

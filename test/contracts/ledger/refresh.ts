@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { tokenFingerprint } from "../../../src/core/group/group.ts";
-import { Secret } from "../../../src/core/secret/secret.ts";
-import type { RefreshCandidate } from "../../../src/ports/ledger/groups.ts";
-import { aFailed, aNotUpdated, anApplied, anApply, aReplace, aRotation } from "../../builders/groups.ts";
+import type { Outcome } from "../../../src/core/apply/outcome.ts";
+import type { RefreshCandidate } from "../../../src/core/record/candidates.ts";
+import { aFailed, aNotUpdated, anApplied, anApply, aRotation } from "../../builders/groups.ts";
+import { ended } from "../../builders/records.ts";
 import {
   begin,
   carryOut,
@@ -13,23 +13,29 @@ import {
   leave,
   NOW,
   type Opened,
-  recordAt,
-  withGroups,
+  opened,
+  take,
   write,
 } from "./rig.ts";
 
 const SOON = inDays(1);
 /** As if no group had been verified. */
 const EVER = { since: inDays(10_000), now: inDays(10_000) };
-const NEW = tokenFingerprint(new Secret("ugt_new"));
 const aRefresh = (id: string) => anApply({ kind: "update", user_group_id: id, refreshes: true });
 
 /** Which groups a refresh may ask for, and what the ledger keeps of its answers. */
 export function ledgerRefreshContract(name: string, makePlace: () => Promise<LedgerPlace>): void {
+  const withGroups = async (...ids: string[]): Promise<Opened> => {
+    const at = await opened(makePlace);
+    for (const user_group_id of ids)
+      await recordAt(at, anApplied({ change: anApply({ user_group_id }) }), NOW);
+    return at;
+  };
+
   describe(`${name}: groups that can be refreshed`, () => {
     test("were verified before that time, the one that was verified longest ago first, on pages of any size", async () => {
-      const at = await withGroups(makePlace, ["b", "a", "c"]);
-      await recordAt(at, LATER, anApplied({ kind: "updated", change: aRefresh("a") }));
+      const at = await withGroups("b", "a", "c");
+      await recordAt(at, anApplied({ kind: "updated", change: aRefresh("a") }), LATER);
       expect(await timesIn(at)).toEqual([
         ["b", NOW],
         ["c", NOW],
@@ -50,7 +56,7 @@ export function ledgerRefreshContract(name: string, makePlace: () => Promise<Led
     });
 
     test("come as the service confirmed them", async () => {
-      const at = await withGroups(makePlace, ["acme"]);
+      const at = await withGroups("acme");
       const change = anApply({ user_group_id: "acme" });
       const { group, fingerprint, row, dataSourceId } = change;
       expect(await candidatesOf(at)).toEqual([
@@ -59,7 +65,7 @@ export function ledgerRefreshContract(name: string, makePlace: () => Promise<Led
     });
 
     test("are at rest, and their tenants are there", async () => {
-      const at = await withGroups(makePlace, [
+      const at = await withGroups(
         "absent",
         "failing",
         "held",
@@ -68,20 +74,15 @@ export function ledgerRefreshContract(name: string, makePlace: () => Promise<Led
         "rest",
         "under way",
         "unrotated",
-      ]);
-      await leave(at, "absent", { ms: 0, reads: 1 }, "absent");
+      );
+      await leave(at, "absent", { ms: 0, reads: 1 }, ["absent"]);
       await carryOut(at, aFailed({ change: anApply({ kind: "update", user_group_id: "failing" }) }), LATER);
       await hold(at, [{ kind: "replace", user_group_id: "held" }]);
       await carryOut(at, aFailed({ change: aRefresh("lacking") }), LATER);
       await carryOut(at, aNotUpdated({ change: aRefresh("named") }), LATER);
       await begin(at, aRefresh("under way"));
       const refused = { code: "REFUSED", message: "POST was answered HTTP 422", retryAt: LATER };
-      await write(at, (transaction) =>
-        transaction.recordRotation(
-          aRotation({ user_group_id: "unrotated", tokenFingerprint: null, failure: refused }),
-          NOW,
-        ),
-      );
+      await take(at, [aRotation({ user_group_id: "unrotated", tokenFingerprint: null, failure: refused })]);
       expect((await candidatesOf(at)).map(({ user_group_id }) => user_group_id)).toEqual([
         "rest",
         "unrotated",
@@ -92,42 +93,24 @@ export function ledgerRefreshContract(name: string, makePlace: () => Promise<Led
 
   describe(`${name}: when a group was verified`, () => {
     test("tells nothing if that is yet to come", async () => {
-      const at = await withGroups(makePlace, ["now"]);
-      await recordAt(at, LATER, anApplied({ change: anApply({ user_group_id: "later" }) }));
+      const at = await withGroups("now");
+      await recordAt(at, anApplied({ change: anApply({ user_group_id: "later" }) }), LATER);
       const unverified = { since: NOW, now: new Date(LATER.getTime() - 1) };
       expect((await candidatesOf(at, unverified)).map(({ user_group_id }) => user_group_id)).toEqual([
         "later",
       ]);
       expect(await at.ledger.refreshableCount(unverified)).toBe(1);
     });
-
-    test("moves with every answer to a GET, and with no failure and no rotation, whose name nobody compares", async () => {
-      const at = await withGroups(makePlace, ["failed", "lost", "replaced", "rotated"]);
-      await recordAt(at, SOON, aFailed({ change: aRefresh("failed"), mayHaveHappened: false }));
-      await recordAt(
-        at,
-        SOON,
-        anApplied({ kind: "replaced", change: aReplace({ user_group_id: "replaced" }) }),
-      );
-      await write(at, (transaction) =>
-        transaction.recordRotation(aRotation({ user_group_id: "rotated", tokenFingerprint: NEW }), SOON),
-      );
-      expect(await timesIn(at)).toEqual([
-        ["lost", NOW],
-        ["rotated", NOW],
-        ["replaced", SOON],
-      ]);
-    });
   });
 
   describe(`${name}: a refresh`, () => {
     test("counts a group that was gone apart from removals, until the operator approves it", async () => {
-      const at = await withGroups(makePlace, ["a", "b", "c"]);
+      const at = await withGroups("a", "b", "c");
       await runOf(at);
       const gone = (id: string) => anApplied({ change: aRefresh(id), drift: ["gone"] });
-      await recordAt(at, NOW, gone("a"));
-      await recordAt(at, SOON, gone("b"));
-      await recordAt(at, SOON, anApplied({ kind: "updated", change: aRefresh("c"), drift: ["token"] }));
+      await recordAt(at, gone("a"), NOW);
+      await recordAt(at, gone("b"), SOON);
+      await recordAt(at, anApplied({ kind: "updated", change: aRefresh("c"), drift: ["token"] }), SOON);
       expect(await at.ledger.removalsSince(NOW)).toBe(0);
       expect(await at.ledger.goneSince(NOW)).toEqual({ count: 2, last: { user_group_id: "b", at: SOON } });
       expect(await at.ledger.goneSince(SOON)).toMatchObject({ count: 1 });
@@ -136,13 +119,13 @@ export function ledgerRefreshContract(name: string, makePlace: () => Promise<Led
     });
 
     test("counts no group after an approval that a clock which was ahead found gone before it", async () => {
-      const at = await withGroups(makePlace, ["a", "b"]);
+      const at = await withGroups("a", "b");
       await runOf(at);
       const gone = (id: string) => anApplied({ change: aRefresh(id), drift: ["gone"] });
-      await recordAt(at, inDays(3), gone("a"));
+      await recordAt(at, gone("a"), inDays(3));
       await write(at, (transaction) => transaction.approveRefresh(NOW));
       expect(await at.ledger.goneSince(NOW)).toMatchObject({ count: 0 });
-      await recordAt(at, SOON, gone("b"));
+      await recordAt(at, gone("b"), SOON);
       expect(await at.ledger.goneSince(NOW)).toMatchObject({ count: 1 });
     });
   });
@@ -151,6 +134,11 @@ export function ledgerRefreshContract(name: string, makePlace: () => Promise<Led
 /** The ledger has read the source once. */
 const runOf = (at: Opened): Promise<void> =>
   write(at, async (transaction) => transaction.recordReadHistory(await at.ledger.readHistory()));
+
+const recordAt = async (at: Opened, outcome: Outcome, now: Date): Promise<void> => {
+  await begin(at, outcome.change);
+  await take(at, [ended(outcome, { retryAt: inDays(2) })], now);
+};
 
 const candidatesOf = ({ ledger }: Opened, unverified = EVER): Promise<readonly RefreshCandidate[]> =>
   ledger.refreshable({ ...unverified, limit: 100 });

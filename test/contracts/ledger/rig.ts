@@ -1,13 +1,13 @@
-import { expect } from "vitest";
 import type { Outcome } from "../../../src/core/apply/outcome.ts";
 import type { HeldRemoval } from "../../../src/core/deletion/removals.ts";
 import type { AbsenceKind, GraceClock, LedgerGroup } from "../../../src/core/group/ledger-group.ts";
 import type { Change } from "../../../src/core/plan/change.ts";
+import type { EventOf } from "../../../src/core/record/next.ts";
+import type { GroupRecord } from "../../../src/core/record/record.ts";
 import { noCounts } from "../../../src/core/report/counts.ts";
-import type { Begun } from "../../../src/ports/ledger/groups.ts";
 import type { Lease } from "../../../src/ports/ledger/lease.ts";
 import type { Ledger, LedgerTransaction, LedgerView } from "../../../src/ports/ledger/ledger.ts";
-import { anApplied, anApply } from "../../builders/groups.ts";
+import { begun, ended } from "../../builders/records.ts";
 import { collect } from "../collect.ts";
 
 /** Where the ledgers of one test are kept. Whatever is opened in it is closed when the test is over. */
@@ -82,46 +82,20 @@ export const write = <T>(
   body: (transaction: LedgerTransaction) => Promise<T>,
 ): Promise<T> => ledger.write(lease, body);
 
-export const begin = (at: Opened, ...changes: Change[]): Promise<readonly Begun[]> =>
-  write(at, (transaction) => transaction.begin(changes, NOW));
+/** Records these events. */
+export const take = (
+  at: Opened,
+  events: readonly EventOf[],
+  now = NOW,
+): Promise<ReadonlyMap<string, GroupRecord>> => write(at, (transaction) => transaction.change(events, now));
 
-export const record = (at: Opened, outcome: Outcome, retryAt?: Date): Promise<void> =>
-  write(at, (transaction) => transaction.record([{ outcome, ...(retryAt && { retryAt }) }], NOW));
+export const begin = (at: Opened, ...changes: Change[]): Promise<ReadonlyMap<string, GroupRecord>> =>
+  take(at, changes.map(begun));
 
 /** As a run does it: the intent, then the outcome. */
 export async function carryOut(at: Opened, outcome: Outcome, retryAt?: Date): Promise<void> {
   await begin(at, outcome.change);
-  await record(at, outcome, retryAt);
-}
-
-/** The intent and the outcome, at this time. */
-export const recordAt = (at: Opened, now: Date, outcome: Outcome, retryAt = LATER): Promise<void> =>
-  write(at, async (transaction) => {
-    await transaction.begin([outcome.change], now);
-    await transaction.record([{ outcome, retryAt }], now);
-  });
-
-/** Groups that are created at this time. */
-export const create = async (at: Opened, ids: readonly string[], now = NOW): Promise<void> => {
-  const changes = ids.map((user_group_id) => anApply({ user_group_id }));
-  await begin(at, ...changes);
-  await write(at, (transaction) =>
-    transaction.record(
-      changes.map((change) => ({ outcome: anApplied({ change }) })),
-      now,
-    ),
-  );
-};
-
-/** A ledger in which these groups were created at this time. */
-export async function withGroups<Place extends LedgerPlace>(
-  make: () => Promise<Place>,
-  ids: readonly string[] = ["acme"],
-  now = NOW,
-): Promise<Opened<Place>> {
-  const at = await opened(make);
-  await create(at, ids, now);
-  return at;
+  await take(at, [ended(outcome, retryAt && { retryAt })]);
 }
 
 /** A run that begins and ends at this time. */
@@ -131,14 +105,20 @@ export const runAt = (at: Opened, command: string, time: Date): Promise<void> =>
     await transaction.finishRun(run, { outcome: "ok", counts: noCounts(), requests: 0, error: null }, time);
   });
 
-/** Their tenants are gone, since this reading of the grace clock. */
-export const leave = (at: Opened, absence: AbsenceKind, clock: GraceClock, ...ids: string[]): Promise<void> =>
-  write(at, (transaction) =>
-    transaction.markLeft(
-      ids.map((user_group_id) => ({ kind: "left", user_group_id, absence })),
-      clock,
-      NOW,
-    ),
+export const returned = (user_group_id: string): EventOf => ({ kind: "returned", user_group_id });
+
+/** Their tenants are gone, since this point of the grace clock. */
+export const leave = (
+  at: Opened,
+  absence: AbsenceKind,
+  clock: GraceClock,
+  ids: readonly string[],
+  now = NOW,
+): Promise<unknown> =>
+  take(
+    at,
+    ids.map((user_group_id) => ({ kind: "left", user_group_id, absence, clock })),
+    now,
   );
 
 /** Marks what is held, in batches. */
@@ -155,14 +135,4 @@ export const groupsOf = ({ ledger }: Opened): Promise<LedgerGroup[]> => collect(
 
 export async function groupOf(at: Opened, id = "acme"): Promise<LedgerGroup | undefined> {
   return (await groupsOf(at)).find((group) => group.user_group_id === id);
-}
-
-/** What `begin` knows of a group, without beginning anything. */
-export function knownOf(at: Opened, change: Change): Promise<Begun["before"] | undefined> {
-  return write(at, async (transaction) => {
-    const begun = await transaction.begin([change], NOW);
-    expect(begun).toHaveLength(1);
-    await transaction.withdraw(begun);
-    return begun[0]?.before;
-  });
 }

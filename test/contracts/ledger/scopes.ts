@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { tokenFingerprint } from "../../../src/core/group/group.ts";
 import { NO_READ_HISTORY } from "../../../src/core/plan/read-history.ts";
+import type { EventOf } from "../../../src/core/record/next.ts";
 import { noCounts } from "../../../src/core/report/counts.ts";
 import { Secret } from "../../../src/core/secret/secret.ts";
 import type { LedgerView } from "../../../src/ports/ledger/ledger.ts";
@@ -13,6 +14,7 @@ import {
   aRejection,
   aRotation,
 } from "../../builders/groups.ts";
+import { begun, ended } from "../../builders/records.ts";
 import { collect } from "../collect.ts";
 import {
   begin,
@@ -23,11 +25,13 @@ import {
   type LedgerDatabase,
   type LedgerPlace,
   leaseOf,
+  leave,
   NOW,
   type Opened,
   opened,
   prepared,
   runAt,
+  take,
   write,
 } from "./rig.ts";
 
@@ -37,13 +41,11 @@ const FIRST_TOKEN = tokenFingerprint(new Secret("ugt_acme"));
 async function fill(at: Opened): Promise<void> {
   await runAt(at, "sync", NOW);
   await carryOut(at, anApplied());
-  await write(at, (transaction) => transaction.recordRotation(aRotation(), LATER));
+  await take(at, [aRotation()], LATER);
   const gone = { user_group_id: "gone" };
   await carryOut(at, anApplied({ change: anApply(gone) }));
   await begin(at, aDelete(gone));
-  await write(at, (transaction) =>
-    transaction.record([{ outcome: aDeleted({ change: aDelete(gone) }) }], NOW),
-  );
+  await take(at, [ended(aDeleted({ change: aDelete(gone) }))]);
   await begin(at, anApply({ user_group_id: "under way" }));
   await write(at, async (transaction) => {
     await transaction.bindService({ baseUrl: "https://it", teamId: 7, updates: null, isProbed: false });
@@ -190,23 +192,24 @@ export function ledgerScopeTablesContract(name: string, makeDatabase: () => Prom
 
       await fill(at);
       const ids = ["acme", "under way", "gone"];
+      const of = (kind: "returned" | "change_dropped" | "forgotten"): EventOf[] =>
+        ids.map((user_group_id) => ({ kind, user_group_id }));
+      await leave(at, "absent", { ms: 0, reads: 1 }, ids);
+      await take(at, [
+        ...of("returned"),
+        { kind: "copied", user_group_id: "acme", failure: null },
+        { kind: "rotation_begun", user_group_id: "acme" },
+        { kind: "rotation_unsent", user_group_id: "acme" },
+        ...of("change_dropped"),
+        begun(anApply()),
+        { kind: "unsent", user_group_id: "acme", before: null },
+        ...of("forgotten"),
+      ]);
       await write(at, async (to) => {
-        await to.markLeft(
-          ids.map((user_group_id) => ({ kind: "left", user_group_id, absence: "absent" })),
-          { ms: 0, reads: 1 },
-          NOW,
-        );
-        await to.markReturned(ids);
-        await to.recordStored([{ user_group_id: "acme", failure: null }], NOW);
-        await to.beginRotation("acme", NOW);
-        await to.withdrawRotation("acme");
-        await to.forgetFailedChanges(ids);
         await to.recordAnswer(NOW);
         await to.recordRejections([], [aRejection()], NOW);
         await to.approveRefresh(LATER);
         await to.forgetCanary();
-        await to.withdraw(await to.begin([anApply({ user_group_id: "acme" })], NOW));
-        await to.forget(ids);
       });
       await hold(at, [{ kind: "delete", user_group_id: "acme" }]);
       await carryOut(at, aDeleted());

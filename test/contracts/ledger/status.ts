@@ -4,7 +4,9 @@ import { NO_FAILURES } from "../../../src/core/failure/group-failures.ts";
 import { tokenFingerprint } from "../../../src/core/group/group.ts";
 import { noCounts } from "../../../src/core/report/counts.ts";
 import { Secret } from "../../../src/core/secret/secret.ts";
+import type { RunResult } from "../../../src/ports/ledger/scope.ts";
 import { aFailed, anApplied, anApply } from "../../builders/groups.ts";
+import { begun, ended } from "../../builders/records.ts";
 import {
   begin,
   carryOut,
@@ -15,19 +17,61 @@ import {
   leave,
   NOW,
   opened,
+  prepared,
+  returned,
   runAt,
+  take,
   write,
 } from "./rig.ts";
 
 /** What the ledger tells of its runs, its groups and its service. */
 export function ledgerStatusContract(name: string, makePlace: () => Promise<LedgerPlace>): void {
   describe(`${name}: the ledger's runs and status`, () => {
-    test("the status shows the newest ten runs", async () => {
+    const result: RunResult = {
+      outcome: "partial",
+      counts: { ...noCounts(), created: 2, failed: 1 },
+      requests: 3,
+      error: null,
+    };
+
+    test("a run is open until it is finished; the status shows the newest ten", async () => {
+      const { ledger, lease } = await opened(makePlace);
+      const ids: string[] = [];
+      for (let index = 0; index < 11; index++) {
+        ids.push(await ledger.write(lease, (transaction) => transaction.startRun(`sync ${index}`, NOW)));
+      }
+      const [last, beforeLast] = ids.toReversed() as [string, string];
+      const error = { code: "SOURCE_UNAVAILABLE", message: "cannot read it" };
+      await ledger.write(lease, async (transaction) => {
+        await transaction.finishRun(last, result, LATER);
+        await transaction.finishRun(beforeLast, { ...result, outcome: "failed", error }, LATER);
+      });
+      const { runs } = await ledger.status();
+      expect(runs.map((run) => run.id)).toEqual(ids.toReversed().slice(0, 10));
+      expect(runs[0]).toEqual({ id: last, command: "sync 10", startedAt: NOW, finishedAt: LATER, result });
+      expect(runs[1]?.result).toMatchObject({ outcome: "failed", error });
+      expect(runs[2]).toEqual({
+        id: ids[8],
+        command: "sync 8",
+        startedAt: NOW,
+        finishedAt: null,
+        result: null,
+      });
+    });
+
+    test("failing groups are told in the order in which they began to fail", async () => {
       const at = await opened(makePlace);
-      for (let day = 0; day < 11; day++) await runAt(at, `sync ${day}`, inDays(day));
-      const { runs } = await at.ledger.status();
-      expect(runs).toHaveLength(10);
-      expect([runs[0]?.command, runs[9]?.command]).toEqual(["sync 10", "sync 1"]);
+      for (const [id, day] of [
+        ["often", 2],
+        ["often", 3],
+        ["long", 1],
+        ["too", 2],
+      ] as const) {
+        const refused = aFailed({ change: anApply({ user_group_id: id }) });
+        await take(at, [begun(refused.change), ended(refused, { retryAt: LATER })], inDays(day));
+      }
+      const { failing } = await at.ledger.status();
+      expect(failing.map(({ user_group_id }) => user_group_id)).toEqual(["long", "often", "too"]);
     });
 
     test("the status shows the last run that the service made fail, until an answer after it", async () => {
@@ -59,11 +103,8 @@ export function ledgerStatusContract(name: string, makePlace: () => Promise<Ledg
       const at = await opened(makePlace);
       for (const id of ["back", "flagged", "held", "long", "short", "there"])
         await carryOut(at, anApplied({ change: anApply({ user_group_id: id }) }));
-      const leaveAt = (now: Date, absence: "absent" | "flagged", ...ids: string[]): Promise<void> =>
-        write(at, (transaction) => {
-          const left = ids.map((user_group_id) => ({ kind: "left", user_group_id, absence }) as const);
-          return transaction.markLeft(left, { ms: 0, reads: 1 }, now);
-        });
+      const leaveAt = (now: Date, absence: "absent" | "flagged", ...ids: string[]): Promise<unknown> =>
+        leave(at, absence, { ms: 0, reads: 1 }, ids, now);
       expect(await at.ledger.missing()).toEqual([]);
       await leaveAt(LATER, "absent", "back", "held", "short");
       await leaveAt(LATER, "flagged", "flagged");
@@ -73,7 +114,7 @@ export function ledgerStatusContract(name: string, makePlace: () => Promise<Ledg
         { kind: "absent", since: LATER, groups: 3 },
         { kind: "flagged", since: LATER, groups: 1 },
       ]);
-      await write(at, (transaction) => transaction.markReturned(["back", "flagged"]));
+      await take(at, [returned("back"), returned("flagged")]);
       await hold(at, [{ kind: "delete", user_group_id: "held" }]);
       expect(await at.ledger.missing()).toEqual([
         { kind: "absent", since: NOW, groups: 1 },
@@ -89,14 +130,14 @@ export function ledgerStatusContract(name: string, makePlace: () => Promise<Ledg
 
       await begin(at, change);
       const begun = { createdAt: NOW, changedAt: NOW, intentAt: NOW, confirmed: null, serviceName: null };
-      const untold = { tokenFingerprint: null, tokenSince: null, lastAsked: null, unverified: null };
-      expect(await at.ledger.record("acme")).toEqual({
+      const untold = { tokenFingerprint: null, tokenSince: null, verifiedAt: null, unverified: null };
+      expect(await at.ledger.record("acme")).toMatchObject({
         ...nothing,
         group: { ...begun, ...untold, failures: NO_FAILURES },
       });
 
-      const recordAt = (now: Date, outcome: Outcome, retryAt?: Date): Promise<void> =>
-        write(at, (transaction) => transaction.record([{ outcome, ...(retryAt && { retryAt }) }], now));
+      const recordAt = (now: Date, outcome: Outcome, retryAt?: Date): Promise<unknown> =>
+        take(at, [ended(outcome, retryAt && { retryAt })], now);
       const [first, second] = [new Secret("first"), new Secret("second")];
       await recordAt(NOW, anApplied({ change, token: first }));
       const replaced = { ...change, kind: "replace" } as const;
@@ -105,7 +146,7 @@ export function ledgerStatusContract(name: string, makePlace: () => Promise<Ledg
       await begin(at, change);
       await recordAt(inDays(5), aFailed({ change }), inDays(6));
       const { failure } = aFailed({ change });
-      expect(await at.ledger.record("acme")).toEqual({
+      expect(await at.ledger.record("acme")).toMatchObject({
         group: {
           createdAt: NOW,
           changedAt: inDays(5),
@@ -114,7 +155,7 @@ export function ledgerStatusContract(name: string, makePlace: () => Promise<Ledg
           serviceName: "Acme",
           tokenFingerprint: tokenFingerprint(second),
           tokenSince: LATER,
-          lastAsked: LATER,
+          verifiedAt: LATER,
           unverified: null,
           failures: {
             ...NO_FAILURES,
@@ -152,7 +193,7 @@ export function ledgerStatusContract(name: string, makePlace: () => Promise<Ledg
       for (const id of ["ok", "missing"]) await carryOut(at, anApplied({ change: of(id) }));
       await carryOut(at, anApplied({ change: of("unverified"), unverified: true }));
       await begin(at, of("under-way"));
-      await leave(at, "absent", { ms: 0, reads: 1 }, "missing");
+      await leave(at, "absent", { ms: 0, reads: 1 }, ["missing"]);
       for (const id of ["fails", "fails-more", "fails-more"]) {
         await carryOut(at, aFailed({ change: of(id) }), LATER);
       }
@@ -177,12 +218,13 @@ export function ledgerStatusContract(name: string, makePlace: () => Promise<Ledg
       await begin(at, ...["a", "b", "c", "no token"].map((id) => anApply({ user_group_id: id })));
       for (const [day, id] of ["a", "b", "c"].entries()) {
         const outcome = anApplied({ change: anApply({ user_group_id: id }) });
-        await write(at, (transaction) => transaction.record([{ outcome }], inDays(day)));
+        await take(at, [ended(outcome)], inDays(day));
       }
       const counts = [inDays(-1), NOW, inDays(1, -1), inDays(1), inDays(9)].map((time) =>
         at.ledger.tokensLiveSince(time),
       );
       expect(await Promise.all(counts)).toEqual([0, 1, 1, 2, 3]);
+      expect(await at.database.view("another").tokensLiveSince(inDays(9))).toBe(0);
     });
 
     test("a group is unverified unless the service is known to update", async () => {
@@ -225,6 +267,8 @@ export function ledgerStatusContract(name: string, makePlace: () => Promise<Ledg
       const known = { ...service, updates: true, answeredAt: NOW };
       expect(await at.ledger.service()).toEqual(known);
       expect((await at.database.view().status()).service).toEqual(known);
+      const other = await prepared(at.database, "other");
+      expect((await other.service()).answeredAt).toBeNull();
     });
 
     test("remembers the canary of its scope until it is forgotten", async () => {

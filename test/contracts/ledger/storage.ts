@@ -2,19 +2,19 @@ import { describe, expect, test } from "vitest";
 import { tokenFingerprint } from "../../../src/core/group/group.ts";
 import { noCounts } from "../../../src/core/report/counts.ts";
 import { Secret } from "../../../src/core/secret/secret.ts";
-import { aFailed, aGroup, aNotUpdated, anApplied, anApply, aRotation } from "../../builders/groups.ts";
+import { aFailed, aGroup, aNotUpdated, anApplied, anApply } from "../../builders/groups.ts";
+import { begun, ended } from "../../builders/records.ts";
 import { collect, rejection } from "../collect.ts";
 import {
   begin,
   carryOut,
   groupOf,
-  knownOf,
   LATER,
   type LedgerDatabase,
   NOW,
   opened,
   TTL,
-  withGroups,
+  take,
   write,
 } from "./rig.ts";
 
@@ -32,40 +32,31 @@ export function ledgerStorageContract(name: string, makeDatabase: () => Promise<
       const ordinary = anApply({ user_group_id: "b" });
       await begin(at, odd, ordinary);
       const failure = { code: "REFUSED", message: "NUL \0, half \ud800" };
-      await write(at, (transaction) =>
-        transaction.record(
-          [
-            { outcome: anApplied({ change: odd, serviceName: "half \udfff and NUL \0" }) },
-            { outcome: aFailed({ change: ordinary, failure }), retryAt: LATER },
-          ],
-          NOW,
-        ),
-      );
+      await take(at, [
+        ended(anApplied({ change: odd, serviceName: "half \udfff and NUL \0" })),
+        ended(aFailed({ change: ordinary, failure }), { retryAt: LATER }),
+      ]);
       expect(await at.ledger.confirmed(["acme"])).toEqual(new Map([["acme", group]]));
-      expect(await knownOf(at, odd)).toMatchObject({
-        name: "half \ufffd and NUL \ufffd",
-        dataSourceId: "NUL \ufffd, half \ufffd",
+      expect((await begin(at, odd)).get("acme")).toMatchObject({
+        serviceName: "half \udfff and NUL \0",
+        dataSourceId: "NUL \0, half \ud800",
       });
-      expect(await groupOf(at, "b")).toMatchObject({
-        failures: { change: { message: "NUL \ufffd, half \ufffd" } },
-      });
+      expect(await groupOf(at, "b")).toMatchObject({ failures: { change: { message: failure.message } } });
     });
 
-    test("holds why a run and a rotation failed, whatever the words", async () => {
-      const at = await withGroups(makeDatabase);
-      const failure = { code: "REFUSED", message: "NUL \0 and half \ud800" };
+    test("holds why a run failed, whatever the words", async () => {
+      const at = await opened(makeDatabase);
+      const error = { code: "SOURCE_UNAVAILABLE", message: "NUL \0 and half \ud800" };
       await write(at, async (transaction) => {
         const run = await transaction.startRun("sync", NOW);
-        const result = { outcome: "failed", counts: noCounts(), requests: 0, error: failure } as const;
-        await transaction.finishRun(run, result, LATER);
-        const failed = { ...failure, retryAt: LATER };
-        await transaction.recordRotation(aRotation({ tokenFingerprint: null, failure: failed }), NOW);
+        await transaction.finishRun(
+          run,
+          { outcome: "failed", counts: noCounts(), requests: 0, error },
+          LATER,
+        );
       });
-      const stored = { message: "NUL \ufffd and half \ufffd" };
-      expect(await at.ledger.status()).toMatchObject({
-        runs: [{ result: { error: stored } }],
-        failing: [stored],
-      });
+      const [run] = (await at.ledger.status()).runs;
+      expect(run?.result?.error).toEqual({ code: error.code, message: "NUL \ufffd and half \ufffd" });
     });
 
     test("never holds a token, but its fingerprint", async () => {
@@ -84,7 +75,7 @@ export function ledgerStorageContract(name: string, makeDatabase: () => Promise<
       const events: string[] = [];
       let seizing: Promise<unknown> | undefined;
       await ledger.write(lease, async (transaction) => {
-        await transaction.begin([anApply()], NOW);
+        await transaction.change([begun(anApply())], NOW);
         expect(await ledger.renewLease(lease, TTL)).toBe(true);
         const attempt = await other.acquireLease("another", TTL);
         if (attempt.kind !== "held") throw new Error("the lease should be held");
@@ -103,16 +94,17 @@ export function ledgerStorageContract(name: string, makeDatabase: () => Promise<
       async (when) => {
         const at = await opened(makeDatabase);
         const writing = at.ledger.write(at.lease, async (transaction) => {
-          await transaction.begin([anApply()], NOW);
+          await transaction.change([begun(anApply())], NOW);
           await at.database.cut();
-          if (when === "before its last statement") await transaction.markReturned(["acme"]);
+          if (when === "before its last statement")
+            await transaction.change([{ kind: "returned", user_group_id: "acme" }], NOW);
         });
         expect(await rejection(writing)).toMatchObject({
           code: "LEDGER_UNAVAILABLE",
           message: expect.stringContaining("cannot write the ledger"),
         });
         expect(await collect(at.ledger.groups())).toEqual([]);
-        await at.ledger.write(at.lease, (transaction) => transaction.begin([anApply()], NOW));
+        await at.ledger.write(at.lease, (transaction) => transaction.change([begun(anApply())], NOW));
         expect(await collect(at.ledger.groups())).toHaveLength(1);
       },
     );

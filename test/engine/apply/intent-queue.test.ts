@@ -82,7 +82,7 @@ describe("intents", () => {
     const committed: number[] = [];
     await world.sync({
       at: ({ when, call }) => {
-        if (when === "before" && call === "begin") committed.push(world.ledger.rows.size);
+        if (when === "before" && call === "begun") committed.push(world.ledger.rows.size);
       },
     });
     expect(committed).toEqual([0, 8, 72, 584, 1_096]);

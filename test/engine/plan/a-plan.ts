@@ -1,12 +1,13 @@
 import { desiredTenants, digestSeed } from "../../../src/core/group/desired-group.ts";
 import { columnsOf } from "../../../src/core/group/group-rules.ts";
 import { NO_READ_HISTORY } from "../../../src/core/plan/read-history.ts";
+import { type GroupRecord, newRecord } from "../../../src/core/record/record.ts";
 import { makePlan, type PlanSettings, readLedgerState } from "../../../src/engine/plan/make-plan.ts";
 import { changesOf, type Plan, type PlanEntry } from "../../../src/engine/plan/plan.ts";
 import { constant, someRules } from "../../builders/rules.ts";
 import { Instance } from "../../fakes/instance.ts";
 import { inMemoryLedger } from "../../fakes/ledger/ledger.ts";
-import { type LedgerRow, LedgerState, NEW_ROW } from "../../fakes/ledger/ledger-state.ts";
+import { LedgerState } from "../../fakes/ledger/ledger-state.ts";
 import { openSpool } from "../../fakes/spool.ts";
 import { aTenantRow, InMemoryTenantSource, type TenantRecord } from "../../fakes/tenant-source.ts";
 
@@ -23,13 +24,16 @@ const settings: PlanSettings = {
   source: "customers",
 };
 
+/** A group that was never made. */
+export const NEW = newRecord("", 0, new Date(0));
+
 /** The row that a confirmed group of this tenant has. */
-export function confirmed(record: TenantRecord, overrides: Partial<LedgerRow> = {}): LedgerRow {
+export function confirmed(record: TenantRecord, overrides: Partial<GroupRecord> = {}): GroupRecord {
   const cells = columnsOf(rules).map((name) => record[name] ?? null);
   const row = aTenantRow(cells, digestSeed(rules));
   const tenant = desiredTenants(rules)(row);
   const fingerprint = tenant.kind === "desired" ? tenant.fingerprint : null;
-  return { ...NEW_ROW, fingerprint, row: row.digest, bucket: row.digest.bucket, ...overrides };
+  return { ...NEW, fingerprint, ...row.digest, ...overrides };
 }
 
 interface PlanOverrides extends Partial<PlanSettings> {
@@ -39,13 +43,13 @@ interface PlanOverrides extends Partial<PlanSettings> {
 
 export async function aPlan(
   records: readonly TenantRecord[],
-  ledger: Iterable<readonly [string, LedgerRow]>,
+  ledger: Iterable<readonly [string, GroupRecord]>,
   { only, batches = [2, 3], ...overrides }: PlanOverrides = {},
 ): Promise<Plan & { list: PlanEntry[]; calls: string[] }> {
   const { step, passed } = new Instance();
   const state = new LedgerState();
   state.history = { ...NO_READ_HISTORY, source: settings.source };
-  for (const [id, row] of ledger) state.rows.set(id, row);
+  for (const [id, row] of ledger) state.rows.set(id, { ...row, user_group_id: id });
   const ports = {
     source: new InMemoryTenantSource(records, step, batches[0]),
     ledger: inMemoryLedger(state, step, () => NOW, batches[1]),
@@ -69,7 +73,7 @@ export async function aPlan(
   return { ...planned, list, calls: passed.map(({ call }) => call) };
 }
 
-export const OWNED: LedgerRow = { ...NEW_ROW, fingerprint: "of a group" };
+export const OWNED: GroupRecord = { ...NEW, fingerprint: "of a group" };
 export const AT_ONCE: PlanSettings["deletion"] = {
   when: "absent",
   gracePeriodMs: 0,

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
 import { ServiceFailure } from "../../../src/core/failure/service-failure.ts";
+import type { GroupRecord } from "../../../src/core/record/record.ts";
 import { noCounts } from "../../../src/core/report/counts.ts";
 import type { TenantTurns } from "../../../src/engine/lease/tenant-turns.ts";
 import { readLongPause } from "../../../src/engine/plan/make-plan.ts";
@@ -10,10 +11,9 @@ import type { RecordedRun } from "../../../src/ports/ledger/scope.ts";
 import { anyId, anyName, anyObject } from "../../builders/arbitraries.ts";
 import { anAbsence } from "../../builders/groups.ts";
 import { Instance } from "../../fakes/instance.ts";
-import { type LedgerRow, NEW_ROW } from "../../fakes/ledger/ledger-state.ts";
 import { VirtualClock } from "../../fakes/virtual-time.ts";
 import { type StartOptions, syncSettings, tenants, World } from "../../fakes/world.ts";
-import { AT_ONCE, aPlan, changes, confirmed, inShort, OWNED } from "./a-plan.ts";
+import { AT_ONCE, aPlan, changes, confirmed, inShort, NEW, OWNED } from "./a-plan.ts";
 
 const anyRecords = fc.uniqueArray(fc.record({ id: anyId(), name: anyName(), properties: anyObject() }), {
   selector: ({ id }) => id,
@@ -109,11 +109,11 @@ describe("a plan for some ids alone", () => {
   });
 
   it("includes ids that only the ledger has, and takes no tenant for gone, whatever the ledger says", async () => {
-    const groups: [string, LedgerRow][] = [
+    const groups: [string, GroupRecord][] = [
       ["deleting", { ...OWNED, intent: "delete" }],
       ["gone", OWNED],
       ["held", { ...OWNED, absence: anAbsence(), held: "delete" }],
-      ["never made", NEW_ROW],
+      ["never made", NEW],
       ["removing", { ...OWNED, intent: "remove" }],
     ];
     const only = groups.map(([id]) => id);
@@ -130,19 +130,19 @@ describe("a plan for some ids alone", () => {
   });
 
   it("holds replacements beyond the limit, which is that of the whole ledger", async () => {
-    const outdated = records.map((record): [string, LedgerRow] => [
+    const outdated = records.map((record): [string, GroupRecord] => [
       record.id as string,
       confirmed(record, { fingerprint: "of an older row" }),
     ]);
-    const others = Array.from({ length: 27 }, (_, n): [string, LedgerRow] => [`other ${n}`, OWNED]);
-    const replacements = async (ledger: Iterable<[string, LedgerRow]>): Promise<string[]> => {
+    const others = Array.from({ length: 27 }, (_, n): [string, GroupRecord] => [`other ${n}`, OWNED]);
+    const replacements = async (ledger: Iterable<[string, GroupRecord]>): Promise<string[]> => {
       const limit = { count: 1, percent: 10 };
       const options = { only: ["a", "b", "c"], update: "replace", deletion: { ...AT_ONCE, limit } } as const;
       return changes(await aPlan(records, ledger, options));
     };
     expect(await replacements(outdated)).toEqual([]);
     expect(await replacements([...outdated, ...others])).toEqual(["replace a", "replace b", "replace c"]);
-    const begun: [string, LedgerRow] = ["begun", { ...OWNED, intent: "delete" }];
+    const begun: [string, GroupRecord] = ["begun", { ...OWNED, intent: "delete" }];
     expect(await replacements([...outdated, ...others, begun])).toEqual([]);
   });
 

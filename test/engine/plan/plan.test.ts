@@ -1,14 +1,14 @@
 import { describe, expect, it, vi } from "vitest";
+import type { GroupRecord } from "../../../src/core/record/record.ts";
 import { heldOf } from "../../../src/engine/plan/plan.ts";
 import { aChangeFailure } from "../../builders/groups.ts";
-import { type LedgerRow, NEW_ROW } from "../../fakes/ledger/ledger-state.ts";
 import { tenants } from "../../fakes/world.ts";
-import { AT_ONCE, aPlan, changes, confirmed, NOW, OWNED } from "./a-plan.ts";
+import { AT_ONCE, aPlan, changes, confirmed, NEW, NOW, OWNED } from "./a-plan.ts";
 
 it("an earlier run's open changes come first, then the others in the order of the turns", async () => {
   const records = tenants("a", "b", "c", "d");
   const planned = await aPlan(records, [
-    ["b", { ...NEW_ROW, intent: "apply" }],
+    ["b", { ...NEW, intent: "apply" }],
     ["d", confirmed(records[3] ?? {}, { intent: "apply" })],
     ["gone", OWNED],
   ]);
@@ -18,19 +18,19 @@ it("an earlier run's open changes come first, then the others in the order of th
 it("changes that failed before come after the creates and before the removals, even if they are under way", async () => {
   const records = tenants("a", "b", "c", "d", "e", "f", "g");
   const failure = { ...aChangeFailure({ retryAt: NOW }), since: NOW };
-  const failed = { failures: { ...NEW_ROW.failures, change: failure } };
-  const outdated = (n: number, overrides: Partial<LedgerRow> = {}): LedgerRow =>
+  const failed = { failures: { ...NEW.failures, change: failure } };
+  const outdated = (n: number, overrides: Partial<GroupRecord> = {}): GroupRecord =>
     confirmed({ ...records[n], name: "Old" }, overrides);
   const planned = await aPlan(
     records,
     [
-      ["a", { ...NEW_ROW, intent: "apply", ...failed }],
-      ["b", { ...NEW_ROW, ...failed }],
+      ["a", { ...NEW, intent: "apply", ...failed }],
+      ["b", { ...NEW, ...failed }],
       ["c", outdated(2, failed)],
       ["d", outdated(3)],
-      ["e", { ...NEW_ROW, intent: "apply" }],
+      ["e", { ...NEW, intent: "apply" }],
       // A failed rotation says nothing about the group's changes.
-      ["f", outdated(5, { intent: "rotate", failures: { ...NEW_ROW.failures, rotation: failure } })],
+      ["f", outdated(5, { intent: "rotate", failures: { ...NEW.failures, rotation: failure } })],
       ["gone", OWNED],
       ["not gone yet", { ...OWNED, intent: "delete", ...failed }],
     ],
@@ -65,11 +65,11 @@ it("the entries are read once for each turn that has changes, and not at all wit
 describe("removals", () => {
   const present = tenants("a", "b", "c");
   const renamed = present.map((tenant) => confirmed({ ...tenant, name: "Old" }));
-  const ledger: [string, LedgerRow][] = [
+  const ledger: [string, GroupRecord][] = [
     ["a", confirmed(present[0] ?? {})],
-    ["b", renamed[1] ?? NEW_ROW],
+    ["b", renamed[1] ?? NEW],
     ["begun", { ...OWNED, intent: "delete" }],
-    ["c", { ...(renamed[2] ?? NEW_ROW), intent: "replace" }],
+    ["c", { ...(renamed[2] ?? NEW), intent: "replace" }],
     ["gone", OWNED],
   ];
   const open = { update: "replace", deletion: AT_ONCE } as const;
@@ -100,8 +100,8 @@ describe("removals", () => {
 
   it("are limited by a share of all groups, including those in unchanged buckets", async () => {
     const many = tenants(...Array.from({ length: 50 }, (_, n) => `tenant ${n}`));
-    const rows = many.map((record): [string, LedgerRow] => [String(record.id), confirmed(record)]);
-    const four = ["w", "x", "y", "z"].map((id): [string, LedgerRow] => [id, OWNED]);
+    const rows = many.map((record): [string, GroupRecord] => [String(record.id), confirmed(record)]);
+    const four = ["w", "x", "y", "z"].map((id): [string, GroupRecord] => [id, OWNED]);
     const held = await aPlan(many, [...rows, ...four], {
       deletion: { ...AT_ONCE, limit: { count: 3, percent: 7 } },
     });

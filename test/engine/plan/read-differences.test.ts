@@ -55,7 +55,7 @@ const inLedger = (overrides: Partial<LedgerBucket> = {}): LedgerBucket => ({
   bucket: 1,
   rows: 3,
   sum: "12",
-  restless: 0,
+  dirty: 0,
   ...overrides,
 });
 
@@ -63,9 +63,9 @@ describe("a bucket counts as changed", () => {
   it.each([
     ["if the sum of its digests differs", inSource({ sum: "13" }), inLedger()],
     ["if its number of rows differs", inSource({ rows: 4 }), inLedger()],
-    ["if a group in it has to be looked at", inSource(), inLedger({ restless: 1 })],
+    ["if a group in it has to be looked at", inSource(), inLedger({ dirty: 1 })],
   ])("%s", async (_, source, ledger) => {
-    const known = ledger.rows + ledger.restless;
+    const known = ledger.rows + ledger.dirty;
     expect(await compare([source], [ledger])).toEqual({
       changed: [{ ...source, known }],
       unchanged: 0,
@@ -100,7 +100,7 @@ describe("a bucket counts as changed", () => {
     const ledger = [
       inLedger(),
       inLedger({ bucket: 3, rows: 1, sum: "7" }),
-      inLedger({ bucket: 4, ...none, restless: 1 }),
+      inLedger({ bucket: 4, ...none, dirty: 1 }),
     ];
     const { changed, ...counts } = await compare(source, ledger);
     expect(changed?.map(({ bucket }) => bucket)).toEqual([3, 4]);

@@ -1,42 +1,26 @@
 import type { MissingGroups } from "../../../src/core/deletion/missing-tenants.ts";
 import type { HeldRemoval } from "../../../src/core/deletion/removals.ts";
-import {
-  type ChangeFailure,
-  failingGroup,
-  type GroupFailures,
-  type RecordedFailure,
-} from "../../../src/core/failure/group-failures.ts";
+import { failingGroup, type RecordedFailure } from "../../../src/core/failure/group-failures.ts";
 import { FAILED_BY_SERVICE } from "../../../src/core/failure/service-failure.ts";
 import type { Group } from "../../../src/core/group/group.ts";
-import {
-  type Intent,
-  intendsRemoval,
-  type LedgerGroup,
-  UNKNOWN_STATE,
-} from "../../../src/core/group/ledger-group.ts";
-import { compareIds } from "../../../src/core/group/tenant.ts";
+import { type Intent, intendsRemoval, type LedgerGroup } from "../../../src/core/group/ledger-group.ts";
+import { compareIds, type RowDigest } from "../../../src/core/group/tenant.ts";
 import { NO_READ_HISTORY } from "../../../src/core/plan/read-history.ts";
+import {
+  type RefreshCandidate,
+  refreshCandidate,
+  rotationCandidate,
+  vouchedToken,
+} from "../../../src/core/record/candidates.ts";
+import { type GroupRecord, isAtRest } from "../../../src/core/record/record.ts";
 import { FORGET } from "../../../src/core/report/health.ts";
 import type { RotationCandidate } from "../../../src/core/rotation/rotation-policy.ts";
-import type {
-  ExistingOptions,
-  RefreshCandidate,
-  Unverified,
-  VouchedToken,
-} from "../../../src/ports/ledger/groups.ts";
+import type { ExistingOptions, Unverified } from "../../../src/ports/ledger/groups.ts";
 import type { LedgerView } from "../../../src/ports/ledger/ledger.ts";
-import type { HeldGroups, RecordedGroup, RecordedRun } from "../../../src/ports/ledger/scope.ts";
+import type { HeldGroups, RecordedRun } from "../../../src/ports/ledger/scope.ts";
 import type { Step } from "../instance.ts";
 import { sumsOf } from "../tenant-source.ts";
-import {
-  holderOf,
-  type LedgerRow,
-  type LedgerState,
-  NO_SERVICE,
-  type RowFailures,
-  retryable,
-  stepping,
-} from "./ledger-state.ts";
+import { holderOf, type LedgerState, NO_SERVICE, stepping } from "./ledger-state.ts";
 
 /** The only scope that a ledger in memory has. */
 export const SCOPE = "default";
@@ -106,21 +90,14 @@ const reads = ({ state, now }: CommittedLedger): Omit<LedgerView, "groups"> => (
   },
 
   async buckets({ unverifiedAtRest }) {
-    const atRest = (row: LedgerRow): boolean =>
-      row.fingerprint !== null &&
-      row.fingerprint !== UNKNOWN_STATE &&
-      row.row !== null &&
-      row.intent === null &&
-      row.absence === null &&
-      row.failures.change === null &&
-      row.failures.storing === null &&
-      (row.unverified !== "updated" || unverifiedAtRest);
+    const atRest = (row: GroupRecord): boolean =>
+      isAtRest(row) && (row.unverified !== "updated" || unverifiedAtRest);
     const rows = [...state.rows.values()];
-    const resting = sumsOf(rows.flatMap((row) => (row.row && atRest(row) ? [row.row] : [])));
-    const restless = [...rows.filter((row) => !atRest(row)), ...state.rejections];
-    return [...new Set([...rows, ...restless].map(({ bucket }) => bucket))].map((bucket) => ({
+    const resting = sumsOf(rows.filter(atRest).flatMap((row) => digestOf(row) ?? []));
+    const dirty = [...rows.filter((row) => !atRest(row)), ...state.rejections];
+    return [...new Set([...rows, ...dirty].map(({ bucket }) => bucket))].map((bucket) => ({
       ...(resting.find((sum) => sum.bucket === bucket) ?? { bucket, rows: 0, sum: "0" }),
-      restless: restless.filter((one) => one.bucket === bucket).length,
+      dirty: dirty.filter((one) => one.bucket === bucket).length,
     }));
   },
 
@@ -203,18 +180,10 @@ const reads = ({ state, now }: CommittedLedger): Omit<LedgerView, "groups"> => (
   },
 
   async vouchedTokens({ limit, after, of }) {
-    return [...state.rows]
-      .flatMap(([user_group_id, row]): VouchedToken[] => {
-        const { tokenFingerprint, confirmed: group, fingerprint, row: digest, dataSourceId } = row;
-        if (tokenFingerprint === null || fingerprint === null) return [];
-        if (row.intent !== null || row.absence !== null) return [];
-        const failure = retryable(row.failures.storing);
-        if (of === "not everywhere" && failure === null) return [];
-        if (typeof of !== "string" && !of.includes(user_group_id)) return [];
-        const isConfirmed = group !== null && digest !== null && fingerprint !== UNKNOWN_STATE;
-        const confirmed = isConfirmed ? { group, fingerprint, row: digest, dataSourceId } : null;
-        return [{ user_group_id, tokenFingerprint, confirmed, failure }];
-      })
+    return [...state.rows.values()]
+      .flatMap((row) => vouchedToken(row) ?? [])
+      .filter(({ failure }) => of !== "not everywhere" || failure !== null)
+      .filter(({ user_group_id }) => typeof of === "string" || of.includes(user_group_id))
       .sort((a, b) => compareIds(a.user_group_id, b.user_group_id))
       .filter(({ user_group_id }) => after === undefined || compareIds(user_group_id, after) > 0)
       .slice(0, limit);
@@ -287,7 +256,7 @@ const reads = ({ state, now }: CommittedLedger): Omit<LedgerView, "groups"> => (
   async record(id) {
     const row = state.rows.get(id);
     return {
-      group: row ? recordedGroup(row, state) : null,
+      group: row ? { ...row, unverified: unverifiedIn(row, state) } : null,
       removals: state.removals
         .filter(({ user_group_id }) => user_group_id === id)
         .map(({ kind, at }) => ({ kind, at }))
@@ -309,29 +278,28 @@ const reads = ({ state, now }: CommittedLedger): Omit<LedgerView, "groups"> => (
   },
 });
 
+const digestOf = ({ bucket, digest }: GroupRecord): RowDigest | null =>
+  digest === null ? null : { bucket, digest };
+
 const groupsWhere = (
   { rows }: LedgerState,
-  isWanted: (id: string, row: LedgerRow) => boolean,
+  isWanted: (id: string, row: GroupRecord) => boolean,
 ): LedgerGroup[] =>
-  [...rows]
-    .filter(([id, row]) => isWanted(id, row))
-    .map(([user_group_id, { fingerprint, row, intent, unverified, absence, held, failures }]) => {
+  [...rows.values()]
+    .filter((row) => isWanted(row.user_group_id, row))
+    .map((row) => {
+      const { user_group_id, fingerprint, intent, unverified, absence, held, failures } = row;
+      const isUpdateUnverified = unverified === "updated";
       return {
-        user_group_id,
-        fingerprint,
-        row,
-        intent,
-        isUpdateUnverified: unverified === "updated",
-        absence,
-        held,
-        failures: withoutSince(failures),
+        ...{ user_group_id, fingerprint, row: digestOf(row), intent, isUpdateUnverified },
+        ...{ absence, held, failures },
       };
     })
     .sort((a, b) => compareIds(a.user_group_id, b.user_group_id));
 
 type WhichExisting = Pick<ExistingOptions, "liveSince" | "of" | "underWay">;
 
-function existing(state: LedgerState, { of, liveSince, underWay }: WhichExisting): [string, LedgerRow][] {
+function existing(state: LedgerState, { of, liveSince, underWay }: WhichExisting): [string, GroupRecord][] {
   return [...state.rows].filter(([id, { fingerprint, intent, tokenSince, intentAt }]) => {
     const since = tokenSince ?? intentAt;
     const isOld = liveSince === undefined || since === null || since <= liveSince;
@@ -346,68 +314,28 @@ const IS_UNDER_WAY = {
   "a removal": intendsRemoval,
 };
 
-const withoutSince = ({ change, rotation, storing }: RowFailures): GroupFailures => ({
-  change: retryable(change),
-  rotation: retryable(rotation),
-  storing: retryable(storing),
-});
-
-function rotationCandidates(state: LedgerState, until: Date): RotationCandidate[] {
-  return [...state.rows]
-    .flatMap(([user_group_id, { tokenSince, absence, intent, failures }]) => {
-      const isOpen = intent === null || intent === "rotate";
-      if (tokenSince === null || tokenSince > until || absence !== null || !isOpen) return [];
-      return [{ user_group_id, tokenSince, failure: retryable(failures.rotation) }];
-    })
+const rotationCandidates = ({ rows }: LedgerState, until: Date): RotationCandidate[] =>
+  [...rows.values()]
+    .flatMap((row) => rotationCandidate(row) ?? [])
+    .filter(({ tokenSince }) => tokenSince <= until)
     .sort(byTokenAge);
-}
 
 const byTokenAge = (a: RotationCandidate, b: RotationCandidate): number =>
   a.tokenSince.getTime() - b.tokenSince.getTime() || compareIds(a.user_group_id, b.user_group_id);
 
 const refreshCandidates = ({ rows }: LedgerState, { since, now }: Unverified): RefreshCandidate[] =>
-  [...rows]
-    .flatMap(([user_group_id, ledgerRow]) => {
-      const { confirmed: group, fingerprint, row, dataSourceId, verifiedAt } = ledgerRow;
-      if (!isAtRest(ledgerRow) || verifiedAt === null) return [];
-      if (verifiedAt >= since && verifiedAt <= now) return [];
-      if (group === null || row === null || fingerprint === null || fingerprint === UNKNOWN_STATE) return [];
-      return [{ user_group_id, verifiedAt, group, fingerprint, row, dataSourceId }];
-    })
+  [...rows.values()]
+    .flatMap((row) => refreshCandidate(row) ?? [])
+    .filter(({ verifiedAt }) => verifiedAt < since || verifiedAt > now)
     .sort(byVerification);
-
-const isAtRest = ({ intent, held, absence, failures }: LedgerRow): boolean =>
-  intent === null &&
-  held === null &&
-  absence === null &&
-  failures.change === null &&
-  failures.storing === null;
 
 type Aged = Pick<RefreshCandidate, "user_group_id" | "verifiedAt">;
 
 const byVerification = (a: Aged, b: Aged): number =>
   a.verifiedAt.getTime() - b.verifiedAt.getTime() || compareIds(a.user_group_id, b.user_group_id);
 
-function recordedGroup(row: LedgerRow, state: LedgerState): RecordedGroup {
-  const { createdAt, changedAt, intentAt, confirmed, serviceName, tokenFingerprint, tokenSince } = row;
-  const { change, rotation, storing } = row.failures;
-  return {
-    ...{ createdAt, changedAt, intentAt, confirmed, serviceName, tokenFingerprint, tokenSince },
-    lastAsked: row.verifiedAt,
-    unverified: unverifiedIn(row, state),
-    failures: { change: change && withoutFingerprint(change), rotation, storing },
-  };
-}
-
-const unverifiedIn = ({ unverified }: LedgerRow, { service }: LedgerState): RecordedGroup["unverified"] =>
+const unverifiedIn = ({ unverified }: GroupRecord, { service }: LedgerState): GroupRecord["unverified"] =>
   service.updates === true ? null : unverified;
-
-function withoutFingerprint({
-  fingerprint: _,
-  ...failure
-}: ChangeFailure & RecordedFailure): RecordedFailure {
-  return failure;
-}
 
 function held(state: LedgerState): HeldGroups | null {
   const { rows, history } = state;
@@ -418,7 +346,7 @@ function held(state: LedgerState): HeldGroups | null {
   return { count: groups.length, code: history.heldCode || null, groups: groups.slice(0, SHOWN) };
 }
 
-const failuresOf = ({ failures: { change, rotation, storing } }: LedgerRow): RecordedFailure[] =>
+const failuresOf = ({ failures: { change, rotation, storing } }: GroupRecord): RecordedFailure[] =>
   [change, rotation, storing].filter((failure) => failure !== null);
 
 const isUnanswered = ({ result, finishedAt }: RecordedRun, answeredAt: Date | null): boolean =>

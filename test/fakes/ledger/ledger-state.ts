@@ -1,52 +1,13 @@
 import type { HeldRemoval } from "../../../src/core/deletion/removals.ts";
-import {
-  type ChangeFailure,
-  NO_FAILURES,
-  type RecordedFailure,
-} from "../../../src/core/failure/group-failures.ts";
-import type { Group } from "../../../src/core/group/group.ts";
-import type { LedgerGroup, UnverifiedOutcome } from "../../../src/core/group/ledger-group.ts";
 import type { RememberedRejection } from "../../../src/core/group/rejections.ts";
-import type { RowDigest } from "../../../src/core/group/tenant.ts";
 import { NO_READ_HISTORY, type ReadHistory } from "../../../src/core/plan/read-history.ts";
+import type { GroupRecord } from "../../../src/core/record/record.ts";
 import type { TokenTable } from "../../../src/core/tokens/destination.ts";
 import type { SharedGroups } from "../../../src/ports/ledger/groups.ts";
 import type { HandOver, LeaseHolder, RequestId } from "../../../src/ports/ledger/lease.ts";
 import type { Canary, KnownService, RecordedRun } from "../../../src/ports/ledger/scope.ts";
 import type { FormerToken } from "../../contracts/ledger/rig.ts";
-import type { Step } from "../instance.ts";
-
-export interface LedgerRow {
-  readonly fingerprint: string | null;
-  readonly confirmed: Group | null;
-  readonly serviceName: string | null;
-  readonly tokenFingerprint: string | null;
-  readonly tokenSince: Date | null;
-  readonly verifiedAt: Date | null;
-  /** Of a token that the service has told for it, and that belongs to another group. */
-  readonly sharedToken: string | null;
-  /** Of the row that the confirmed group was computed from. */
-  readonly row: RowDigest | null;
-  /** Known from the first intent on. */
-  readonly bucket: number;
-  readonly dataSourceId: string | null;
-  readonly unverified: UnverifiedOutcome | null;
-  /** Fingerprint of the group that the intent means to make. */
-  readonly intended: string | null;
-  readonly intent: LedgerGroup["intent"];
-  readonly intentAt: Date | null;
-  readonly createdAt: Date;
-  readonly changedAt: Date;
-  readonly absence: LedgerGroup["absence"];
-  readonly held: LedgerGroup["held"];
-  readonly failures: RowFailures;
-}
-
-export interface RowFailures {
-  readonly change: (ChangeFailure & RecordedFailure) | null;
-  readonly rotation: RecordedFailure | null;
-  readonly storing: RecordedFailure | null;
-}
+import type { Point, Step } from "../instance.ts";
 
 /** A group that was deleted or replaced. */
 export interface Removed extends HeldRemoval {
@@ -90,7 +51,7 @@ export const NO_SERVICE: KnownService = {
 export class LedgerState {
   /** Null until its tables are made. */
   id: string | null = null;
-  readonly rows = new Map<string, LedgerRow>();
+  readonly rows = new Map<string, GroupRecord>();
   readonly runs: RecordedRun[] = [];
   removals: Removed[] = [];
   /** The groups that refreshes found gone, the last one at the end. */
@@ -143,35 +104,6 @@ export class LedgerState {
   }
 }
 
-export const NEW_ROW: LedgerRow = {
-  fingerprint: null,
-  confirmed: null,
-  serviceName: null,
-  tokenFingerprint: null,
-  tokenSince: null,
-  verifiedAt: null,
-  sharedToken: null,
-  row: null,
-  bucket: 0,
-  dataSourceId: null,
-  unverified: null,
-  intent: null,
-  intentAt: null,
-  createdAt: new Date(0),
-  changedAt: new Date(0),
-  intended: null,
-  absence: null,
-  held: null,
-  failures: NO_FAILURES as RowFailures,
-};
-
-/** A failure without the time since when. */
-export function retryable<F extends RecordedFailure>(failure: F | null): Omit<F, "since"> | null {
-  if (failure === null) return null;
-  const { since: _, ...more } = failure;
-  return more;
-}
-
 /** Who has the lease, as the ledger tells it. */
 export const holderOf = (lease: LeaseRow): LeaseHolder => ({ ...lease, epoch: String(lease.epoch) });
 
@@ -179,14 +111,15 @@ export const holderOf = (lease: LeaseRow): LeaseHolder => ({ ...lease, epoch: St
 export const stepping = <Methods extends object>(
   methods: Methods,
   step: Step,
-  names: Readonly<Record<string, string>> = {},
+  names: Readonly<Record<string, string | ((given: readonly unknown[]) => Pick<Point, "call" | "id">)>> = {},
 ): Methods =>
   new Proxy(methods, {
     get(target, name) {
       const method: unknown = Reflect.get(target, name);
       if (typeof name !== "string" || typeof method !== "function") return method;
       return async (...given: unknown[]): Promise<unknown> => {
-        await step({ when: "before", call: names[name] ?? name });
+        const told = names[name] ?? name;
+        await step({ when: "before", ...(typeof told === "string" ? { call: told } : told(given)) });
         return method.apply(target, given);
       };
     },

@@ -1,23 +1,9 @@
 import type { MissingGroups } from "../../../core/deletion/missing-tenants.ts";
 import { NO_READ_HISTORY } from "../../../core/plan/read-history.ts";
 import type { DatedHistory, DeletionReads, DeletionWrites } from "../../../ports/ledger/groups.ts";
-import {
-  countWhere,
-  type LedgerReader,
-  type LedgerScope,
-  ofIds,
-  setScopeRow,
-  updateGroups,
-} from "./scope.ts";
+import { countWhere, type LedgerReader, type LedgerScope, setScopeRow, updateGroups } from "./scope.ts";
 
 const KIND_COLUMNS = { id: "id", kind: "text" } as const;
-
-export const NOTHING_MISSING = {
-  missing_since: "NULL",
-  missing_kind: "NULL",
-  missing_ms: "NULL",
-  missing_reads: "NULL",
-} as const;
 
 export const deletionReads = (reader: LedgerReader): DeletionReads => ({
   async readHistory() {
@@ -46,9 +32,9 @@ export const deletionReads = (reader: LedgerReader): DeletionReads => ({
   missing: () =>
     reader.read([], async ({ connection, tables, scope }) => {
       const rows = await connection.query<Omit<MissingGroups, "groups"> & { readonly groups: string }>(
-        `SELECT missing_kind AS "kind", missing_since AS "since", count(*) AS "groups" FROM ${tables.groups}
-         WHERE scope = $1 AND missing_since IS NOT NULL AND held IS NULL
-         GROUP BY missing_kind, missing_since ORDER BY missing_since, missing_kind`,
+        `SELECT gone AS "kind", gone_since AS "since", count(*) AS "groups" FROM ${tables.groups}
+         WHERE scope = $1 AND gone IS NOT NULL AND held IS NULL
+         GROUP BY gone, gone_since ORDER BY gone_since, gone`,
         [scope],
       );
       return rows.map((row) => ({ ...row, groups: Number(row.groups) }));
@@ -61,30 +47,6 @@ interface HistoryColumns extends Omit<DatedHistory, "clock"> {
 }
 
 export const deletionWrites = (ledger: LedgerScope): DeletionWrites => ({
-  markLeft: (left, clock, now) =>
-    updateGroups(
-      ledger,
-      left.map(({ user_group_id, absence }) => ({ id: user_group_id, kind: absence })),
-      KIND_COLUMNS,
-      {
-        // First: MySQL assigns in this order, and the kind of before decides.
-        missing_since: "CASE WHEN g.missing_kind = t.kind THEN g.missing_since ELSE $4 END",
-        missing_kind: "t.kind",
-        missing_ms: "$5",
-        missing_reads: "$6",
-      },
-      [now, clock.ms, clock.reads],
-    ),
-
-  async markReturned(ids) {
-    const notMissing = Object.keys(NOTHING_MISSING).map((column) => `${column} = NULL`);
-    await ledger.connection.query(
-      `UPDATE ${ledger.tables.groups} SET ${notMissing.join(", ")}, held = nullif(held, 'delete')
-       WHERE ${ofIds(ledger)}`,
-      [ledger.scope, ids],
-    );
-  },
-
   /** Writes only what changes: until somebody approves them, the same removals are held run after run. */
   async markHeld(held) {
     const { dialect, connection, tables, scope } = ledger;

@@ -1,34 +1,14 @@
-import type { FailureCounts } from "../../../core/failure/group-failures.ts";
 import type { Group } from "../../../core/group/group.ts";
-import { UNKNOWN_STATE } from "../../../core/group/ledger-group.ts";
-import { type Apply, intentOf } from "../../../core/plan/change.ts";
-import type {
-  ExistingOptions,
-  GroupReads,
-  GroupWrites,
-  KnownGroup,
-  SharedGroups,
-} from "../../../ports/ledger/groups.ts";
+import type { ExistingOptions, GroupReads, GroupWrites, SharedGroups } from "../../../ports/ledger/groups.ts";
 import { databaseError } from "../connection/failures.ts";
-import { storable } from "../connection/storable.ts";
-import { NOTHING_MISSING } from "./deletions.ts";
-import { recordOutcomes } from "./outcomes.ts";
 import {
-  FAILURE_COUNTS,
+  changeRecords,
   type GroupColumns,
   groupColumns,
   HAS_NO_UNVERIFIED_UPDATE,
   ledgerGroup,
-  noFailure,
-} from "./rows.ts";
-import {
-  countWhere,
-  type LedgerReader,
-  type LedgerScope,
-  ofIds,
-  possibleIds,
-  updateGroups,
-} from "./scope.ts";
+} from "./records.ts";
+import { countWhere, type LedgerReader, type LedgerScope, ofIds, possibleIds } from "./scope.ts";
 
 const BATCH = 5_000;
 
@@ -36,20 +16,18 @@ export const groupReads = (reader: LedgerReader): GroupReads => ({
   buckets: ({ unverifiedAtRest }) =>
     reader.read([], async ({ connection, tables, scope }) => {
       const rows = await connection.query<BucketColumns>(
-        `SELECT bucket, count(CASE WHEN at_rest THEN 1 END) AS "rows",
-           coalesce(sum(CASE WHEN at_rest THEN row_digest END), 0) AS "sum",
-           count(CASE WHEN NOT at_rest THEN 1 END) AS "restless"
+        `SELECT bucket, count(CASE WHEN is_clean THEN 1 END) AS "rows",
+           coalesce(sum(CASE WHEN is_clean THEN row_digest END), 0) AS "sum",
+           count(CASE WHEN NOT is_clean THEN 1 END) AS "dirty"
          FROM (
-           SELECT bucket, row_digest, fingerprint IS NOT NULL AND fingerprint <> $3 AND row_digest IS NOT NULL
-             AND intent IS NULL AND missing_kind IS NULL AND change_count = 0 AND storing_code IS NULL
-             AND (${HAS_NO_UNVERIFIED_UPDATE} OR $2) AS at_rest
+           SELECT bucket, row_digest, at_rest = 1 AND (${HAS_NO_UNVERIFIED_UPDATE} OR $2) AS is_clean
            FROM ${tables.groups} WHERE scope = $1
            UNION ALL SELECT bucket, NULL, FALSE FROM ${tables.rejections} WHERE scope = $1) AS g
          GROUP BY bucket`,
-        [scope, unverifiedAtRest, UNKNOWN_STATE],
+        [scope, unverifiedAtRest],
       );
-      return rows.map(({ bucket, rows, sum, restless }) => {
-        return { bucket, rows: Number(rows), sum, restless: Number(restless) };
+      return rows.map(({ bucket, rows, sum, dirty }) => {
+        return { bucket, rows: Number(rows), sum, dirty: Number(dirty) };
       });
     }),
 
@@ -74,7 +52,7 @@ export const groupReads = (reader: LedgerReader): GroupReads => ({
     reader.read([], async (ledger) => {
       const { dialect, connection, tables, scope } = ledger;
       const rows = await connection.query<NamedGroupColumns>(
-        `SELECT ${groupColumns(dialect)} AS more FROM ${tables.groups} WHERE ${ofIds(ledger)} ORDER BY user_group_id`,
+        `SELECT ${groupColumns(dialect)} FROM ${tables.groups} WHERE ${ofIds(ledger)} ORDER BY user_group_id`,
         [scope, possibleIds(ids)],
       );
       return rows.map((row) =>
@@ -129,7 +107,7 @@ interface BucketColumns {
   readonly bucket: number;
   readonly rows: string;
   readonly sum: string;
-  readonly restless: string;
+  readonly dirty: string;
 }
 
 interface NamedGroupColumns {
@@ -160,148 +138,6 @@ function existingCondition(
   return { text: conditions.join(" AND "), values };
 }
 
-const SETTLED_COLUMNS = { id: "id", bucket: "integer", digest: "bigint", data_source_id: "text" } as const;
-const INTENT_COLUMNS = {
-  id: "id",
-  bucket: "integer",
-  data_source_id: "text",
-  intent: "text",
-  fingerprint: "text",
-} as const;
-const WITHDRAWN_COLUMNS = { id: "id", intent: "text", intended: "text" } as const;
-
-export const groupWrites = (ledger: LedgerScope): GroupWrites => {
-  const { connection, tables, scope } = ledger;
-  return {
-    async begin(changes, now) {
-      const rows = await connection.query<KnownRow>(
-        `SELECT user_group_id, service_name AS "name", confirmed, fingerprint, unverified, token_fingerprint AS "tokenFingerprint",
-           data_source_id AS "dataSourceId", intent, CASE WHEN intent IS NOT NULL THEN intent_fingerprint END AS intended,
-           ${FAILURE_COUNTS}
-         FROM ${tables.groups} WHERE ${ofIds(ledger)}`,
-        [scope, idsOf(changes)],
-      );
-      const known = new Map(rows.map((row) => [row.user_group_id, knownGroup(row)]));
-      const applies = changes.filter((change) => change.kind !== "delete");
-      if (applies.length > 0) await intendToApply(ledger, applies, known, now);
-      const deletes = changes.filter((change) => change.kind === "delete");
-      if (deletes.length > 0) {
-        await connection.query(
-          `UPDATE ${tables.groups}
-           SET intent = CASE WHEN intent = 'remove' THEN intent ELSE 'delete' END, intent_at = coalesce(intent_at, $3)
-           WHERE ${ofIds(ledger)}`,
-          [scope, idsOf(deletes), now],
-        );
-      }
-      return changes.map((change) => ({ change, before: known.get(change.user_group_id) ?? null }));
-    },
-
-    async withdraw(begun) {
-      const fresh = begun.filter(({ before }) => before === null);
-      if (fresh.length > 0) {
-        await connection.query(`DELETE FROM ${tables.groups} WHERE ${ofIds(ledger)}`, [
-          scope,
-          idsOf(fresh.map(({ change }) => change)),
-        ]);
-      }
-      const rows = begun.flatMap(({ change, before }) =>
-        before ? [{ id: change.user_group_id, intent: before.intent, intended: before.intended }] : [],
-      );
-      await updateGroups(ledger, rows, WITHDRAWN_COLUMNS, {
-        intent_at: "CASE WHEN t.intent IS NOT NULL THEN g.intent_at END",
-        intent: "t.intent",
-        intent_fingerprint: "t.intended",
-      });
-    },
-
-    record: (outcomes, now) => recordOutcomes(ledger, outcomes, now),
-
-    markSettled(settled) {
-      const rows = settled.map(({ user_group_id, row, dataSourceId }) => ({
-        id: user_group_id,
-        bucket: row.bucket,
-        digest: row.digest,
-        data_source_id: storable(dataSourceId),
-      }));
-      return updateGroups(ledger, rows, SETTLED_COLUMNS, {
-        bucket: "t.bucket",
-        row_digest: "t.digest",
-        data_source_id: "t.data_source_id",
-        ...NOTHING_MISSING,
-        held: "NULL",
-        ...noFailure("change"),
-      });
-    },
-
-    async forget(ids) {
-      // Keep groups that were made, or may have been made: no other inventory has them.
-      await connection.query(
-        `DELETE FROM ${tables.groups} WHERE ${ofIds(ledger)} AND fingerprint IS NULL AND intent IS NULL`,
-        [scope, ids],
-      );
-    },
-
-    forgetFailedChanges(ids) {
-      const rows = ids.map((id) => ({ id }));
-      return updateGroups(ledger, rows, { id: "id" }, noFailure("change"));
-    },
-  };
-};
-
-async function intendToApply(
-  ledger: LedgerScope,
-  applies: readonly Apply[],
-  known: ReadonlyMap<string, KnownGroup>,
-  now: Date,
-): Promise<void> {
-  const rows = applies.map((apply) => ({
-    id: apply.user_group_id,
-    bucket: apply.row.bucket,
-    data_source_id: storable(apply.dataSourceId),
-    intent: intentOf(apply, known.get(apply.user_group_id)?.intent),
-    fingerprint: apply.fingerprint,
-  }));
-  await ledger.connection.query(
-    ledger.dialect.upsert({
-      into: ledger.tables.groups,
-      columns: [
-        ...["scope", "user_group_id", "bucket", "data_source_id", "intent", "intent_fingerprint"],
-        ...["intent_at", "created_at", "updated_at"],
-      ],
-      from: `SELECT $1, t.*, $3, $3, $3 FROM ${ledger.dialect.rows("$2", INTENT_COLUMNS)}`,
-      key: ["scope", "user_group_id"],
-      set: (is, was) => ({
-        intent_at: `coalesce(${was("intent_at")}, ${is("intent_at")})`,
-        intent_fingerprint: `CASE
-            WHEN ${was("intent")} IS NULL OR ${was("intent_fingerprint")} = ${is("intent_fingerprint")}
-            THEN ${is("intent_fingerprint")} END`,
-        // If the group was never made, keep only the newest value.
-        data_source_id: `CASE WHEN ${was("fingerprint")} IS NULL AND ${was("intent")} IS NULL
-            THEN ${is("data_source_id")} ELSE ${was("data_source_id")} END`,
-        intent: is("intent"),
-      }),
-    }),
-    [ledger.scope, JSON.stringify(rows), now],
-  );
-}
-
-interface KnownRow extends Omit<KnownGroup, "failures" | "acceptedName">, FailureCounts {
-  readonly user_group_id: string;
-  readonly confirmed: string | null;
-}
-
-const knownGroup = ({
-  user_group_id: _,
-  confirmed,
-  change,
-  rotation,
-  storing,
-  ...known
-}: KnownRow): KnownGroup => ({
-  ...known,
-  acceptedName: confirmed === null ? null : (JSON.parse(confirmed) as Group).name,
-  failures: { change, rotation, storing },
+export const groupWrites = (ledger: LedgerScope): GroupWrites => ({
+  change: (events, now) => changeRecords(ledger, events, now),
 });
-
-const idsOf = (all: readonly { readonly user_group_id: string }[]): string[] =>
-  all.map(({ user_group_id }) => user_group_id);

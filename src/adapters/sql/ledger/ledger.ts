@@ -11,7 +11,7 @@ import { ifHeld, ifOfNoOther, leaseLost, leases } from "./lease.ts";
 import { refreshReads, refreshWrites } from "./refresh.ts";
 import { rejectionReads, rejectionWrites } from "./rejections.ts";
 import { requests } from "./requests.ts";
-import { rotationReads, rotationWrites } from "./rotations.ts";
+import { rotationReads } from "./rotations.ts";
 import { runReads, runWrites } from "./runs.ts";
 import { prepareLedger, schemaReads, schemaWrites } from "./schema.ts";
 import { LedgerReader, type LedgerScope } from "./scope.ts";
@@ -97,7 +97,6 @@ const allWrites = (ledger: LedgerScope, historyMs: number): Omit<LedgerTransacti
   ...serviceWrites(ledger),
   ...groupWrites(ledger),
   ...deletionWrites(ledger),
-  ...rotationWrites(ledger),
   ...refreshWrites(ledger),
   ...tokenWrites(ledger),
   ...runWrites(ledger, historyMs),

@@ -1,16 +1,15 @@
-import { UNKNOWN_STATE } from "../../../core/group/ledger-group.ts";
+import { refreshCandidate } from "../../../core/record/candidates.ts";
 import type { RefreshReads, RefreshWrites } from "../../../ports/ledger/groups.ts";
-import { CONFIRMED_COLUMNS, type ConfirmedColumns, confirmedGroup } from "./rows.ts";
+import { recordsWhere } from "./records.ts";
 import { countWhere, type LedgerReader, type LedgerScope } from "./scope.ts";
 
-const REFRESHABLE = `scope = $1 AND (verified_at < $2 OR verified_at > $3) AND intent IS NULL AND held IS NULL AND missing_kind IS NULL
-  AND change_count = 0 AND storing_count = 0
-  AND confirmed IS NOT NULL AND row_digest IS NOT NULL AND fingerprint <> $4`;
+const REFRESHABLE =
+  "scope = $1 AND (verified_at < $2 OR verified_at > $3) AND at_rest = 1 AND held IS NULL AND confirmed IS NOT NULL";
 
 export const refreshReads = (reader: LedgerReader): RefreshReads => ({
   refreshable: ({ since, now, limit, after, of }) =>
-    reader.read([], async ({ connection, dialect, tables, scope }) => {
-      const values: unknown[] = [scope, since, now, UNKNOWN_STATE, limit];
+    reader.read([], async (ledger) => {
+      const values: unknown[] = [ledger.scope, since, now, limit];
       const parameter = (value: unknown): string => `$${values.push(value)}`;
       const conditions = [REFRESHABLE];
       if (after) {
@@ -18,21 +17,15 @@ export const refreshReads = (reader: LedgerReader): RefreshReads => ({
         const id = parameter(after.user_group_id);
         conditions.push(`verified_at >= ${at} AND (verified_at > ${at} OR user_group_id > ${id})`);
       }
-      if (of) conditions.push(dialect.isOneOf("user_group_id", parameter(of)));
-      const rows = await connection.query<CandidateColumns>(
-        `SELECT user_group_id, verified_at AS "verifiedAt", ${CONFIRMED_COLUMNS}
-         FROM ${tables.groups} WHERE ${conditions.join(" AND ")} ORDER BY verified_at, user_group_id LIMIT $5`,
-        values,
-      );
-      return rows.flatMap(({ user_group_id, verifiedAt, ...columns }) => {
-        const confirmed = confirmedGroup(columns);
-        return confirmed ? [{ user_group_id, verifiedAt, ...confirmed }] : [];
-      });
+      if (of) conditions.push(ledger.dialect.isOneOf("user_group_id", parameter(of)));
+      const order = "ORDER BY verified_at, user_group_id LIMIT $4";
+      const records = await recordsWhere(ledger, `${conditions.join(" AND ")} ${order}`, values);
+      return records.flatMap((record) => refreshCandidate(record) ?? []);
     }),
 
   refreshableCount: ({ since, now }) =>
     reader.read(0, (ledger) =>
-      countWhere(ledger, ledger.tables.groups, REFRESHABLE, [ledger.scope, since, now, UNKNOWN_STATE]),
+      countWhere(ledger, ledger.tables.groups, REFRESHABLE, [ledger.scope, since, now]),
     ),
 
   goneSince: (time) =>
@@ -48,11 +41,6 @@ export const refreshReads = (reader: LedgerReader): RefreshReads => ({
       return { count: Number(row.count), last: { user_group_id: row.user_group_id, at: row.at } };
     }),
 });
-
-interface CandidateColumns extends ConfirmedColumns {
-  readonly user_group_id: string;
-  readonly verifiedAt: Date;
-}
 
 export const refreshWrites = ({ connection, tables, scope }: LedgerScope): RefreshWrites => ({
   async approveRefresh(now) {

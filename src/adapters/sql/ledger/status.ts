@@ -1,24 +1,22 @@
 import type { HeldRemoval } from "../../../core/deletion/removals.ts";
 import { type FailingGroup, failingGroup } from "../../../core/failure/group-failures.ts";
 import { FAILED_BY_SERVICE } from "../../../core/failure/service-failure.ts";
-import type { Group } from "../../../core/group/group.ts";
 import { STALE_CODE } from "../../../core/plan/read-history.ts";
 import type { LeaseHolder } from "../../../ports/ledger/lease.ts";
 import type {
   FormerToken,
-  GroupRecord,
+  GroupHistory,
   HeldGroups,
   LedgerStatus,
-  RecordedGroup,
   RecordedRemoval,
   RecordedRun,
   StatusReads,
 } from "../../../ports/ledger/scope.ts";
 import { storable } from "../connection/storable.ts";
+import { recordsOf, recordsWhere } from "./records.ts";
 import { rejections } from "./rejections.ts";
-import { FAILING_SINCE, FAILURE_COLUMNS, type FailureValues, failureIn, IS_FAILING, KINDS } from "./rows.ts";
 import { recordedRuns } from "./runs.ts";
-import { type LedgerReader, type LedgerScope, ofIds, possibleIds } from "./scope.ts";
+import type { LedgerReader, LedgerScope } from "./scope.ts";
 import { serviceReads } from "./service.ts";
 
 /** A list of groups shows this many at most. */
@@ -40,7 +38,7 @@ const NO_STATUS: Omit<LedgerStatus, "service"> = {
   lease: null,
 };
 
-const NO_RECORD: GroupRecord = { group: null, removals: [], formerTokens: [] };
+const NO_RECORD: GroupHistory = { group: null, removals: [], formerTokens: [] };
 
 export const statusReads = (reader: LedgerReader): StatusReads => ({
   status: async () => ({
@@ -58,16 +56,9 @@ export const statusReads = (reader: LedgerReader): StatusReads => ({
 
   record: (id) =>
     reader.read(NO_RECORD, async (ledger) => {
-      // The ledger has no such id, and PostgreSQL would refuse it.
+      const record = (await recordsOf(ledger, [id])).get(id);
       if (storable(id) !== id) return NO_RECORD;
       const { connection, tables, scope } = ledger;
-      const [row] = await connection.query<RecordColumns>(
-        `SELECT created_at AS "createdAt", updated_at AS "changedAt", intent_at AS "intentAt", confirmed,
-           service_name AS "serviceName", token_fingerprint AS "tokenFingerprint", token_since AS "tokenSince",
-           verified_at AS "lastAsked", ${unverifiedIn(ledger)} AS unverified, ${FAILURE_COLUMNS}
-         FROM ${tables.groups} WHERE scope = $1 AND user_group_id = $2`,
-        [scope, id],
-      );
       const removals = await connection.query<RecordedRemoval>(
         `SELECT kind, removed_at AS "at" FROM ${tables.removals}
          WHERE scope = $1 AND user_group_id = $2 ORDER BY id DESC LIMIT ${SHOWN}`,
@@ -78,17 +69,19 @@ export const statusReads = (reader: LedgerReader): StatusReads => ({
          FROM ${tables.formerTokens} WHERE scope = $1 AND user_group_id = $2 ORDER BY id DESC LIMIT ${SHOWN}`,
         [scope, id],
       );
-      return { group: row ? recordedGroup(row) : null, removals, formerTokens };
+      if (record === undefined) return { group: null, removals, formerTokens };
+      const { updates } = await serviceReads(reader).service();
+      const group = { ...record, unverified: updates === true ? null : record.unverified };
+      return { group, removals, formerTokens };
     }),
 
   names: (ids) =>
     reader.read(new Map(), async (ledger) => {
-      const rows = await ledger.connection.query<{ user_group_id: string; name: string }>(
-        `SELECT user_group_id, left(service_name, ${LONGEST_NAME}) AS name FROM ${ledger.tables.groups}
-         WHERE ${ofIds(ledger)} AND service_name IS NOT NULL`,
-        [ledger.scope, possibleIds(ids)],
+      const names = [...(await recordsOf(ledger, ids))].flatMap(
+        ([id, { serviceName }]): [string, string][] =>
+          serviceName === null ? [] : [[id, [...serviceName].slice(0, LONGEST_NAME).join("")]],
       );
-      return new Map(rows.map(({ user_group_id, name }) => [user_group_id, name]));
+      return new Map(names);
     }),
 });
 
@@ -98,15 +91,15 @@ async function groupSums(
   const { connection, tables, scope } = ledger;
   const [row] = await connection.query<GroupSums>(
     `SELECT count(*) AS total,
-       count(CASE WHEN intent IS NULL AND NOT ${IS_FAILING} AND missing_kind IS NULL AND held IS NULL
+       count(CASE WHEN intent IS NULL AND failing_since IS NULL AND gone IS NULL AND held IS NULL
          THEN 1 END) AS in_sync,
        count(CASE WHEN intent IS NOT NULL THEN 1 END) AS under_way,
-       count(CASE WHEN ${IS_FAILING} THEN 1 END) AS failing,
-       count(CASE WHEN missing_kind IS NOT NULL THEN 1 END) AS missing,
+       count(failing_since) AS failing,
+       count(gone) AS missing,
        count(${unverifiedIn(ledger)}) AS unverified,
        min(token_since) AS "oldestToken",
        min(CASE WHEN intent IS NOT NULL THEN intent_at END) AS "underWaySince",
-       min(${FAILING_SINCE}) AS "failingSince"
+       min(failing_since) AS "failingSince"
      FROM ${tables.groups} WHERE scope = $1`,
     [scope],
   );
@@ -152,16 +145,15 @@ async function heldGroups({ connection, tables, scope }: LedgerScope): Promise<H
   return { count: Number(first.count), code: first.code === STALE_CODE ? null : first.code, groups };
 }
 
-async function failingGroups({ connection, tables, scope }: LedgerScope): Promise<FailingGroup[]> {
-  const rows = await connection.query<FailureValues & { readonly user_group_id: string }>(
-    `SELECT user_group_id, ${FAILING_SINCE} AS "since", ${FAILURE_COLUMNS}
-     FROM ${tables.groups} WHERE scope = $1 AND ${IS_FAILING}
-     ORDER BY "since", user_group_id LIMIT ${SHOWN}`,
-    [scope],
+async function failingGroups(ledger: LedgerScope): Promise<FailingGroup[]> {
+  const records = await recordsWhere(
+    ledger,
+    `scope = $1 AND failing_since IS NOT NULL ORDER BY failing_since, user_group_id LIMIT ${SHOWN}`,
+    [ledger.scope],
   );
-  return rows.flatMap((row) => {
-    const failures = KINDS.flatMap((kind) => failureIn(row, kind) ?? []);
-    return failingGroup(row.user_group_id, failures) ?? [];
+  return records.flatMap(({ user_group_id, failures: { change, rotation, storing } }) => {
+    const failures = [change, rotation, storing].flatMap((failure) => failure ?? []);
+    return failingGroup(user_group_id, failures) ?? [];
   });
 }
 
@@ -185,24 +177,3 @@ async function leaseHolder({ dialect, connection, tables, scope }: LedgerScope):
   );
   return row ?? null;
 }
-
-interface RecordColumns extends Omit<RecordedGroup, "confirmed" | "failures">, FailureValues {
-  readonly confirmed: string | null;
-}
-
-const recordedGroup = (row: RecordColumns): RecordedGroup => ({
-  createdAt: row.createdAt,
-  changedAt: row.changedAt,
-  intentAt: row.intentAt,
-  confirmed: row.confirmed === null ? null : (JSON.parse(row.confirmed) as Group),
-  serviceName: row.serviceName,
-  tokenFingerprint: row.tokenFingerprint,
-  tokenSince: row.tokenSince,
-  lastAsked: row.lastAsked,
-  unverified: row.unverified,
-  failures: {
-    change: failureIn(row, "change"),
-    rotation: failureIn(row, "rotation"),
-    storing: failureIn(row, "storing"),
-  },
-});

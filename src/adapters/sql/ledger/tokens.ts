@@ -1,15 +1,8 @@
+import { type VouchedToken, vouchedToken } from "../../../core/record/candidates.ts";
 import type { TokenTable } from "../../../core/tokens/destination.ts";
-import type { TokenReads, TokenWrites } from "../../../ports/ledger/groups.ts";
-import {
-  CONFIRMED_COLUMNS,
-  type ConfirmedColumns,
-  confirmedGroup,
-  FAILURE_COLUMNS,
-  type FailureValues,
-  failuresIn,
-  failureValues,
-} from "./rows.ts";
-import { HAS_TOKEN, type LedgerReader, type LedgerScope, setScopeRow, updateGroups } from "./scope.ts";
+import type { TokenReads, TokenWrites, VouchedOptions } from "../../../ports/ledger/groups.ts";
+import { recordsWhere } from "./records.ts";
+import { HAS_TOKEN, type LedgerReader, type LedgerScope, setScopeRow } from "./scope.ts";
 
 export const tokenReads = (reader: LedgerReader): TokenReads => {
   /** What the ledger keeps of the scope's destinations; undefined if it keeps nothing. */
@@ -24,25 +17,7 @@ export const tokenReads = (reader: LedgerReader): TokenReads => {
     });
 
   return {
-    vouchedTokens: ({ limit, after, of }) =>
-      reader.read([], async ({ dialect, connection, tables, scope }) => {
-        const named = dialect.isOneOf("user_group_id", "$4");
-        const meant = of === "all" ? "TRUE" : of === "not everywhere" ? "storing_code IS NOT NULL" : named;
-        const rows = await connection.query<VouchedColumns>(
-          `SELECT user_group_id, token_fingerprint AS "tokenFingerprint", ${CONFIRMED_COLUMNS}, ${FAILURE_COLUMNS}
-           FROM ${tables.groups}
-           WHERE scope = $1 AND user_group_id > $2 AND intent IS NULL AND missing_kind IS NULL
-             AND ${HAS_TOKEN} AND fingerprint IS NOT NULL AND ${meant}
-           ORDER BY user_group_id LIMIT $3`,
-          [scope, after ?? "", limit, ...(typeof of === "string" ? [] : [of])],
-        );
-        return rows.map((row) => ({
-          user_group_id: row.user_group_id,
-          tokenFingerprint: row.tokenFingerprint,
-          confirmed: confirmedGroup(row),
-          failure: failuresIn(row).storing,
-        }));
-      }),
+    vouchedTokens: (options) => reader.read([], (ledger) => vouchedTokens(ledger, options)),
 
     sharedTokens: (tokens, of) =>
       reader.read(new Set<string>(), async ({ dialect, connection, tables, scope }) => {
@@ -81,41 +56,28 @@ interface DestinationColumns {
   readonly verifiedAt: Date | null;
 }
 
-interface VouchedColumns extends ConfirmedColumns, FailureValues {
-  readonly user_group_id: string;
-  readonly tokenFingerprint: string;
+async function vouchedTokens(ledger: LedgerScope, options: VouchedOptions): Promise<VouchedToken[]> {
+  const { limit, after, of } = options;
+  // A failing group may have another failure than a token that is not in every store: `vouchedToken` tells.
+  const failing = "failing_since IS NOT NULL";
+  const named = ledger.dialect.isOneOf("user_group_id", "$4");
+  const records = await recordsWhere(
+    ledger,
+    `scope = $1 AND user_group_id > $2 AND intent IS NULL AND gone IS NULL AND ${HAS_TOKEN} AND fingerprint IS NOT NULL
+       AND ${of === "all" ? "TRUE" : of === "not everywhere" ? failing : named}
+     ORDER BY user_group_id LIMIT $3`,
+    [ledger.scope, after ?? "", limit, ...(typeof of === "string" ? [] : [of])],
+  );
+  const found = records.flatMap((record) => vouchedToken(record) ?? []);
+  const page = of === "not everywhere" ? found.filter(({ failure }) => failure !== null) : found;
+  // An empty page means that there are no more.
+  if (page.length > 0 || records.length < limit) return page;
+  return vouchedTokens(ledger, { ...options, after: records.at(-1)?.user_group_id });
 }
-
-const STORED_COLUMNS = {
-  id: "id",
-  storing_code: "text",
-  storing_message: "text",
-  storing_count: "integer",
-  storing_retry_at: "time",
-  shared_token: "text",
-} as const;
 
 export const tokenWrites = (ledger: LedgerScope): TokenWrites => {
   const { tokenDestinations } = ledger.tables;
   return {
-    recordStored(results, now) {
-      const rows = results.map(({ user_group_id, failure, sharedToken }) => ({
-        id: user_group_id,
-        ...(failure && failureValues("storing", failure, failure.retryAt)),
-        storing_count: failure?.count ?? 0,
-        shared_token: sharedToken ?? null,
-      }));
-      const set = {
-        storing_since: "CASE WHEN t.storing_code IS NOT NULL THEN coalesce(g.storing_since, $4) END",
-        storing_code: "t.storing_code",
-        storing_message: "t.storing_message",
-        storing_count: "t.storing_count",
-        storing_retry_at: "t.storing_retry_at",
-        shared_token: "coalesce(t.shared_token, g.shared_token)",
-      };
-      return updateGroups(ledger, rows, STORED_COLUMNS, set, [now]);
-    },
-
     recordTokenDestinations: (destinations) =>
       setScopeRow(ledger, tokenDestinations, { places: destinations && JSON.stringify(destinations) }),
 

@@ -2,6 +2,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { sqlLedger } from "../../../../src/adapters/sql/ledger/ledger.ts";
 import { SqlTokenTable } from "../../../../src/adapters/sql/tokens/token-table.ts";
 import { anApply } from "../../../builders/groups.ts";
+import { begun } from "../../../builders/records.ts";
 import { collect } from "../../../contracts/collect.ts";
 import { leaseOf, NOW } from "../../../contracts/ledger/rig.ts";
 import { someTokens } from "../../../contracts/token-store.ts";
@@ -54,8 +55,8 @@ test.skipIf(!isThere)("the server's own settings change nothing for the ledger a
 
   const ids = Object.keys(TOKENS);
   await ledger.write(lease, async (transaction) => {
-    await transaction.begin(
-      ids.map((user_group_id) => anApply({ user_group_id })),
+    await transaction.change(
+      ids.map((one) => begun(((user_group_id) => anApply({ user_group_id }))(one))),
       NOW,
     );
     expect(await tokens.write(someTokens(TOKENS), transaction)).toEqual(new Map());

@@ -13,6 +13,7 @@ import { sqlLedger } from "../../../../src/adapters/sql/ledger/ledger.ts";
 import { SqlTokenTable } from "../../../../src/adapters/sql/tokens/token-table.ts";
 import { Secret } from "../../../../src/core/secret/secret.ts";
 import { anApply } from "../../../builders/groups.ts";
+import { begun } from "../../../builders/records.ts";
 import { collect } from "../../../contracts/collect.ts";
 import { leaseOf, NOW } from "../../../contracts/ledger/rig.ts";
 import { NEVER, rowsOf } from "../../../contracts/rows-of.ts";
@@ -124,7 +125,7 @@ test("ledger, tokens and source work for such a role", async () => {
   await tokens.prepare();
   const lease = await leaseOf(ledger);
   await ledger.write(lease, async (transaction) => {
-    await transaction.begin([anApply({ user_group_id: "a" })], NOW);
+    await transaction.change([begun(anApply({ user_group_id: "a" }))], NOW);
     expect(await tokens.write(someTokens({ a: "token-of-a" }), transaction)).toEqual(new Map());
   });
   expect((await ledger.status()).lease?.expiresAt.getTime()).toBeGreaterThan(Date.now());
@@ -344,7 +345,7 @@ describe.skipIf(process.env.GROUPSYNC_TEST_POSTGRES_URL)("on a server that commi
     const { database, ledger, tokens } = await aForgetfulServer();
     const lease = await leaseOf(ledger);
     await ledger.write(lease, async (transaction) => {
-      await transaction.begin([anApply()], NOW);
+      await transaction.change([begun(anApply())], NOW);
       await tokens.write(someTokens({ acme: "new" }), transaction);
     });
     await crash(database);

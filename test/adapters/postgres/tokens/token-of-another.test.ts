@@ -3,6 +3,7 @@ import { sqlLedger } from "../../../../src/adapters/sql/ledger/ledger.ts";
 import { SqlTokenTable } from "../../../../src/adapters/sql/tokens/token-table.ts";
 import { Secret } from "../../../../src/core/secret/secret.ts";
 import { anApplied } from "../../../builders/groups.ts";
+import { begun, ended } from "../../../builders/records.ts";
 import { leaseOf, NOW } from "../../../contracts/ledger/rig.ts";
 import { freshDatabase } from "../../../support/databases/fresh-database.ts";
 import { aDatabase, HISTORY_MS, LOCATION } from "../../sql/ledger/ledger-database.ts";
@@ -19,8 +20,8 @@ test("a token that the ledger knows of another group is not written at once", as
   const applied = anApplied({ token: new Secret("ugt_1") });
   const owner = applied.change.user_group_id;
   await ledger.write(lease, async (transaction) => {
-    await transaction.begin([applied.change], NOW);
-    await transaction.record([{ outcome: applied }], NOW);
+    await transaction.change([begun(applied.change)], NOW);
+    await transaction.change([ended(applied)], NOW);
   });
   const written = (id: string, token: string) =>
     tokens.writeAtOnce({ user_group_id: id, token: new Secret(token) }, lease);

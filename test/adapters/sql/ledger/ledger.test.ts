@@ -2,8 +2,9 @@ import { expect, onTestFinished, test } from "vitest";
 import { sqlLedger } from "../../../../src/adapters/sql/ledger/ledger.ts";
 import { SqlTokenTable } from "../../../../src/adapters/sql/tokens/token-table.ts";
 import type { Change } from "../../../../src/core/plan/change.ts";
-import type { RecordedOutcome } from "../../../../src/ports/ledger/groups.ts";
+import type { EventOf } from "../../../../src/core/record/next.ts";
 import { aGroup, anApplied, anApply } from "../../../builders/groups.ts";
+import { begun, ended } from "../../../builders/records.ts";
 import { collect } from "../../../contracts/collect.ts";
 import { begin, NOW, opened, write } from "../../../contracts/ledger/rig.ts";
 import { ledgerDatabaseContract } from "../../../contracts/ledger.ts";
@@ -28,8 +29,8 @@ test("groups that are too large for one statement are recorded in one write", as
     });
   });
   await begin(at, ...changes);
-  const outcomes = changes.map((change): RecordedOutcome => ({ outcome: anApplied({ change }) }));
-  await write(at, (transaction) => transaction.record(outcomes, NOW));
+  const outcomes = changes.map((change) => ended(anApplied({ change })));
+  await write(at, (transaction) => transaction.change(outcomes, NOW));
 
   const ids = changes.map((change) => change.user_group_id);
   const confirmed = await at.ledger.confirmed(ids);
@@ -44,12 +45,17 @@ const STUBBORN: Readonly<Record<DatabaseKind, readonly string[]>> = {
   mysql: ["START TRANSACTION", "INSERT INTO heavy SELECT 1 FROM groupsync_groups"],
 };
 
+const hold = (user_group_id: string): EventOf => ({ kind: "held", user_group_id, removal: "delete" });
+
 test("a write that the database rolls back because of a deadlock is repeated", async () => {
   const at = await opened(preparedLedgerDatabase);
   const { kind, url, query, untilBlocked } = at.database;
   const change = (id: string): Change => anApply({ user_group_id: id });
   await at.ledger.write(at.lease, (transaction) =>
-    transaction.begin(["a", "b", ...Array.from({ length: 50 }, (_, n) => `c${n}`)].map(change), NOW),
+    transaction.change(
+      ["a", "b", ...Array.from({ length: 50 }, (_, n) => `c${n}`)].map((one) => begun(change(one))),
+      NOW,
+    ),
   );
   await query("CREATE TABLE heavy (n int)");
   const other = SERVERS[kind].connect(url);
@@ -65,13 +71,13 @@ test("a write that the database rolls back because of a deadlock is repeated", a
   await touch("b");
   await at.ledger.write(at.lease, async (transaction) => {
     attempts++;
-    await transaction.markReturned(["a"]);
+    await transaction.change([hold("a")], NOW);
     if (attempts === 1) {
       const blocked = touch("a").then(() => other.query("COMMIT"));
       onTestFinished(async () => void (await blocked));
       await untilBlocked();
     }
-    await transaction.markReturned(["b"]);
+    await transaction.change([hold("b")], NOW);
   });
   expect(attempts).toBe(2);
   expect((await collect(at.ledger.groups())).flat()).toHaveLength(52);

@@ -2,6 +2,7 @@ import { describe, expect, inject, test } from "vitest";
 import type { TokenTableOptions } from "../../../../src/adapters/sql/dialect/token-statements.ts";
 import { SqlTokenTable } from "../../../../src/adapters/sql/tokens/token-table.ts";
 import { anApply } from "../../../builders/groups.ts";
+import { begun } from "../../../builders/records.ts";
 import { rejection } from "../../../contracts/collect.ts";
 import { someTokens } from "../../../contracts/token-store.ts";
 import type { DatabaseKind } from "../../../support/databases/fresh-database.ts";
@@ -91,7 +92,7 @@ describe.each(faults)("a trigger that %s for one row", (_, fault) => {
   ] as const)("costs that tenant its token alone: $rows rows", async (options, where) => {
     const place = await poisoned(options, where, fault, ["NEW", "INSERT", "UPDATE"]);
     const refused = await place.write(async (transaction) => {
-      await transaction.begin([anApply()], new Date());
+      await transaction.change([begun(anApply())], new Date());
       return place.store.write(someTokens({ a: "token-a", b: "token-b", c: "token-c" }), transaction);
     });
     expect([...refused]).toEqual([["b", expect.objectContaining(REFUSED)]]);

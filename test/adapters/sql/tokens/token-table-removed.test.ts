@@ -1,5 +1,6 @@
 import { describe, expect, inject, test } from "vitest";
 import { anApply } from "../../../builders/groups.ts";
+import { begun } from "../../../builders/records.ts";
 import { everythingIn } from "../../../contracts/everything-in.ts";
 import { aTokenPlace, EXISTING, OWN, removeTokens, writeTokens } from "./token-place.ts";
 
@@ -136,7 +137,7 @@ test("a token that can't be removed doesn't undo what the ledger's transaction d
   await writeTokens(place, { acme: "kept", other: "token" });
   await place.keepSome();
   await place.write(async (transaction) => {
-    await transaction.begin([anApply()], new Date());
+    await transaction.change([begun(anApply())], new Date());
     await place.store.remove(["other", "acme"], transaction);
   });
   expect(await place.tokens.query("SELECT user_group_id FROM groupsync_groups")).toEqual([

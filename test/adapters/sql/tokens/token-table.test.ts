@@ -1,5 +1,6 @@
 import { describe, expect, inject, test } from "vitest";
 import { anApply } from "../../../builders/groups.ts";
+import { begun } from "../../../builders/records.ts";
 import { someTokens, tokenStoreContract } from "../../../contracts/token-store.ts";
 import { freshDatabase } from "../../../support/databases/fresh-database.ts";
 import { aDatabase } from "../ledger/ledger-database.ts";
@@ -62,7 +63,7 @@ test("a refused token doesn't undo what the ledger's transaction did", async () 
   await place.store.prepare();
   await place.refuseSome();
   await place.write(async (transaction) => {
-    await transaction.begin([anApply()], new Date());
+    await transaction.change([begun(anApply())], new Date());
     await place.store.write(someTokens({ acme: "refused" }), transaction);
   });
   expect(await place.tokens.query("SELECT user_group_id FROM groupsync_groups")).toEqual([
