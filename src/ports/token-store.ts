@@ -96,9 +96,10 @@ export interface TokenDestination {
   readonly title: string;
   /**
    * Whether there is any token. False if the destination does not exist yet. A secret store goes by the owner's mark: whether a
-   * service has ever confirmed the team in it.
+   * service has ever confirmed the team in it. If `expected` names groups that should have tokens, it also looks for a few
+   * of them.
    */
-  holdsAny(): Promise<boolean>;
+  holdsAny(expected?: readonly string[]): Promise<boolean>;
   /** Which groups have a token there, ordered by the UTF-8 bytes of the id. Null if the destination can't be listed. */
   ids(): AsyncIterable<readonly string[]> | null;
   /** Null if nobody has marked the destination. Works before the store is prepared, and changes nothing. */

@@ -295,6 +295,16 @@ export function tokenStoreContract(
         expect(await tokensIn(place)).toMatchObject({ a: "token-a" });
       });
 
+      test("doesn't stand for tokens that somebody has removed", async () => {
+        const place = await prepared();
+        const at = destinationOf(place);
+        await at.claim({ ...ours, teamId: 7 }, null);
+        await write(place, { b: "token-b" });
+        expect(await at.holdsAny(["a", "b"])).toBe(true);
+        await remove(place, ["b"]);
+        expect(await at.holdsAny(["a", "b"])).toBe(false);
+      });
+
       test("is replaced by whoever knows it, and by nobody else", async () => {
         const place = await prepared();
         const at = destinationOf(place);

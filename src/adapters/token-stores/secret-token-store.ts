@@ -53,7 +53,7 @@ export class SecretTokenStore implements TokenStore {
       {
         // A store with its own place for the owner mark belongs to one config as a whole: the path adds nothing.
         title: secrets.owner ? secrets.title : `the secrets ${before}…${after} of ${secrets.title}`,
-        holdsAny: () => this.#holdsAny(),
+        holdsAny: (expected) => this.#holdsAny(expected),
         ids: () => null,
         owner: () => this.#usable("read", () => this.#retries.with(() => this.#owner.read())),
         claim: (mark, former) =>
@@ -81,13 +81,14 @@ export class SecretTokenStore implements TokenStore {
 
   /**
    * Goes by the owner's mark, because many stores list their secrets slowly, or not without another right. The mark gets its
-   * team before the first token is written.
+   * team before the first token is written. The mark may outlive the secrets, so reads one that is expected, and a few more
+   * only if that one is missing.
    */
-  #holdsAny(): Promise<boolean> {
-    return this.#usable("read", async () => {
-      const mark = await this.#retries.with(() => this.#owner.read());
-      return mark !== null && mark.teamId !== null;
-    });
+  async #holdsAny([first, ...others]: readonly string[] = []): Promise<boolean> {
+    const mark = await this.#usable("read", () => this.#retries.with(() => this.#owner.read()));
+    if (mark === null || mark.teamId === null) return false;
+    if (first === undefined || (await this.read([first])).size > 0) return true;
+    return (await this.read(others.slice(0, CONCURRENCY))).size > 0;
   }
 
   async write(
