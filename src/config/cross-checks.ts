@@ -1,4 +1,5 @@
-import { relative } from "node:path";
+import { realpathSync } from "node:fs";
+import { basename, dirname, join, relative, resolve } from "node:path";
 import type * as z from "zod";
 import { UNKNOWN_SCHEMA } from "../core/setup/setup.ts";
 import { isPlainHttpToAnotherHost } from "../core/tls/database-tls.ts";
@@ -228,8 +229,9 @@ function clash(
     return `writes into the table of ${name}; keep one of the two, or name another table`;
   }
   if (store.store === "file" && other.store === "file") {
-    if (!isIn(store.directory, other.directory) && !isIn(other.directory, store.directory)) return undefined;
-    return `shares a directory with ${name}; keep one of the two, or give each a directory of its own`;
+    const [place, otherPlace] = [realPlace(store.directory), realPlace(other.directory)];
+    if (!isIn(place, otherPlace) && !isIn(otherPlace, place)) return undefined;
+    return `shares a directory with ${name}, maybe through a symbolic link; keep one of the two, or give each a directory of its own`;
   }
   if (JSON.stringify(containerOf(store)) !== JSON.stringify(containerOf(other))) return undefined;
   // A Secret of Kubernetes may hold several keys.
@@ -245,6 +247,16 @@ const shareTokens = (one: TokenTable, other: TokenTable): boolean =>
   describeDatabase(one.url) === describeDatabase(other.url) &&
   describeTable(one.table) === describeTable(other.table) &&
   (one.rows === "own" || other.rows === "own" || one.token_column === other.token_column);
+
+/** The path with its symbolic links followed, as far as it exists and this user may see it. */
+function realPlace(path: string): string {
+  const above = dirname(resolve(path));
+  try {
+    return realpathSync(path);
+  } catch {
+    return above === path ? path : join(realPlace(above), basename(path));
+  }
+}
 
 /** A store owns its directory with everything below: it puts its owner's mark there. */
 const isIn = (directory: string, around: string): boolean =>

@@ -1,4 +1,7 @@
-import { describe, expect, it, test } from "vitest";
+import { mkdtemp, rm, symlink } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished, test } from "vitest";
 import { parse } from "yaml";
 import { load, MINIMAL, problemsOf, withKeys } from "./config-file.ts";
 
@@ -170,6 +173,15 @@ describe("two token stores", () => {
     ["kinds", vault, "store: file, directory: /x"],
   ])("may have %s of their own", (_, one, other) => {
     expect(problemsOfStores(one, other)).toBe("none");
+  });
+
+  it("cannot share a directory through a symbolic link, though one isn't there yet", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "groupsync-config-"));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    await symlink(folder, join(folder, "link"));
+    const one = `store: file, directory: ${join(folder, "new", "tokens")}`;
+    const other = `store: file, directory: ${join(folder, "link", "new")}`;
+    expect(problemsOfStores(one, other)).toContain("tokens.1: shares a directory with tokens.0");
   });
 
   it("are compared even if a third store is wrong", () => {
