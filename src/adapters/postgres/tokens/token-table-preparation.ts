@@ -72,6 +72,8 @@ interface Column {
   readonly name: string;
   readonly type: string;
   readonly takesText: boolean;
+  /** Whether a row needs a value for this column: it takes no NULL, and nothing fills it. A trigger may fill any column. */
+  readonly needsValue: boolean;
   /** Whether a unique key is on this column alone. */
   readonly isKey: boolean;
   readonly maySelect: boolean;
@@ -85,6 +87,10 @@ const columnsOf = (database: Connections, options: PlacedTokenTable): Promise<Co
   database.query<Column>(
     `SELECT a.attname AS name, format_type(a.atttypid, a.atttypmod) AS type,
        t.typcategory = 'S' AND a.attgenerated = '' AS "takesText",
+       (a.attnotnull OR t.typnotnull) AND NOT a.atthasdef AND t.typdefault IS NULL AND a.attidentity = ''
+         AND NOT EXISTS (
+           -- In tgtype, 7 is FOR EACH ROW, BEFORE and INSERT.
+           SELECT 1 FROM pg_catalog.pg_trigger WHERE tgrelid = a.attrelid AND tgtype & 7 = 7) AS "needsValue",
        EXISTS (
          SELECT 1 FROM pg_catalog.pg_index AS i WHERE i.indrelid = a.attrelid AND i.indkey[0] = a.attnum
            AND i.indisunique AND i.indimmediate AND i.indisvalid AND i.indnkeyatts = 1
@@ -99,7 +105,7 @@ const columnsOf = (database: Connections, options: PlacedTokenTable): Promise<Co
     [quoted(options)],
   );
 
-/** Rejects with CONFIG_COLUMNS if a column is missing or can't be written. */
+/** Rejects with CONFIG_COLUMNS if a column is missing or can't be written, or if a new row needs another column. */
 function checkColumns(columns: readonly Column[], options: PlacedTokenTable): void {
   const { table, rows, idColumn, tokenColumn } = options;
   const wanted = rows === "own" ? [idColumn, tokenColumn, "updated_at"] : [idColumn, tokenColumn];
@@ -114,6 +120,13 @@ function checkColumns(columns: readonly Column[], options: PlacedTokenTable): vo
   if (unfit) {
     throw new SyncError("CONFIG_COLUMNS", `tokens.table: ${table} can't take text in column ${unfit.name}`, {
       hint: `it is ${unfit.type}, or generated; make it a text column of its own`,
+    });
+  }
+  const unfilled = columns.find(({ name, needsValue }) => needsValue && !wanted.includes(name));
+  if (rows === "own" && unfilled) {
+    const what = `${table} takes no row without a value in column ${unfilled.name}`;
+    throw new SyncError("CONFIG_COLUMNS", `tokens.table: ${what}, which groupsync doesn't write`, {
+      hint: `give it a default, or ALTER TABLE ${quoted(options)} ALTER COLUMN ${quoteName(unfilled.name)} DROP NOT NULL`,
     });
   }
 }

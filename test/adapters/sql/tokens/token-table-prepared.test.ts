@@ -10,15 +10,22 @@ const DATABASES = {
   postgres: {
     id: "text",
     quote: '"',
+    serial: "serial int GENERATED ALWAYS AS IDENTITY",
+    fillApp: [
+      "CREATE FUNCTION fill() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NEW.app = 1; RETURN NEW; END'",
+      "CREATE TRIGGER fill BEFORE INSERT ON groupsync_tokens FOR EACH ROW EXECUTE FUNCTION fill()",
+    ],
     account: (name: string) => ({ name, quoted: `"${name}"` }),
   },
   mysql: {
     id: "varbinary(512)",
     quote: "`",
+    serial: "serial int NOT NULL UNIQUE AUTO_INCREMENT",
+    fillApp: ["ALTER TABLE groupsync_tokens ALTER COLUMN app SET DEFAULT '1'"],
     account: (name: string) => ({ name: `${name}@%`, quoted: `\`${name}\`@\`%\`` }),
   },
 };
-const { id, quote, account } = DATABASES[inject("databaseKind")];
+const { id, quote, serial, fillApp, account } = DATABASES[inject("databaseKind")];
 const quoted = (name: string): string => `${quote}${name}${quote}`;
 /** A table by the schema that it was found in. */
 const placed = ({ kind, name }: FreshDatabase, table: string): string =>
@@ -50,6 +57,21 @@ describe("own rows", () => {
       code: "CONFIG_COLUMNS",
       message: `tokens.table: groupsync_tokens can't take text in column ${column}`,
     });
+  });
+
+  test("a table that needs a value in another column is refused, until something fills that column", async () => {
+    const database = await freshDatabase();
+    await database.query(
+      `CREATE TABLE groupsync_tokens (user_group_id ${id} PRIMARY KEY, token varchar(100), updated_at timestamp,
+         app varchar(9) NOT NULL, number int NOT NULL DEFAULT 1, ${serial},
+         twice int GENERATED ALWAYS AS (2) STORED)`,
+    );
+    const store = new SqlTokenTable(aDatabase(database.url), OWN);
+    const refusal = { message: expect.stringMatching(/^(?!.*(number|serial|twice)).*\bapp\b/) };
+    await expect(store.prepare()).rejects.toMatchObject(refusal);
+    await expect(store.inspect()).rejects.toMatchObject(refusal);
+    for (const statement of fillApp) await database.query(statement);
+    await store.prepare();
   });
 
   test.each(["", ", UNIQUE (user_group_id, token)"])(
