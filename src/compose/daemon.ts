@@ -22,7 +22,7 @@ import { RecentCommits } from "../engine/durability/recent-commits.ts";
 import { type Explanation, explainTenant, indexedOnly } from "../engine/explain/explain-tenant.ts";
 import { Silence } from "../engine/refresh/refresh-start.ts";
 import { warnOfReadable } from "./config.ts";
-import { composeLedgerView } from "./databases.ts";
+import { composeLedgerView, insistOnTls } from "./databases.ts";
 import type { Host } from "./host.ts";
 import { composePlan } from "./plan.ts";
 import { composeServing, waysOf } from "./serving.ts";
@@ -48,6 +48,7 @@ export async function composeDaemon(
     { env: host.env, readFile: readTextFile },
     warnOfReadable(path, host, (warning) => log({ level: "warn", ...warning })),
   );
+  insistOnTls(accepted.current());
   let notifying: { readonly addresses: string; readonly notifier: HttpNotifier } | undefined;
   /** A reload with the same addresses mends none of them, so the notifier has to remember which it didn't reach. */
   const notifierOf = (notify: Config["notify"]): HttpNotifier => {
@@ -135,6 +136,7 @@ export async function composeDaemon(
       reread: async () => {
         const { config, accept } = accepted.reread();
         if (ledgerOf(config) !== ledgerOf(accepted.current())) throw needsRestart();
+        insistOnTls(config);
         const unchecked = await insistOnColumns(config, host).then(
           () => undefined,
           (error: unknown) => {

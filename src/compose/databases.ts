@@ -1,4 +1,5 @@
 import { databaseError } from "../adapters/sql/connection/failures.ts";
+import { tlsSettings } from "../adapters/sql/connection/tls.ts";
 import type { SessionTimeouts } from "../adapters/sql/connection/wait-limits.ts";
 import type { Database, DatabaseOptions } from "../adapters/sql/dialect/database.ts";
 import { sqlLedgerView } from "../adapters/sql/ledger/ledger.ts";
@@ -80,6 +81,13 @@ export class Databases implements Durability {
   async close(): Promise<void> {
     await Promise.all([...this.#open.values()].map((database) => database.close()));
   }
+}
+
+/** Throws CONFIG_TLS if no connection to one of the config's databases could be opened, such as for a missing file. */
+export function insistOnTls({ source, ledger, tokens }: Config): void {
+  const tables = tokens.flatMap((store) => (store.store === "table" ? store.url : []));
+  for (const url of [source.url, source.changes.url, ledger.url, ...tables])
+    if (url) tlsSettings(url.dialect, url.url);
 }
 
 /** Loads a database driver only if the config names its kind of database. */

@@ -6,6 +6,12 @@ import { tcpProxy } from "../../support/servers/tcp-proxy.ts";
 import { aWorld, idOf, until } from "../world.ts";
 import { aDaemon, EVERY_SECOND } from "./a-daemon.ts";
 
+const withMissingCa = (url: string): string => {
+  const changed = new URL(url);
+  changed.search = "sslmode=verify-full&sslrootcert=/gone/ca.pem";
+  return changed.href;
+};
+
 test("a daemon syncs at its start, and at each tick what has changed since", async () => {
   const world = await aWorld({ database: await freshDatabase(), tenants: 3, config: EVERY_SECOND });
   const daemon = await aDaemon(world);
@@ -92,6 +98,10 @@ test("SIGHUP makes the daemon read its config again; a wrong config is reported,
   daemon.program.child.kill("SIGHUP");
   await until(() => daemon.lines().some(({ code }) => code === "CONFIG_NEEDS_RESTART"));
 
+  await world.configure({ ...EVERY_SECOND, tokens: { url: withMissingCa(world.database.url) } });
+  daemon.program.child.kill("SIGHUP");
+  await daemon.says("the new config was rejected, and the old one stays in force: the file /gone/ca.pem");
+
   await world.configure({ ...EVERY_SECOND, group: { name: "compny_name" } });
   const before = await world.requests();
   daemon.program.child.kill("SIGHUP");
@@ -145,6 +155,9 @@ test("a wrong config or a taken address ends the daemon before anything begins",
     code: 78,
     stderr: expect.stringContaining("jitter: is not a duration up to 1h"),
   });
+
+  await world.configure({ ...EVERY_SECOND, tokens: { url: withMissingCa(world.database.url) } });
+  expect(await world.run("run")).toMatchObject({ code: 78, stderr: expect.stringContaining("/gone/ca.pem") });
 
   world.env.GROUPSYNC_HTTP_LISTEN = new URL(world.sandbox.baseUrl).host;
   await world.configure({ schedule: EVERY_SECOND.schedule });
