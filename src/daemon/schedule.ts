@@ -86,8 +86,8 @@ export class CronTimetable implements Timetable {
 }
 
 /**
- * The ticks of a cron line, by the clock of its zone. If that clock is set back, a line for each hour ticks in both hours, and a
- * line for a fixed time ticks once.
+ * The ticks of a cron line, by the clock of its zone. If an hour comes twice, a line of one time a day ticks in the first pass, and
+ * any other line in both. If an hour is left out, a line of one time a day ticks right after it, and any other line does not.
  */
 export const ticksOf = ({ line, timezone }: Pick<ScheduleSettings, "line" | "timezone">): Cron =>
   new Cron(line, { timezone, paused: true });

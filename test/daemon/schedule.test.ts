@@ -135,6 +135,18 @@ describe("when the clocks are set,", () => {
       "2026-03-28T12:00:00Z",
       ["01:00", "00:30"],
     ],
+    [
+      "two times a day come in both hours",
+      "30 2,14 * * *",
+      "2026-10-24T13:00:00Z",
+      ["00:30", "01:30", "13:30"],
+    ],
+    [
+      "two times a day don't come in an hour that is left out",
+      "30 2,14 * * *",
+      "2026-03-28T14:00:00Z",
+      ["12:30"],
+    ],
   ])("%s", (_, line, from, times) => {
     const ticks = ticksOf({ line, timezone: "Europe/Berlin" }).nextRuns(times.length, new Date(from));
     expect(ticks.map((tick) => tick.toISOString().slice(11, 16))).toEqual(times);
