@@ -28,7 +28,8 @@ export interface CanaryDeletion {
 
 /**
  * Deletes the canary, with its live token. If `live` is left out, a GET asks for the token; the GET makes the canary anew if
- * it was never made or is gone already. It doesn't matter what earlier calls did, so this can be repeated at any time.
+ * it was never made or is gone already. A DELETE's answer alone is no proof, so a GET looks whether the canary is gone. That
+ * GET makes it anew, and the same DELETE follows once more. It doesn't matter what earlier calls did, so this can be repeated at any time.
  * Rejects if the run has to end.
  */
 export async function deleteCanary(
@@ -44,6 +45,7 @@ export async function deleteCanary(
   const get = () => calls.getOrCreate(canaryGroup(user_group_id, CANARY_NAME));
   let token = live;
   for (const fields of FORMS) {
+    let hasEffect = false;
     for (let round = 1; ; round++) {
       if (token === undefined) {
         const found = await get();
@@ -55,8 +57,19 @@ export async function deleteCanary(
       const removed = await calls.remove({ user_group_id, token, dataSourceId });
       if (removed.kind === "interrupted") return unclear(removed);
       if (removed.kind === "answered") {
-        tries.push({ fields, result: "deleted", text: null });
-        return { isGone: true, tries };
+        if (hasEffect) {
+          tries.push({ fields, result: "deleted", text: null });
+          return { isGone: true, tries };
+        }
+        const found = await get();
+        if (found.kind !== "answered") return unclear(found);
+        const { isNew, group } = found.answer;
+        // If the answer of an earlier GET was lost, that GET has made the canary anew.
+        hasEffect = isNew || (found.mayHaveBeenSent && !group.token.equals(token));
+        token = group.token;
+        if (hasEffect) continue;
+        tries.push({ fields, result: "refused", text: NO_EFFECT });
+        break;
       }
       const { message: text } = removed.failure;
       let isUnchanged = !removed.mayHaveHappened;
@@ -85,6 +98,8 @@ export async function deleteCanary(
  */
 export const isNo = ({ failure }: Extract<Unanswered, { kind: "failed" }>): boolean =>
   failure.code !== "TOKEN_SHARED" && (isTokenRefused(failure) || failure.code === "SERVICE_ERROR");
+
+const NO_EFFECT = "DELETE was answered with success, but a GET finds the group as before";
 
 interface Run extends ServiceCalling {
   /** Aborts when the run has to end. */
@@ -144,7 +159,7 @@ export async function deleteCanaryOrWarn(run: Run, at: { readonly baseUrl: strin
 const CUT_SHORT = "there was no time left to delete it";
 
 /** The error of a canary that could not be deleted. `reason` is why nobody can tell; without it, no DELETE got through. */
-export const remains = (id: string, reason = "the service takes no DELETE for it"): SyncError =>
+export const remains = (id: string, reason = "no DELETE deletes it"): SyncError =>
   new SyncError("CANARY_REMAINS", `the service still has the canary of a probe, ${id}: ${reason}`, {
     hint: `every sync and every probe tries again to delete it. If you delete it by hand, run groupsync probe --forget ${id} afterwards: otherwise the next try makes it anew`,
   });

@@ -172,6 +172,21 @@ describe("a DELETE", () => {
     expectNoTrace(world);
   });
 
+  it("that is answered well and deletes nothing is no deletion, and the canary stays in the ledger", async () => {
+    const world = await aWorld();
+    world.service.deletes = false;
+    const report = await probe(world);
+    expect(report).toMatchObject({ canary: { gone: false }, run: { error: { code: "CANARY_REMAINS" } } });
+    expect(deletesOf(report)).toEqual([
+      "current_token, user_group_id: refused",
+      "current_token, user_group_id, data_source_provided_id: refused",
+    ]);
+    expect(canariesAt(world)).toEqual([world.ledger.canary?.user_group_id]);
+    world.service.deletes = true;
+    await world.sync();
+    expectNoTrace(world);
+  });
+
   it("is not sent with a token that a tenant's group has, too", async () => {
     const world = await aWorld({ deleteBy: "token" });
     const at = ({ call, id = "" }: Point): void => {

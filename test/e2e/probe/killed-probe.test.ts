@@ -18,7 +18,7 @@ const KINDS: readonly SandboxOptions[] = [
 ];
 
 /** More requests than any probe of these services needs, if none is repeated. */
-const MOST_REQUESTS = 8;
+const MOST_REQUESTS = 10;
 
 /** More syncs than a canary outlives where calls fail at random. */
 const MOST_SYNCS = 3;
