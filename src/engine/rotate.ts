@@ -39,25 +39,47 @@ export const rotate = (
     const which = await groupsOf(selection, run);
     run.observe({ kind: "rotating", tokens: await run.ledger.existingCount(which) });
     run.observe({ kind: "phase", phase: "applying" });
-    const left = whatIsLeft(run.clock.now());
-    await rotateTokens(existingGroups(run.ledger, which), run, {
-      concurrency: settings.rotation.concurrency,
-      mayStart: () => true,
-      notBegun: (id) => {
-        run.tally.keptTokens.add(id);
-        reportFailure(id, NOT_BEGUN, run);
+    const began = run.clock.now();
+    const rotated = new Set<string>();
+    const observe: Run["observe"] = (event) => {
+      if (event.kind === "rotated") rotated.add(event.user_group_id);
+      run.observe(event);
+    };
+    const left = () => whatIsLeft(selection, began, rotated);
+    await rotateTokens(
+      existingGroups(run.ledger, which),
+      { ...run, observe },
+      {
+        concurrency: settings.rotation.concurrency,
+        mayStart: () => true,
+        notBegun: (id) => {
+          run.tally.keptTokens.add(id);
+          reportFailure(id, NOT_BEGUN, run);
+        },
       },
-    }).catch((error: unknown) => {
-      throw withHint(left, error);
+    ).catch((error: unknown) => {
+      throw withHint(left(), error);
     });
-    if (run.signal.aborted) throw withHint(left, interrupted());
+    if (run.signal.aborted) throw withHint(left(), interrupted());
     if (selection.kind === "all")
       for await (const id of untrackedGroups(run)) reportFailure(id, UNTRACKED, run);
   });
 
-/** What the operator does about the tokens that a rotation, begun at this time, did not reach: no sync goes on with it. */
-const whatIsLeft = (began: Date): string =>
-  `no sync rotates the tokens that were not reached: run the same command again, or in place of --all groupsync rotate --older-than AGE, where AGE is the time since ${began.toISOString()}, such as 3m`;
+/**
+ * What the operator does about the tokens that a rotation, begun at this time, did not reach: no sync goes on with it. Leaves out
+ * those in `rotated`: an application may have read such a token already.
+ */
+function whatIsLeft(selection: RotationSelection, began: Date, rotated: ReadonlySet<string>): string {
+  const noSync = "no sync rotates the tokens that were not reached";
+  switch (selection.kind) {
+    case "all":
+      return `${noSync}: run groupsync rotate --older-than AGE, where AGE is the time since ${began.toISOString()}, such as 3m`;
+    case "older than":
+      return `${noSync}: run the same command again, which leaves out the new ones`;
+    case "only":
+      return `${noSync}: give these ids to --only again: ${[...selection.ids].filter((id) => !rotated.has(id)).join(", ")}`;
+  }
+}
 
 /**
  * Rotates the tokens that are due by `rotation` in the config: the oldest first, at most `max_per_run`. Leaves out the groups

@@ -252,10 +252,20 @@ describe("a rotation that ends early says that no sync goes on with it, and what
         if (point.call === "rotate" && point.when === "after") stop.abort();
       },
     });
-    const hint = expect.stringMatching(
-      /^no sync rotates .*: run the same command again, or .*--older-than AGE/,
-    );
+    const hint = expect.stringMatching(/^no sync rotates .*: run groupsync rotate --older-than AGE/);
     expect(error).toMatchObject({ code: "INTERRUPTED", hint });
+  });
+
+  it("if it was of some groups, and names those that are left", async () => {
+    const world = await aSyncedWorld("a", "b", "c", "d");
+    const stop = new AbortController();
+    const { error } = await world.rotate(only("a", "b", "c"), {
+      signal: stop.signal,
+      at: ({ call, when, id }) => {
+        if (call === "rotate" && when === "after" && id === "a") stop.abort();
+      },
+    });
+    expect(error?.hint).toMatch(/^no sync rotates .*: give these ids to --only again: b, c$/);
   });
 
   it("if the service ends it", async () => {
