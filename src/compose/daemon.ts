@@ -90,7 +90,7 @@ export async function composeDaemon(
     holder: () => lifecycle.daemon.state.standby?.message,
   });
   const syncRequests = new SyncRequests(
-    { serveTenant: singles.serveTenant, log, onReply: metrics.observeReply },
+    { clock: hostClock, serveTenant: singles.serveTenant, log, onReply: metrics.observeReply },
     signal,
   );
   const lookups = new TenantLookups(

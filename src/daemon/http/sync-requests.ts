@@ -4,11 +4,13 @@ import { MAX_ID_BYTES } from "../../core/group/tenant.ts";
 import type { Secret } from "../../core/secret/secret.ts";
 import { printableId } from "../../core/text/printable.ts";
 import { parseDuration } from "../../core/text/quantity.ts";
+import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { Served, ServeTenant } from "../../ports/serve-tenant.ts";
 import { json, type PostRequest, type Reply, type Routes } from "./routes.ts";
 
 interface SyncRequestPorts {
+  readonly clock: Pick<Clock, "sleep">;
   readonly serveTenant: ServeTenant;
   readonly log: Log;
   /** Gets the status of each reply. */
@@ -23,6 +25,8 @@ const MOST_WAITING = 100;
 /** How long a reply may be waited for, in milliseconds. */
 const DEFAULT_WAIT = 10_000;
 const LONGEST_WAIT = 60_000;
+/** How much longer to wait for a ledger that is slow to take a standby's request, in milliseconds. */
+const GRACE = 5_000;
 
 /** ASCII without blanks and control characters, and without the slash. */
 const ONE_SEGMENT = /^[!-.0-~]+$/;
@@ -75,12 +79,17 @@ export class SyncRequests {
     const wait = new AbortController();
     this.#waits.add(wait);
     gone.addEventListener("abort", () => wait.abort());
+    const { serveTenant, clock } = this.#ports;
     try {
-      const served = await this.#ports.serveTenant(id, waitMs, wait.signal);
+      const served = await Promise.race([
+        serveTenant(id, waitMs, wait.signal),
+        clock.sleep(waitMs + GRACE, wait.signal).then((): Served => ({ kind: "pending" })),
+      ]);
       return served.kind === "pending" && this.#stop.aborted ? failed(interrupted()) : served;
     } catch (error) {
       return this.#failedWith(error, id);
     } finally {
+      wait.abort();
       this.#waits.delete(wait);
     }
   }

@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
+import { hostClock } from "../../../src/adapters/host/clock.ts";
 import { Secret } from "../../../src/core/secret/secret.ts";
 import { serve } from "../../../src/daemon/http/http-server.ts";
 import { SyncRequests } from "../../../src/daemon/http/sync-requests.ts";
@@ -19,6 +20,7 @@ const KEY = "a-key-of-24-characters-0";
 async function anEnvironment(served: Served): Promise<NodeJS.ProcessEnv> {
   const requests = new SyncRequests(
     {
+      clock: hostClock,
       serveTenant: async (id) => (id === "107" || id === "a/b" ? served : { kind: "unknown" }),
       log: () => {},
       onReply: () => {},

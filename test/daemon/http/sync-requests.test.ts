@@ -8,6 +8,7 @@ import { Secret } from "../../../src/core/secret/secret.ts";
 import { serve } from "../../../src/daemon/http/http-server.ts";
 import { plain, type Routes } from "../../../src/daemon/http/routes.ts";
 import { REPLY_STATUSES, SyncRequests } from "../../../src/daemon/http/sync-requests.ts";
+import type { Clock } from "../../../src/ports/clock.ts";
 import type { LogEntry } from "../../../src/ports/log.ts";
 import type { Served, ServeTenant } from "../../../src/ports/serve-tenant.ts";
 import { anyText } from "../../builders/arbitraries.ts";
@@ -19,8 +20,12 @@ const DONE: Served = { kind: "done", outcome: "created" };
 /** However slow the machine is. */
 const eventually = <T>(look: () => T) => expect.poll(look, { timeout: 60_000 });
 
+/** However long: the wait isn't over. */
+const untilAborted: Clock["sleep"] = (_, signal) =>
+  new Promise((resolve) => signal?.addEventListener("abort", () => resolve()));
+
 /** A server with the route. `served` has what `serveTenant` was called with. */
-async function aRoute(serveTenant: ServeTenant = async () => DONE) {
+async function aRoute(serveTenant: ServeTenant = async () => DONE, sleep: Clock["sleep"] = untilAborted) {
   const config: { key: string | undefined } = { key: KEY };
   const stopping = new AbortController();
   const log: LogEntry[] = [];
@@ -28,6 +33,7 @@ async function aRoute(serveTenant: ServeTenant = async () => DONE) {
   const served: [id: string, waitMs: number][] = [];
   const requests = new SyncRequests(
     {
+      clock: { sleep },
       serveTenant: (id, waitMs, signal) => {
         served.push([id, waitMs]);
         return serveTenant(id, waitMs, signal);
@@ -137,6 +143,18 @@ describe("a tenant is served", () => {
     const { post, served } = await aRoute();
     for (const query of ["?wait=0", "?wait=500ms&x=y", "?wait=1m", "?"]) await post(`/sync/107${query}`);
     expect(served.map(([, waitMs]) => waitMs)).toEqual([0, 500, 60_000, 10_000]);
+  });
+
+  test("and waited for no longer, even if a ledger is asked that doesn't answer", async () => {
+    const sleeps: number[] = [];
+    const { post } = await aRoute(
+      () => new Promise(() => {}),
+      async (ms) => {
+        sleeps.push(ms);
+      },
+    );
+    expect(await post("/sync/107?wait=1s")).toMatchObject({ status: 202, json: { outcome: "pending" } });
+    expect(sleeps).toEqual([6_000]);
   });
 });
 
