@@ -9,6 +9,9 @@ export type Breakers = Readonly<Record<ServiceMethod, Breaker>>;
 const IN_A_ROW = 20;
 /** As long as nothing has succeeded, fewer consecutive failures end the run. */
 const IN_A_ROW_AT_FIRST = 5;
+/** This many failures among the last calls end the run, consecutive or not. */
+const FAILED = 45;
+const OF_THE_LAST = 50;
 /** Milliseconds. A service that lets nothing pass for this long is down, even if it answers as if a limit were reached. */
 const LONGEST_DEFERRAL = 10 * 60_000;
 /** This many groups in a row that were refused alone end the run: what refuses them may refuse all. */
@@ -36,6 +39,8 @@ export class Breaker {
   #refusals = 0;
   readonly #refusedAlone = new Set<string>();
   #isProven: boolean;
+  /** Whether the last calls failed. */
+  readonly #recent: boolean[] = [];
   /** Since when the service has deferred every call, and which groups' calls. */
   #deferredSince: number | undefined;
   readonly #deferred = new Set<string>();
@@ -82,6 +87,7 @@ export class Breaker {
   failed(failure: ServiceFailure): SyncError | undefined {
     if (failure.code === "REFUSED") return this.refused(failure);
     this.#inARow++;
+    this.#remember(true);
     if (failure.code === "UNREACHABLE") return unavailable(failure);
     if (failure.reaction === "slow" && this.#isLongDeferral && this.#deferred.size > 1) {
       return this.#askAgainAt === undefined
@@ -91,6 +97,9 @@ export class Breaker {
             `it asks to be left alone until ${this.#askAgainAt.toISOString()}; `,
             COME_BACK,
           );
+    }
+    if (this.#recent.filter(Boolean).length >= FAILED) {
+      return unavailable(failure, `it failed ${FAILED} of ${OF_THE_LAST} calls, the last one with `);
     }
     return this.#inARow < this.#mostInARow ? undefined : unavailable(failure);
   }
@@ -118,11 +127,17 @@ export class Breaker {
 
   #serve(): void {
     this.#served++;
+    this.#remember(false);
     this.#deferredSince = undefined;
     this.#deferred.clear();
     this.#isLongDeferral = false;
     this.#inARow = 0;
     this.#mostInARow = IN_A_ROW;
+  }
+
+  #remember(hasFailed: boolean): void {
+    this.#recent.push(hasFailed);
+    if (this.#recent.length > OF_THE_LAST) this.#recent.shift();
   }
 }
 

@@ -75,6 +75,29 @@ it("goes on if the groups that are refused alone are not three different ones in
   });
 });
 
+it("ends if nearly all groups fail, even if not in a row", () => {
+  const breaker = new Breaker(false);
+  const ends = Array.from({ length: 100 }, (_, n) => {
+    if (n % 15 !== 0) return breaker.failed(failure("SERVICE_ERROR"));
+    breaker.succeeded();
+    return undefined;
+  });
+  const end = ends.find((error) => error !== undefined);
+  expect(end).toMatchObject({
+    code: "SERVICE_UNAVAILABLE",
+    message: "the service is not available: it failed 45 of 50 calls, the last one with SERVICE_ERROR",
+  });
+  expect(ends.indexOf(end)).toBeLessThan(50);
+});
+
+it("goes on if one call in six is served", () => {
+  const breaker = new Breaker(false);
+  for (let n = 0; n < 600; n++) {
+    if (n % 6 === 0) breaker.succeeded();
+    else expect(breaker.failed(failure("SERVICE_ERROR"))).toBeUndefined();
+  }
+});
+
 describe("if every call is deferred", () => {
   const deferral = (group: string, now: number) => ({
     group,
