@@ -184,7 +184,6 @@ async function openRun(
       POST: new Breaker(false),
       DELETE: new Breaker(false),
     },
-    waitBeforeRetry: (ms: number, until: AbortSignal) => clock.sleep(ms, until),
     signal: ending,
   };
   return {

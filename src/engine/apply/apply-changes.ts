@@ -49,7 +49,7 @@ export async function applyChanges(
     run.tally.report(id, TENANT_RETURNED);
   };
   /** Resolves to false if nothing is left to do, or if the run is ending. */
-  const applyNext = async (waitBeforeRetry: WaitBeforeRetry): Promise<boolean> => {
+  const applyNext = async (waitBeforeRetry?: WaitBeforeRetry): Promise<boolean> => {
     const next = beginning.aborted ? undefined : await intents.next();
     const change = next?.change ?? (beginning.aborted ? undefined : intents.nextSetAside());
     if (change === undefined) return false;
@@ -79,7 +79,7 @@ export async function applyChanges(
   };
   const applyAll = async (): Promise<void> => {
     // Make one change at a time until an answer shows that this is the right service and team.
-    while (!run.identity.confirmed && (await applyNext(run.waitBeforeRetry)));
+    while (!run.identity.confirmed && (await applyNext()));
     await work(run, applyNext);
   };
   await run.turns.whileMaking(intents, () =>

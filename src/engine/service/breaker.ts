@@ -13,7 +13,7 @@ const IN_A_ROW_AT_FIRST = 5;
 const FAILED = 45;
 const OF_THE_LAST = 50;
 /** Milliseconds. A service that lets nothing pass for this long is down, even if it answers as if a limit were reached. */
-const LONGEST_DEFERRAL = 10 * 60_000;
+export const LONGEST_DEFERRAL = 10 * 60_000;
 /** This many groups in a row that were refused alone end the run: what refuses them may refuse all. */
 const REFUSED_ALONE = 3;
 /** This many clear refusals (REFUSED) end the run if the service has never answered well. Fewer may concern a few groups. */

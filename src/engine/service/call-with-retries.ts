@@ -3,7 +3,7 @@ import { ServiceFailure } from "../../core/failure/service-failure.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Observe } from "../../ports/observer.ts";
 import type { HeldLease } from "../lease/lease.ts";
-import type { Breaker } from "./breaker.ts";
+import { type Breaker, LONGEST_DEFERRAL } from "./breaker.ts";
 import type { Priority, Throttle } from "./throttle.ts";
 
 export interface CallContext {
@@ -15,7 +15,8 @@ export interface CallContext {
   readonly observe: Observe;
   /** Once it aborts, no attempt starts, except the first attempt of a follow-up. */
   readonly signal: AbortSignal;
-  readonly waitBeforeRetry: WaitBeforeRetry;
+  /** Lets another call be made in this one's place meanwhile. Undefined if none is made. */
+  readonly waitBeforeRetry?: WaitBeforeRetry | undefined;
   /** This call completes an earlier call, and is made even if the run is ending. */
   readonly isFollowUp?: boolean;
   /** If an attempt may have had its effect, no other attempt follows. */
@@ -83,7 +84,7 @@ export async function callWithRetries<T>(
       }
       const { waitMs, isOfThisCall } = attempts.failed(error, clock.monotonic() - sentAt);
       if (isOfThisCall) throttle.withdraw(call);
-      else throttle.ended(call, error);
+      else throttle.ended(call, error, id);
       if (waitMs === undefined || !(await isWorthRepeating(waitMs, context)))
         return { kind: "failed", failure: error, mayHaveHappened: attempts.mayHaveHappened };
     }
@@ -91,17 +92,20 @@ export async function callWithRetries<T>(
 }
 
 /**
- * Waits before the next attempt. Resolves to false after a minute of a longer pause, unless other calls wait for its end too: the
- * service has taken them, and so means this group alone, or nothing else is left to do. A later run sees to the group then.
+ * Waits before the next attempt. Resolves to false after a minute of a longer pause if the pause seems to be meant for this group
+ * alone: the service takes other calls meanwhile, or refuses none. A later run sees to the group then. If no other call could show
+ * that, a pause of up to ten minutes counts as one for all.
  */
 async function isWorthRepeating(
   waitMs: number,
-  { throttle, signal, waitBeforeRetry }: CallContext,
+  { clock, throttle, signal, waitBeforeRetry }: CallContext,
 ): Promise<boolean> {
-  await waitBeforeRetry(Math.min(waitMs, LONGEST_TRY), signal);
+  const wait: WaitBeforeRetry = waitBeforeRetry ?? ((ms, until) => clock.sleep(ms, until));
+  await wait(Math.min(waitMs, LONGEST_TRY), signal);
   if (waitMs <= LONGEST_TRY || signal.aborted) return true;
-  if (!throttle.isHoldingCalls) return false;
-  await waitBeforeRetry(waitMs - LONGEST_TRY, signal);
+  const isUntold = waitBeforeRetry === undefined && throttle.isPaused && waitMs <= LONGEST_DEFERRAL;
+  if (!isUntold && !throttle.isPausedForSeveral) return false;
+  await wait(waitMs - LONGEST_TRY, signal);
   return true;
 }
 

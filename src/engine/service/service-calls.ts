@@ -46,7 +46,7 @@ export interface ServiceCalling extends LedgerWriting, Reporting {
   readonly throttle: Throttle;
   /** Whether the calls are for tenants that somebody named, and so go before the calls of a full sync. */
   readonly isForSingleTenants: boolean;
-  readonly waitBeforeRetry: WaitBeforeRetry;
+  readonly waitBeforeRetry?: WaitBeforeRetry | undefined;
   readonly breakers: Breakers;
   readonly neutral: Pick<NeutralRequests, "concernsEverybody" | "signOfLife">;
   /** Set if the call is to show whether the service lives. */

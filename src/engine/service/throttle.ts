@@ -43,6 +43,8 @@ export class Throttle {
   /** Since when calls have been waiting without a break, or when that was last reported. */
   #queuedSince: number | undefined;
   #hasAnswered = false;
+  /** The groups that the service has refused since the pause began. */
+  readonly #refused = new Set<string>();
   readonly #overlaps = new Overlaps();
 
   constructor(clock: Clock, observe: Observe, ceilings: Ceilings) {
@@ -69,16 +71,23 @@ export class Throttle {
     return this.#hasAnswered;
   }
 
-  /** Whether calls wait here for the end of a pause. The pause ends early if one of them passes: then it was meant for one group. */
-  get isHoldingCalls(): boolean {
-    return this.#limits.pausedUntil !== undefined && this.#waiting.length > 0;
+  /** Whether the service has asked to wait. The pause ends early if a call passes: then it was meant for one group. */
+  get isPaused(): boolean {
+    return this.#limits.pausedUntil !== undefined;
   }
 
-  /** Takes the end of a call, with its failure if it failed. */
-  ended(call: Call, failure?: ServiceFailure): void {
+  /** Whether the pause is of more than one group: several were refused, or calls of others wait here for its end. */
+  get isPausedForSeveral(): boolean {
+    return this.isPaused && (this.#refused.size > 1 || this.#waiting.length > 0);
+  }
+
+  /** Takes the end of a group's call, with its failure if it failed. */
+  ended(call: Call, failure?: ServiceFailure, group = ""): void {
     const now = this.#clock.monotonic();
     this.#hasAnswered ||= failure === undefined;
     if (failure?.reaction === "slow") {
+      if (!this.isPaused) this.#refused.clear();
+      this.#refused.add(group);
       this.#limits.refused(call, now, failure.retryAfterMs ?? 0, () => this.#clock.random());
       if (failure.retryAfterMs === undefined) this.#warnOfOverlaps(call, now);
     } else if (failure?.code === "TIMEOUT" || failure?.code === "UNREACHABLE") {

@@ -3,7 +3,7 @@ import { ServiceFailure } from "../../../src/core/failure/service-failure.ts";
 import type { Fate, Point } from "../../fakes/instance.ts";
 import { aWindow } from "../../fakes/limited-service.ts";
 import { VirtualClock } from "../../fakes/virtual-time.ts";
-import { tenants, World } from "../../fakes/world.ts";
+import { aSyncedWorld, tenants, World } from "../../fakes/world.ts";
 
 const IDS = Array.from({ length: 200 }, (_, n) => `t${String(n).padStart(3, "0")}`);
 
@@ -154,6 +154,36 @@ describe("a service that defers everything ends the run", () => {
     const report = await world.sync({ settings: { concurrency }, at: deferring(world, busy, () => true) });
     expect(report.error?.message).toContain("nothing has passed for more than ten minutes");
     expect(report.durationMs).toBeLessThan(26 * MINUTE);
+  });
+});
+
+describe("a limit that is used up for longer than a minute", () => {
+  /** After so many calls the service takes none for two minutes. It refuses sooner than it answers. */
+  const usedUp = (world: World, served: number): Fate["at"] => {
+    let calls = 0;
+    const endsAt = world.time.elapsed + 2 * MINUTE;
+    return async ({ when, call }) => {
+      if (when === "after" || !["getOrCreate", "rotate"].includes(call)) return;
+      const isRefused = ++calls > served && world.time.elapsed < endsAt;
+      await world.time.sleep(isRefused ? 20 : 200);
+      if (isRefused)
+        throw new ServiceFailure("THROTTLED", "HTTP 429", { retryAfterMs: endsAt - world.time.elapsed });
+    };
+  };
+
+  it.each([
+    ["first", 0],
+    ["last", 22],
+  ])("fails none of the %s groups of a sync", async (_, served) => {
+    const world = new World(tenants(...IDS.slice(0, 25)));
+    const report = await world.sync({ settings: { concurrency: 8 }, at: usedUp(world, served) });
+    expect(report).toMatchObject({ outcome: "ok", counts: { created: 25 } });
+  });
+
+  it("fails none of the groups that are rotated one by one", async () => {
+    const world = await aSyncedWorld(IDS.slice(0, 25));
+    const report = await world.rotate({ kind: "all" }, { at: usedUp(world, 20) });
+    expect(report).toMatchObject({ outcome: "ok", counts: { rotated: 25 } });
   });
 });
 
