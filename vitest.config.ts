@@ -28,7 +28,7 @@ function endToEndOnMysql(): string[] {
     "strangers", // what others have made in the database
     "quick-start", // the statements of the page, from its table to a daemon in sync
     "first-sync", // from the rows to the tokens, in several batches
-    "database-trouble", // what the driver's errors become, rights, connections that are cut
+    "database-faults", // what the driver's errors become, rights, connections that are cut
     "broken-read", // a stream of rows that breaks off
     "bad-lines", // a connection that is slow, cut or silent
     "rotation-crash", // commits that a kill or a cut leaves in doubt

@@ -89,7 +89,7 @@ function findingText(title: string, { level, code, message, hint }: Finding, pai
 /** The last line. */
 function summaryText(results: readonly CheckResult[], colours: boolean): string {
   const paint = painter(colours);
-  // One missing right shows in several checks. What one and the same action mends is one problem.
+  // One missing right shows in several checks. What one and the same action repairs is one problem.
   const count = (wanted: FindingLevel): number =>
     new Set(
       results.flatMap(({ title, findings }) =>

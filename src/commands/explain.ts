@@ -1,7 +1,7 @@
 import { Command } from "commander";
 import { using } from "../compose/host.ts";
 import { Unusable } from "../core/group/tenant.ts";
-import { printable, printableId, toldText } from "../core/text/printable.ts";
+import { plainText, printable, printableId } from "../core/text/printable.ts";
 import { type Explanation, explainTenant, failuresOf, rowOf } from "../engine/explain/explain-tenant.ts";
 import { type Fact, factsOf, LONGEST } from "../engine/explain/facts.ts";
 import { type State, standingOf } from "../engine/explain/standing.ts";
@@ -53,7 +53,7 @@ export function explainText(explanation: Explanation, colours: boolean): string 
   const width = Math.min(WIDEST_NAME, Math.max(...facts.map(({ name }) => name.length)));
   const lines = [
     colour === undefined ? title : paint(colour, title),
-    `  ${printable(toldText(reason), LONGEST)}`,
+    `  ${printable(plainText(reason), LONGEST)}`,
     ...(advice === null ? [] : [`  ${printable(advice, LONGEST)}`]),
     ...(command === null ? [] : [`  ${advice === null ? "what helps" : "then"}: ${paint("bold", command)}`]),
     "",
@@ -65,7 +65,7 @@ export function explainText(explanation: Explanation, colours: boolean): string 
 
 function factText({ name, value, confirmed }: Fact, width: number, paint: Paint): string {
   const before = confirmed === undefined ? "" : paint("yellow", `  the service confirmed ${confirmed}`);
-  return `${name.padEnd(width)}  ${toldText(value)}${before}`;
+  return `${name.padEnd(width)}  ${plainText(value)}${before}`;
 }
 
 /** The object of `explain --json`. */
@@ -76,7 +76,7 @@ export function explainJson(explanation: Explanation): string {
   const object = {
     user_group_id,
     state,
-    reason: toldText(reason),
+    reason: plainText(reason),
     advice,
     command,
     next_sync: nextSyncJson(action),

@@ -194,7 +194,7 @@ function linesOf({ entry, changes, name }: DetailedEntry, held: boolean, paint: 
     case "left":
     case "returned":
     case "forgotten":
-    case "set_aside":
+    case "cleared":
     case "settled":
       return [];
   }
@@ -341,7 +341,7 @@ function entryJson({ entry, changes, name }: DetailedEntry): object {
     case "left":
     case "returned":
     case "forgotten":
-    case "set_aside":
+    case "cleared":
     case "settled":
       return { user_group_id };
   }

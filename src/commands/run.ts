@@ -19,6 +19,6 @@ export async function run(lifecycle: Lifecycle, io: CommandIo): Promise<void> {
   await lifecycle.begin();
   io.onReload(() => void lifecycle.reload());
   if (!io.stop.aborted) await once(io.stop, "abort");
-  // Exit explicitly: a timer may be left, such as a tick that waits an hour for its jitter.
+  // Exit explicitly: a timer may be left, such as a scheduled time that waits an hour for its jitter.
   io.quit((await lifecycle.end()) ? EXIT.done : EXIT.failed);
 }

@@ -1,7 +1,7 @@
 import type { FeedOptions } from "../adapters/sql/source/change-feed.ts";
 import type { Config } from "../config/config.ts";
 import { columnsOf } from "../core/group/group-rules.ts";
-import { Noticing, type NoticingPorts, type NoticingWays } from "../daemon/changes/noticing.ts";
+import { Noticing, type NoticingFeeds, type NoticingPorts } from "../daemon/changes/noticing.ts";
 import type { ChangeChannel, ChangeFeed } from "../ports/change-feed.ts";
 import { applicationName, sourceOptions } from "./databases.ts";
 
@@ -12,11 +12,11 @@ const CHANNEL_LIMIT = 10_000;
 export async function composeNoticing(config: Config, ports: NoticingPorts): Promise<Noticing | null> {
   const { column, every, channel } = config.source.changes;
   if (column === undefined && channel === undefined) return null;
-  const ways: NoticingWays = {
+  const feeds: NoticingFeeds = {
     ...(column !== undefined && { column: { feed: await changeFeed(config, column), everyMs: every } }),
     ...(channel !== undefined && { channel: await changeChannel(config, channel) }),
   };
-  return new Noticing(ways, ports);
+  return new Noticing(feeds, ports);
 }
 
 export async function changeFeed(config: Config, changeColumn: string): Promise<ChangeFeed> {

@@ -11,7 +11,7 @@ import { digestSeed } from "../core/group/desired-group.ts";
 import { columnsOf } from "../core/group/group-rules.ts";
 import { asFinding, type Finding, ok, warning } from "../core/report/finding.ts";
 import { connectionPrivacy } from "../core/tls/database-tls.ts";
-import { ticksOf } from "../daemon/schedule.ts";
+import { dueTimesOf } from "../daemon/schedule.ts";
 import type { Check, CheckLimits } from "../engine/check/check.ts";
 import {
   addressFindings,
@@ -52,7 +52,7 @@ export interface CheckSetup extends Omit<CheckLimits, "stop"> {
 
 /** How long one check may take, in milliseconds. Long enough to read a source of millions of rows. */
 const LIMIT = 300_000;
-const TICKS_SHOWN = 3;
+const TIMES_SHOWN = 3;
 const RIGHTS = "the rights of its user: docs/security.md#roles-and-rights";
 
 /** What `check` needs. Throws CONFIG_… if the config is wrong. Contacts nothing before a check begins. */
@@ -143,7 +143,7 @@ export function composeCheck(path: string, host: Host, { notify }: CheckOptions)
   const scheduleCheck: Check = {
     title: "schedule",
     remedy: "see docs/configuration.md",
-    run: () => scheduleFindings(schedule, ticksOf(schedule).nextRuns(TICKS_SHOWN, new Date())),
+    run: () => scheduleFindings(schedule, dueTimesOf(schedule).nextRuns(TIMES_SHOWN, new Date())),
   };
 
   const httpCheck: Check = {
@@ -250,7 +250,7 @@ async function connectionsAtOnce(config: Config, { stop }: Host): Promise<Opened
       ...(feed
         ? [
             reading("source.changes.column", (until) => feed.open(until)),
-            reading("single tenants", (until) => source.lookUps(columns, seed, until)),
+            reading("single tenants", (until) => source.lookups(columns, seed, until)),
           ]
         : []),
       reading("the source", (until) => source.open(columns, seed, until)),

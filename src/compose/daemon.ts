@@ -17,7 +17,7 @@ import { Metrics } from "../daemon/metrics/metrics.ts";
 import { pages } from "../daemon/pages.ts";
 import { CronTimetable } from "../daemon/schedule.ts";
 import { readLedgerSnapshot } from "../daemon/state/ledger-snapshot.ts";
-import { TenantLookups } from "../daemon/status-page/tenant-lookups.ts";
+import { PageLookups } from "../daemon/status-page/page-lookups.ts";
 import { RecentCommits } from "../engine/durability/recent-commits.ts";
 import { type Explanation, explainTenant, indexedOnly } from "../engine/explain/explain-tenant.ts";
 import { Silence } from "../engine/refresh/refresh-start.ts";
@@ -25,7 +25,7 @@ import { warnOfReadable } from "./config.ts";
 import { composeLedgerView, insistOnTls } from "./databases.ts";
 import type { Host } from "./host.ts";
 import { composePlan } from "./plan.ts";
-import { composeServing, waysOf } from "./serving.ts";
+import { composeServing, feedsOf } from "./serving.ts";
 import { composeSync } from "./sync.ts";
 import { insistOnColumns } from "./tenant-source.ts";
 
@@ -50,7 +50,7 @@ export async function composeDaemon(
   );
   insistOnTls(accepted.current());
   let notifying: { readonly addresses: string; readonly notifier: HttpNotifier } | undefined;
-  /** A reload with the same addresses mends none of them, so the notifier has to remember which it didn't reach. */
+  /** A reload with the same addresses repairs none of them, so the notifier has to remember which it didn't reach. */
   const notifierOf = (notify: Config["notify"]): HttpNotifier => {
     const addresses = JSON.stringify([notify.webhook?.reveal(), notify.heartbeat?.reveal()]);
     if (notifying?.addresses !== addresses)
@@ -60,7 +60,7 @@ export async function composeDaemon(
   const settings = ({ name, http, notify, source, group, ...config }: Config): LifecycleSettings => ({
     name,
     configPath: resolve(path),
-    ways: waysOf({ name, source, group, http }),
+    feeds: feedsOf({ name, source, group, http }),
     schedule: {
       line: config.schedule,
       timezone: config.timezone,
@@ -93,7 +93,7 @@ export async function composeDaemon(
     { clock: hostClock, serveTenant: singles.serveTenant, log, onReply: metrics.observeReply },
     signal,
   );
-  const lookups = new TenantLookups(
+  const lookups = new PageLookups(
     { explain: (id, stop) => explain(id, accepted.current(), { ...host, stop }), clock: hostClock, log },
     signal,
   );
@@ -147,7 +147,7 @@ export async function composeDaemon(
         return { settings: settings(config), take: accept, unchecked };
       },
       routes: (key) => ({ ...shown, ...syncRequests.routes(key) }),
-      timetable: (schedule, onTick) => new CronTimetable(schedule, onTick),
+      timetable: (schedule, onDue) => new CronTimetable(schedule, onDue),
       serving: singles.servingNow,
       clock: hostClock,
       observers: [...observers, singles.observe],

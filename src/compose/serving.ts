@@ -32,7 +32,7 @@ interface ServingPorts {
 }
 
 export interface ComposedServing {
-  /** As the config in force has it; undefined if it names no way to notice single tenants. */
+  /** As the config in force has it; undefined if it names no feed to notice single tenants. */
   serving(): Promise<Serving | undefined>;
   readonly serveTenant: ServeTenant;
   /** How single tenants are served now; null if they aren't, or if no sync has asked for it yet. */
@@ -49,15 +49,15 @@ function sourceOf({ name, source, group, http }: NoticingConfig): string {
     const value = this[key];
     return value instanceof Secret ? value.reveal() : shown;
   }
-  const ways = { name, source, group, isAsked: http.sync_key !== undefined };
-  return hash("sha256", JSON.stringify(ways, revealed));
+  const feeds = { name, source, group, isAsked: http.sync_key !== undefined };
+  return hash("sha256", JSON.stringify(feeds, revealed));
 }
 
 const noticesChanges = ({ source: { changes } }: NoticingConfig): boolean =>
   changes.column !== undefined || changes.channel !== undefined;
 
-/** Differs if single tenants are noticed in another way, or from another source; undefined if the config names no way. */
-export const waysOf = (config: NoticingConfig): string | undefined =>
+/** Differs if single tenants are noticed by another feed, or from another source; undefined if the config names no feed. */
+export const feedsOf = (config: NoticingConfig): string | undefined =>
   noticesChanges(config) || config.http.sync_key !== undefined ? sourceOf(config) : undefined;
 
 /** What serves single tenants in a daemon. It outlives the syncs, and the configs that a reload brings. */
@@ -76,7 +76,7 @@ export function composeServing(ports: ServingPorts): ComposedServing {
       return;
     }
     unnoticed.noticed(notice.user_group_id);
-    server.notice(notice.user_group_id, notice.way);
+    server.notice(notice.user_group_id, notice.feed);
   };
   let composed: { readonly source: string; readonly serving: Promise<Serving | undefined> } | undefined;
   let now: (() => ServingNow) | undefined;
@@ -86,13 +86,13 @@ export function composeServing(ports: ServingPorts): ComposedServing {
     now = undefined;
     syncEnded = () => {};
     newestChange = () => null;
-    if (waysOf(of) === undefined) return undefined;
+    if (feedsOf(of) === undefined) return undefined;
     unnoticed.begin(noticesChanges(of));
     const noticing = await composeNoticing(of, { clock: hostClock, log, onNotice });
     syncEnded = () => noticing?.syncEnded();
     newestChange = () => noticing?.newestChange ?? null;
     now = () => ({
-      ways: noticing?.state ?? {},
+      feeds: noticing?.state ?? {},
       takesRequests: of.http.sync_key !== undefined,
       oldestMs: server.oldestMs,
       failing: server.failing,

@@ -39,8 +39,8 @@ export async function insistOnColumns(config: Config, { stop }: Host): Promise<v
     const before = await tableBefore(ledger, describeSource(source, group.id));
     const columns = [...new Set([...columnsOf(group), ...(column === undefined ? [] : [column])])];
     const tenants = await tenantSource(config, databases);
-    const lookUps = await tenants.lookUps(columns, digestSeed(group), stop, before);
-    await lookUps.close();
+    const lookups = await tenants.lookups(columns, digestSeed(group), stop, before);
+    await lookups.close();
     if (column !== undefined) await (await (await changeFeed(config, column)).open(stop, before)).close();
   } finally {
     await databases.close();

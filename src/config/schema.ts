@@ -301,7 +301,7 @@ const http = optionalSection({
     .exactOptional()
     .meta({
       description: "`/readyz` fails once the last good sync is older.",
-      otherwise: "until three ticks of the schedule have passed",
+      otherwise: "until three scheduled times have passed",
     }),
   sync_key: syncKey.exactOptional().meta({
     description:
@@ -363,7 +363,7 @@ export const configFile = section({
   schedule: cronLine.default("*/5 * * * *").meta({
     description:
       "When `groupsync run` syncs: a cron line of minute, hour, day, month and weekday, or with seconds before them. If it " +
-      "names both a day and a weekday, both have to fit. A tick that comes while a sync goes on is left out.",
+      "names both a day and a weekday, both have to fit. A scheduled time that comes while a sync goes on is left out.",
   }),
   timezone: timeZone.default("UTC").meta({
     description: "Whose clock `schedule` and `rotation.window` go by.",
@@ -374,10 +374,10 @@ export const configFile = section({
     .prefault("0s")
     .meta({
       description:
-        "`groupsync run` puts each tick off by a random part of this, so that many daemons don't call one service at once.",
+        "`groupsync run` puts each scheduled time off by a random part of this, so that many daemons don't call one service at once.",
     }),
   run_at_start: flag.prefault(true).meta({
-    description: "Whether `groupsync run` syncs right away, or waits for its first tick.",
+    description: "Whether `groupsync run` syncs right away, or waits for its first scheduled time.",
   }),
   shutdown_timeout: duration("a duration up to 1h", "25s", (ms) => ms > 0 && ms <= HOUR_MS)
     .prefault("25s")

@@ -18,19 +18,19 @@ export interface DaemonSettings {
   readonly name: string;
   readonly configPath: string;
   readonly schedule: ScheduleSettings & { readonly runAtStart: boolean };
-  /** Default: until three ticks of the schedule have passed. */
+  /** Default: until three scheduled times have passed. */
   readonly staleAfterMs?: number;
   readonly notifier: Notifier;
   /** The ways in which single tenants are noticed, in any form that differs if they do. Left out: no single tenant is served. */
-  readonly ways?: string | undefined;
+  readonly feeds?: string | undefined;
 }
 
 export interface DaemonPorts {
   /** Reads the secrets anew. Rejects with CONFIG_… if a secret can't be read. */
   readonly openSync: () => Promise<OpenedSync>;
   readonly readLedgerSnapshot: () => Promise<LedgerSnapshot>;
-  /** Calls `onTick` on schedule, from `start()` to `stop()`. */
-  readonly timetable: (settings: ScheduleSettings, onTick: () => void) => Timetable;
+  /** Calls `onDue` on schedule, from `start()` to `stop()`. */
+  readonly timetable: (settings: ScheduleSettings, onDue: () => void) => Timetable;
   /** How single tenants are served now; null if they aren't. */
   readonly serving: () => ServingNow | null;
   readonly clock: Clock;
@@ -96,7 +96,7 @@ export class Daemon {
       await this.#readLedgerSnapshot();
       this.#recall();
       // Single tenants are served under the lease alone.
-      if (this.#settings.schedule.runAtStart || this.#settings.ways !== undefined) await this.#untilDone();
+      if (this.#settings.schedule.runAtStart || this.#settings.feeds !== undefined) await this.#untilDone();
     });
   }
 
@@ -121,15 +121,15 @@ export class Daemon {
 
   /**
    * Uses these settings from the next run on. A run that is under way keeps the old ones. If there are other ways to notice
-   * single tenants, the next run begins soon, and so it does after a failure that these settings may mend.
+   * single tenants, the next run begins soon, and so it does after a failure that these settings may repair.
    */
   reconfigure(settings: DaemonSettings): void {
     if (this.#signal.aborted) return;
     const isSameSchedule = isDeepStrictEqual(settings.schedule, this.#settings.schedule);
-    if (settings.ways !== this.#settings.ways) this.syncSoon();
+    if (settings.feeds !== this.#settings.feeds) this.syncSoon();
     this.#settings = settings;
     this.#nextSync.tryAgain();
-    // Keep the timetable if the schedule is the same: a new one would lose a tick that waits for its jitter.
+    // Keep the timetable if the schedule is the same: a new one would lose a scheduled time that waits for its jitter.
     if (!isSameSchedule) {
       this.#timetable.stop();
       this.#timetable = this.#newTimetable();
@@ -164,7 +164,7 @@ export class Daemon {
   }
 
   #newTimetable(): Timetable {
-    return this.#ports.timetable(this.#settings.schedule, () => this.#tick());
+    return this.#ports.timetable(this.#settings.schedule, () => this.#due());
   }
 
   /** When the daemon is stale if no sync reaches its end after the one that did so at this time. */
@@ -174,13 +174,13 @@ export class Daemon {
     return this.#timetable.after(lastEnd, TICKS_UNTIL_STALE) ?? new Date(8.64e15);
   }
 
-  #tick(): void {
-    // In standby a tick doesn't count as skipped, because #untilDone keeps asking for the lease.
-    if (this.#beginIfIdle() || this.#nextSync.tick() || this.state.standby !== null) return;
+  #due(): void {
+    // In standby a scheduled time doesn't count as skipped, because #untilDone keeps asking for the lease.
+    if (this.#beginIfIdle() || this.#nextSync.due() || this.state.standby !== null) return;
     this.#tracker.skipped();
     this.#ports.log({
       level: "info",
-      message: "skipped a tick of the schedule: the last sync is still running",
+      message: "skipped a scheduled time: the last sync is still running",
     });
   }
 
@@ -247,7 +247,7 @@ export class Daemon {
     this.#tracker.begins();
     const { run, end } = beginSession({
       ...{ clock, log },
-      servesTenants: this.#settings.ways !== undefined,
+      servesTenants: this.#settings.feeds !== undefined,
       observe: this.observe,
       open: openSync,
       notice: (noticing) => this.#notice(noticing),

@@ -50,7 +50,7 @@ export class NextSync {
   }
 
   /** The schedule asks for a sync. Returns false if one is still under way. */
-  tick(): boolean {
+  due(): boolean {
     if (!this.#isRunOver) return false;
     this.#due.abort();
     this.#pause.wake();
@@ -67,12 +67,12 @@ export class NextSync {
     if (isIdle || this.#isRunOver) this.#soon();
   }
 
-  /** Pauses after a failure. Ends early at a tick, if somebody asks to try again, or if the process is told to stop. */
+  /** Pauses after a failure. Ends early at a scheduled time, if somebody asks to try again, or if the process is told to stop. */
   pause(ms: number): Promise<void> {
     return this.#pause.sleep(ms, this.#stop);
   }
 
-  /** The config is another one: what made a sync fail may be mended, and so may what asked for many. */
+  /** The config is another one: what made a sync fail may be repaired, and so may what asked for many. */
   tryAgain(): void {
     this.#limiter = tokenBucket(FOR_NOTICES);
     if (this.#isWanted && this.#isRunOver) this.#soon();

@@ -16,7 +16,7 @@ const REMINDED_AFTER = 86_400_000;
 interface Known {
   readonly problem: Problem;
   /** When a message last named it. */
-  readonly toldAt: Date;
+  readonly sentAt: Date;
 }
 
 /**
@@ -27,11 +27,13 @@ export class Notifications {
   #known: ReadonlyMap<ProblemKind, Known> = new Map();
   readonly #beats = new Set<Promise<void>>();
   /** One message after the other, because the end of a problem must not arrive before its beginning. */
-  #told = Promise.resolve();
+  #sent = Promise.resolve();
 
   /** Takes what is wrong as known: no message tells that it has begun. */
   recall(state: DaemonState, now: Date): void {
-    this.#known = new Map(toldOf(state, now).map((problem) => [problem.kind, { problem, toldAt: now }]));
+    this.#known = new Map(
+      problemsToSend(state, now).map((problem) => [problem.kind, { problem, sentAt: now }]),
+    );
   }
 
   beat(notifier: Notifier): void {
@@ -43,35 +45,35 @@ export class Notifications {
   /** `run` is null if no run, but a config has shown what is wrong now. */
   announce(state: DaemonState, run: RunSummary | null, notifier: Notifier, now: Date): void {
     const before = this.#known;
-    const problems = toldOf(state, now);
+    const problems = problemsToSend(state, now);
     const began = problems.filter(({ kind }) => !before.has(kind));
     const lasting = problems.filter(({ kind }) => before.has(kind));
     const ended = [...before.values()].flatMap(({ problem }) =>
       problems.some(({ kind }) => kind === problem.kind) ? [] : [problem],
     );
     const isReminder = lasting.some(({ kind }) => {
-      const toldAt = before.get(kind)?.toldAt ?? now;
-      return now.getTime() - toldAt.getTime() > REMINDED_AFTER;
+      const sentAt = before.get(kind)?.sentAt ?? now;
+      return now.getTime() - sentAt.getTime() > REMINDED_AFTER;
     });
     const isNews = began.length > 0 || ended.length > 0 || isReminder;
     this.#known = new Map(
       problems.map((problem) => {
-        const toldAt = isNews ? now : (before.get(problem.kind)?.toldAt ?? now);
-        return [problem.kind, { problem, toldAt }];
+        const sentAt = isNews ? now : (before.get(problem.kind)?.sentAt ?? now);
+        return [problem.kind, { problem, sentAt }];
       }),
     );
     if (!isNews) return;
     const text = messageText(state.name, { began, ended, lasting }, run);
-    this.#told = this.#told.then(() => notifier.tell(text));
+    this.#sent = this.#sent.then(() => notifier.tell(text));
   }
 
   /** Resolves once everything is sent. */
   async ended(): Promise<void> {
-    await Promise.all([this.#told, ...this.#beats]);
+    await Promise.all([this.#sent, ...this.#beats]);
   }
 }
 
-const toldOf = (state: DaemonState, now: Date): readonly Problem[] =>
+const problemsToSend = (state: DaemonState, now: Date): readonly Problem[] =>
   problemsOf(state, now).filter(({ kind }) => TOLD.has(kind));
 
 interface News {

@@ -3,8 +3,8 @@ import type { Metrics } from "./metrics/metrics.ts";
 import { readiness } from "./state/problems.ts";
 import type { DaemonState } from "./state/state.ts";
 import { pageHeaders } from "./status-page/document.ts";
+import type { Lookup, PageLookups } from "./status-page/page-lookups.ts";
 import { statusPage } from "./status-page/status-page.ts";
-import type { Lookup, TenantLookups } from "./status-page/tenant-lookups.ts";
 import { tenantPage } from "./status-page/tenant-page.ts";
 
 /**
@@ -14,7 +14,7 @@ import { tenantPage } from "./status-page/tenant-page.ts";
 export function pages(
   state: () => DaemonState,
   metrics: Metrics,
-  lookups: Pick<TenantLookups, "at">,
+  lookups: Pick<PageLookups, "at">,
   now: () => Date,
 ): Routes {
   const home = async ({ query, gone }: PageRequest): Promise<Reply> => {

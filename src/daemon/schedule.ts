@@ -4,7 +4,7 @@ export interface ScheduleSettings {
   /** A valid cron line, read in `timezone`. */
   readonly line: string;
   readonly timezone: string;
-  /** Each tick is delayed by a random time up to this. */
+  /** Each scheduled time is delayed by a random time up to this. */
   readonly jitterMs: number;
 }
 
@@ -12,28 +12,28 @@ export interface ScheduleSettings {
 export interface Timetable {
   start(): void;
   stop(): void;
-  /** The next tick, without its jitter. Null before `start()` and after `stop()`. */
+  /** The next scheduled time, without its jitter. Null before `start()` and after `stop()`. */
   readonly next: Date | null;
-  /** The tick that is `count` ticks after this time, with the longest jitter; null if there is none. */
+  /** The scheduled time that is `count` scheduled times after this time, with the longest jitter; null if there is none. */
   after(time: Date, count: number): Date | null;
 }
 
-/** How often to look at the clock, in milliseconds: a tick is late by no more than this if somebody sets the clock. */
+/** How often to look at the clock, in milliseconds: a scheduled time is late by no more than this if somebody sets the clock. */
 const LONGEST_SLEEP = 60_000;
 
 /** A timetable from a cron line. */
 export class CronTimetable implements Timetable {
-  readonly #ticks: Cron;
+  readonly #dueTimes: Cron;
   readonly #jitterMs: number;
-  readonly #onTick: () => void;
+  readonly #onDue: () => void;
   #next: Date | null = null;
   #timer: NodeJS.Timeout | undefined;
   readonly #delayed = new Set<NodeJS.Timeout>();
 
-  constructor(settings: ScheduleSettings, onTick: () => void) {
-    this.#ticks = ticksOf(settings);
+  constructor(settings: ScheduleSettings, onDue: () => void) {
+    this.#dueTimes = dueTimesOf(settings);
     this.#jitterMs = settings.jitterMs;
-    this.#onTick = onTick;
+    this.#onDue = onDue;
   }
 
   get next(): Date | null {
@@ -41,8 +41,8 @@ export class CronTimetable implements Timetable {
   }
 
   after(time: Date, count: number): Date | null {
-    const tick = this.#ticks.nextRuns(count, time)[count - 1];
-    return tick === undefined ? null : new Date(tick.getTime() + this.#jitterMs);
+    const last = this.#dueTimes.nextRuns(count, time)[count - 1];
+    return last === undefined ? null : new Date(last.getTime() + this.#jitterMs);
   }
 
   start(): void {
@@ -57,37 +57,37 @@ export class CronTimetable implements Timetable {
   }
 
   #sleep(now: number): void {
-    this.#next ??= this.#ticks.nextRun(new Date(now));
+    this.#next ??= this.#dueTimes.nextRun(new Date(now));
     // A line whose day never comes is no valid line.
     const ms = this.#next === null ? LONGEST_SLEEP : Math.min(LONGEST_SLEEP, this.#next.getTime() - now);
     this.#timer = setTimeout(() => this.#wake(now), Math.max(0, ms));
   }
 
-  /** After a sleep of the machine, one tick stands for all that have passed. After the clock was set back, look again. */
+  /** After a sleep of the machine, one scheduled time stands for all that have passed. After the clock was set back, look again. */
   #wake(asleepSince: number): void {
     const now = Date.now();
     const isDue = this.#next !== null && now >= this.#next.getTime();
     if (isDue || now < asleepSince) this.#next = null;
     this.#sleep(now);
-    if (isDue) this.#tick();
+    if (isDue) this.#due();
   }
 
-  #tick(): void {
+  #due(): void {
     if (this.#jitterMs === 0) {
-      this.#onTick();
+      this.#onDue();
       return;
     }
     const timer = setTimeout(() => {
       this.#delayed.delete(timer);
-      this.#onTick();
+      this.#onDue();
     }, Math.random() * this.#jitterMs);
     this.#delayed.add(timer);
   }
 }
 
 /**
- * The ticks of a cron line, by the clock of its zone. If an hour comes twice, a line of one time a day ticks in the first pass, and
- * any other line in both. If an hour is left out, a line of one time a day ticks right after it, and any other line does not.
+ * The times of a cron line, by the clock of its zone. If an hour comes twice, a line of one time a day scheduled times in the first pass, and
+ * any other line in both. If an hour is left out, a line of one time a day scheduled times right after it, and any other line does not.
  */
-export const ticksOf = ({ line, timezone }: Pick<ScheduleSettings, "line" | "timezone">): Cron =>
+export const dueTimesOf = ({ line, timezone }: Pick<ScheduleSettings, "line" | "timezone">): Cron =>
   new Cron(line, { timezone, paused: true });

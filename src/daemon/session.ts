@@ -19,7 +19,7 @@ export interface OpenedSync {
 
 export interface Serving {
   readonly server: TenantServer;
-  /** Notices changed tenants while this instance has the lease. Undefined if the config names no way. */
+  /** Notices changed tenants while this instance has the lease. Undefined if the config names no feed. */
   readonly noticing: Pick<Noticing, "start" | "stop" | "state"> | undefined;
 }
 

@@ -12,7 +12,7 @@ import { checkCommits, warnOfRisks, withCommitsKept } from "./durability/commit-
 import type { RecentCommits } from "./durability/recent-commits.ts";
 import type { LeaseSettings } from "./lease/acquire-lease.ts";
 import { type HeldLease, withLease } from "./lease/lease.ts";
-import { TenantTurns } from "./lease/tenant-turns.ts";
+import { TenantLocks } from "./lease/tenant-locks.ts";
 import { type RunReport, reasonOf, reportOn, Tally } from "./report/run-report.ts";
 import { insistOnScope } from "./scope/scope.ts";
 import { Breaker } from "./service/breaker.ts";
@@ -193,7 +193,7 @@ async function openRun(
     identity,
     isForSingleTenants: false,
     removals: { isStillRight: async () => true },
-    turns: new TenantTurns(),
+    locks: new TenantLocks(),
     refusals: new StoreOutageDetector(),
     concurrency: settings.concurrency,
   };

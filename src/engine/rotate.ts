@@ -7,7 +7,7 @@ import {
   type RotationPolicy,
 } from "../core/rotation/rotation-policy.ts";
 import { insistOnCommits } from "./durability/commit-check.ts";
-import { inTurn } from "./lease/tenant-turns.ts";
+import { withLock } from "./lease/tenant-locks.ts";
 import { leasedRun, type Run, type RunPorts, type RunSettings } from "./leased-run.ts";
 import { type RunReport, reportFailure } from "./report/run-report.ts";
 import {
@@ -149,7 +149,7 @@ async function rotateTokens(
         const next = await queue.next();
         if (next.done === true) return;
         await insistOnCommits(run);
-        if (await inTurn(run.turns, [next.value], () => rotation.rotate(next.value))) continue;
+        if (await withLock(run.locks, [next.value], () => rotation.rotate(next.value))) continue;
         if (notBegun === undefined) return;
         notBegun(next.value);
       }

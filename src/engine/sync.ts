@@ -75,12 +75,12 @@ async function syncOnce(
   for (const warning of await lostLedgerWarnings(run, service)) observe(warning);
 
   observe({ kind: "phase", phase: "reading" });
-  if (isWhole) run.turns.beginPlan();
+  if (isWhole) run.locks.beginPlan();
   const state = await readLedgerState(run, service, isWhole);
   const { history, now } = state;
   if (isWhole) await pauseGraceClock(history, run);
   const plan = await makePlan(ports, settings, state, now, run.signal, options);
-  if (isWhole) run.turns.planIsMade();
+  if (isWhole) run.locks.planIsMade();
   const removals = new RemovalCheck(ports, settings.rules, plan.sourceTable, run.signal);
   try {
     await reportPlan(plan, run);
@@ -98,7 +98,7 @@ async function syncOnce(
     if (isWhole) await rotateDueTokens(settings.rotation, failed, run);
     await refreshGroups(plan, options, settings, run);
     if (isWhole) await seekSignOfLife(plan, undefined, settings, run);
-    if (isWhole) await reportUnserved(run.turns, run);
+    if (isWhole) await reportUnserved(run.locks, run);
     await deleteCanaryOrWarn(run, settings);
   } finally {
     await removals.close();

@@ -4,14 +4,14 @@ import type { SyncError } from "../core/failure/sync-error.ts";
 /** The change column of the tenants (`source.changes.column`). */
 export interface ChangeFeed {
   /**
-   * Opens a connection for many looks. `before` is the table that the last run read.
+   * Opens a connection for many lookups. `before` is the table that the last run read.
    * Rejects as `TenantSource.open` does, and with CONFIG_COLUMNS if there is no such column or if its type isn't one that
    * grows with each change.
    */
   open(stop: AbortSignal, before?: string | null): Promise<ChangeReader>;
 }
 
-/** Its methods reject as `open` does. After a rejection the reader has to be closed. Each look sees its own moment. */
+/** Its methods reject as `open` does. After a rejection the reader has to be closed. Each lookup sees its own moment. */
 export interface ChangeReader {
   /** The type of the column. Values of another type can't be compared with values from before. */
   readonly type: string;
@@ -32,11 +32,11 @@ export interface ChangeReader {
 /** The channel on which the customer's database names changed tenants (`source.changes.channel`). */
 export interface ChangeChannel {
   /**
-   * Opens a connection of its own, listens, and resolves once a notification from another connection has arrived. `hear`
+   * Opens a connection of its own, listens, and resolves once a notification from another connection has arrived. `onPayload`
    * gets the payload of each notification but groupsync's own. Rejects as `OpenChannel.probe` does, with CONFIG_TLS, and
    * behind any pooler with CHANGES_NOT_HEARD.
    */
-  open(hear: (payload: string) => void, stop: AbortSignal): Promise<OpenChannel>;
+  open(onPayload: (payload: string) => void, stop: AbortSignal): Promise<OpenChannel>;
 }
 
 export interface OpenChannel {

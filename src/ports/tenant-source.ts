@@ -17,16 +17,16 @@ export interface TenantSource {
     before?: string | null,
   ): Promise<TenantSnapshot>;
   /** Opens a connection to look single tenants up. Takes the same parameters as `open`, and rejects as `open` does. */
-  lookUps(
+  lookups(
     columns: readonly string[],
     seed: string,
     stop: AbortSignal,
     before?: string | null,
-  ): Promise<TenantLookUps>;
+  ): Promise<TenantLookups>;
 }
 
 /** Finds the rows of single tenants by their ids, over one connection. Its methods reject as `TenantSource.open` does. */
-export interface TenantLookUps {
+export interface TenantLookups {
   /** The table, with its schema; null for a query. */
   readonly table: string | null;
   /** False if the database would read the whole source to find one id, or doesn't let this role ask for its plan. */
@@ -64,9 +64,9 @@ export interface TenantSnapshot {
    * Each row has the id first and then the columns that `open` was asked for. Removed rows are included.
    */
   rows(buckets?: readonly number[]): AsyncIterable<readonly TenantRow[]>;
-  /** See `TenantLookUps.isIndexed`. */
+  /** See `TenantLookups.isIndexed`. */
   isIndexed(): Promise<boolean>;
-  /** See `TenantLookUps.rowsOf`. Not while `rows` is being read. */
+  /** See `TenantLookups.rowsOf`. Not while `rows` is being read. */
   rowsOf(ids: readonly string[]): Promise<readonly TenantRow[]>;
   role(): Promise<SourceRole>;
   /** Ends the snapshot and its connection. Idempotent. */

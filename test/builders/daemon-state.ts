@@ -23,7 +23,7 @@ export const aDaemonState = (overrides: Partial<DaemonState> = {}): DaemonState 
   // A quarter of an hour after the last good sync, or the start.
   staleAt: new Date((overrides.lastGoodSync ?? overrides.startedAt ?? STARTED_AT).getTime() + 900_000),
   configPath: "/etc/groupsync/config.yaml",
-  skippedTicks: 0,
+  skippedRuns: 0,
   rejectedConfig: null,
   unreached: [],
   queued: null,
@@ -34,16 +34,16 @@ export const aDaemonState = (overrides: Partial<DaemonState> = {}): DaemonState 
 
 /** Both ways of noticing work, and nobody waits. */
 export const aServingState = (overrides: Partial<ServingNow> = {}): ServingNow => ({
-  ways: { column: anAliveWay(), channel: anAliveWay() },
+  feeds: { column: anAliveFeed(), channel: anAliveFeed() },
   takesRequests: true,
   oldestMs: 0,
   failing: 0,
   ...overrides,
 });
 
-export const anAliveWay = (): WatchState => ({ since: new Date("2026-03-01T00:00:00Z"), error: null });
+export const anAliveFeed = (): WatchState => ({ since: new Date("2026-03-01T00:00:00Z"), error: null });
 
-export const aBrokenWay = (
+export const aBrokenFeed = (
   since = new Date("2026-03-01T00:00:00Z"),
   overrides: Partial<WatchError> = {},
 ): WatchState => ({

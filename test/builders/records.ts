@@ -66,7 +66,7 @@ export const anEvent = (user_group_id = "acme"): fc.Arbitrary<GroupEvent> =>
       .map((failure): GroupEvent => ({ kind: "copied", failure: failure && { ...failure, count: 1 } })),
     aDataSource().map((dataSourceId): GroupEvent => ({ kind: "settled", row: aRow(), dataSourceId })),
     fc
-      .constantFrom("absent", "flagged", "estranged")
+      .constantFrom("absent", "flagged", "unseen")
       .map((absence): GroupEvent => ({ kind: "left", absence, clock: { ms: 0, reads: 1 } })),
     fc.constantFrom(null, "delete", "replace").map((removal): GroupEvent => ({ kind: "held", removal })),
   );

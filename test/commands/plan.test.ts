@@ -429,7 +429,7 @@ test.each<[string, Omit<Missing, "kind" | "user_group_id">, string]>([
   ["is kept", { absence: "absent", dueInMs: null }, "kept"],
   [
     "is held first",
-    { absence: "estranged", dueInMs: HOUR },
+    { absence: "unseen", dueInMs: HOUR },
     "held for approval after another 1 h 0 min of absence",
   ],
 ])("a group whose tenant is gone %s", async (_, missing, end) => {

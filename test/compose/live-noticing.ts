@@ -28,7 +28,7 @@ export class LiveNoticing {
       log: (entry) => log.push(entry),
       onNotice: (notice) => noticed.push(notice.kind === "tenant" ? notice.user_group_id : notice.kind),
     });
-    if (noticing === null) throw new Error("the config names no way to notice changes");
+    if (noticing === null) throw new Error("the config names no feed to notice changes");
     onTestFinished(() => noticing.stop());
     await noticing.start();
     return new LiveNoticing(noticing, noticed, log);
@@ -54,7 +54,7 @@ export class LiveNoticing {
   }
 
   /** Waits until the way is alive. */
-  async untilAlive(way: "column" | "channel"): Promise<void> {
-    await expect.poll(() => this.state[way]?.error, { timeout: 60_000, interval: 10 }).toBeNull();
+  async untilAlive(feed: "column" | "channel"): Promise<void> {
+    await expect.poll(() => this.state[feed]?.error, { timeout: 60_000, interval: 10 }).toBeNull();
   }
 }

@@ -19,7 +19,7 @@ describe("a value that is right", () => {
 });
 
 describe("a value that is wrong", () => {
-  it.each(["0 0 30 2 *", "0 0 31W 2 *"])("is a schedule without any tick: %s", (schedule) => {
+  it.each(["0 0 30 2 *", "0 0 31W 2 *"])("is a schedule without any scheduled time: %s", (schedule) => {
     expect(problemsOf(withKeys({ schedule }))).toBe(`config.yaml has 1 problem:
   line 1  schedule: names a day that never comes`);
   });

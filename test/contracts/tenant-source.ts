@@ -7,7 +7,7 @@ import { anyId } from "../builders/arbitraries.ts";
 import { bucketsOf } from "../fakes/tenant-source.ts";
 import { rounds } from "../support/long.ts";
 import { collect } from "./collect.ts";
-import { lookUpsContract } from "./look-ups.ts";
+import { lookupsContract } from "./lookups.ts";
 import { batchesOf, NEVER, readAll, rowsOf } from "./rows-of.ts";
 import { statedRowsContract } from "./stated-rows.ts";
 
@@ -51,7 +51,7 @@ export function tenantSourceContract(name: string, makeDatabase: () => Promise<S
   const idsOf = async (source: TenantSource): Promise<Cell[]> =>
     (await rowsOf(source, ["id"])).map((row) => row[0] as Cell);
 
-  lookUpsContract(name, makeDatabase);
+  lookupsContract(name, makeDatabase);
 
   describe(`${name}: a tenant source`, () => {
     test("gives the asked-for columns in the order asked, the id first", async () => {

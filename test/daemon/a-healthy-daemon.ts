@@ -25,7 +25,7 @@ export const daysAgo = (count: number): Date => new Date(NOW.getTime() - count *
 /** The last run took 405 ms. */
 const FINISHED = new Date(minutesAgo(2.5).getTime() + 405);
 
-/** A daemon that does well: all in sync after the tick two minutes ago, nothing to do until the one to come. */
+/** A daemon that does well: all in sync after the scheduled time two minutes ago, nothing to do until the one to come. */
 export const aHealthyDaemon = (overrides: Partial<DaemonState> = {}): DaemonState =>
   aDaemonState({
     startedAt: daysAgo(12),

@@ -11,12 +11,12 @@ import { PERIOD, SETTINGS, Stage } from "./stage.ts";
 const DAY = 86_400_000;
 
 describe("a daemon", () => {
-  test("syncs at its start, and with each tick, and holds nothing open in between", async () => {
+  test("syncs at its start, and with each scheduled time, and holds nothing open in between", async () => {
     const stage = new Stage();
     await stage.begin();
     expect([...stage.world.service.groups.keys()]).toEqual(["a", "b"]);
     stage.world.tenants = tenants("a", "b", "c");
-    await stage.ticked();
+    await stage.scheduledRun();
     expect([...stage.world.service.groups.keys()]).toEqual(["a", "b", "c"]);
     expect([stage.opened, stage.closed]).toEqual([2, 2]);
     expect(stage.daemon.state).toMatchObject({
@@ -24,19 +24,19 @@ describe("a daemon", () => {
       name: "eu",
       current: null,
       lastRun: { run: "2", outcome: "ok", counts: { created: 1, unchanged: 2 } },
-      skippedTicks: 0,
+      skippedRuns: 0,
       ledger: { status: { groups: { total: 3 } } },
     });
   });
 
-  test("is stale once three ticks have passed since its last good sync", async () => {
+  test("is stale once three scheduled times have passed since its last good sync", async () => {
     const stage = new Stage();
     await stage.begin();
     const { staleAt, lastGoodSync } = stage.daemon.state;
     expect(staleAt.getTime() - (lastGoodSync?.getTime() ?? 0)).toBe(3 * PERIOD);
   });
 
-  test("waits for its first tick if it must not run at the start, and reads the ledger all the same", async () => {
+  test("waits for its first scheduled time if it must not run at the start, and reads the ledger all the same", async () => {
     const world = new World(tenants("a"));
     await world.sync();
     const stage = new Stage(world, { schedule: { ...SETTINGS.schedule, runAtStart: false } });
@@ -44,31 +44,31 @@ describe("a daemon", () => {
     expect(stage.opened).toBe(0);
     expect(stage.daemon.state).toMatchObject({ lastRun: null, ledger: { status: { groups: { total: 1 } } } });
     expect(stage.daemon.state.lastGoodSync).toEqual(world.ledger.runs[0]?.finishedAt);
-    await stage.ticked();
+    await stage.scheduledRun();
     expect(stage.opened).toBe(1);
   });
 
-  test("skips and counts a tick that comes while a run is under way", async () => {
+  test("skips and counts a scheduled time that comes while a run is under way", async () => {
     const stage = new Stage();
     stage.daemon.begin();
-    stage.tick();
-    stage.tick();
+    stage.due();
+    stage.due();
     await stage.idle();
     expect(stage.opened).toBe(1);
-    expect(stage.daemon.state.skippedTicks).toBe(2);
+    expect(stage.daemon.state.skippedRuns).toBe(2);
     expect(stage.log.map(({ message }) => message)).toEqual([
-      "skipped a tick of the schedule: the last sync is still running",
-      "skipped a tick of the schedule: the last sync is still running",
+      "skipped a scheduled time: the last sync is still running",
+      "skipped a scheduled time: the last sync is still running",
     ]);
-    await stage.ticked();
+    await stage.scheduledRun();
     expect(stage.opened).toBe(2);
   });
 
   test.each<[string, Error, object]>([
     [
       "a secret that can't be read",
-      new SyncError("CONFIG_INVALID", "no key", { hint: "mend it" }),
-      { code: "CONFIG_INVALID", message: "no key", hint: "mend it" },
+      new SyncError("CONFIG_INVALID", "no key", { hint: "repair it" }),
+      { code: "CONFIG_INVALID", message: "no key", hint: "repair it" },
     ],
     [
       "a mistake in the program",
@@ -81,7 +81,7 @@ describe("a daemon", () => {
     await stage.begin();
     expect(stage.daemon.state.lastRun).toMatchObject({ run: null, outcome: "failed", error });
     stage.openFails = undefined;
-    await stage.ticked();
+    await stage.scheduledRun();
     expect(stage.daemon.state.lastRun).toMatchObject({ outcome: "ok", counts: { created: 2 } });
   });
 
@@ -90,7 +90,7 @@ describe("a daemon", () => {
     await stage.begin();
     const { ledger } = stage.daemon.state;
     stage.readFails = new SyncError("LEDGER_UNAVAILABLE", "away");
-    await stage.ticked();
+    await stage.scheduledRun();
     expect(stage.daemon.state.ledger).toBe(ledger);
     expect(stage.daemon.state.lastRun).toMatchObject({ run: "2", outcome: "ok" });
   });
@@ -102,7 +102,7 @@ describe("a daemon", () => {
     };
     const stage = new Stage(undefined, {}, {}, [failing, ({ kind }) => heard.push(kind)]);
     await stage.begin();
-    await stage.ticked();
+    await stage.scheduledRun();
     expect(stage.daemon.state).toMatchObject({ current: null, lastRun: { run: "2", outcome: "ok" } });
     expect(heard.filter((kind) => kind === "finished")).toHaveLength(2);
     const message = "an observer failed, and the runs go on: Invalid count value: -28";
@@ -129,11 +129,11 @@ describe("a daemon", () => {
     });
     const { staleAt, lastGoodSync } = stage.daemon.state;
     expect(staleAt.getTime() - (lastGoodSync?.getTime() ?? 0)).toBe(7);
-    await stage.ticked();
+    await stage.scheduledRun();
     expect(stage.opened).toBe(2);
   });
 
-  test("loses no delayed tick if the new settings have the same schedule", async () => {
+  test("loses no delayed scheduled time if the new settings have the same schedule", async () => {
     const stage = new Stage();
     await stage.begin();
     const schedule = { ...SETTINGS.schedule };
@@ -155,7 +155,7 @@ describe("a daemon", () => {
     stage.openFails = new SyncError("CONFIG_INVALID", "no key");
     await stage.begin();
     stage.openFails = undefined;
-    stage.tick();
+    stage.due();
     while (!stage.stopping.signal.aborted) await new Promise(setImmediate);
     await stage.daemon.ended();
     const { size } = stage.world.service.groups;
@@ -180,8 +180,8 @@ describe("an instance in standby", () => {
       standby: { message: expect.stringContaining("another instance is at work: another") },
       lastRun: null,
     });
-    stage.tick();
-    expect(stage.daemon.state.skippedTicks).toBe(0);
+    stage.due();
+    expect(stage.daemon.state.skippedRuns).toBe(0);
     release();
     while (stage.daemon.state.lastRun === null) await new Promise(setImmediate);
     expect(stage.daemon.state).toMatchObject({ standby: null, lastRun: { outcome: "ok" } });
@@ -238,9 +238,9 @@ describe("a command beside the daemon", () => {
       lastRun: null,
       standby: { message: expect.stringContaining("this, who asked for it") },
     });
-    stage.tick();
+    stage.due();
     await done();
-    expect(stage.daemon.state).toMatchObject({ standby: null, lastRun: { outcome: "ok" }, skippedTicks: 0 });
+    expect(stage.daemon.state).toMatchObject({ standby: null, lastRun: { outcome: "ok" }, skippedRuns: 0 });
     expect(world.service.requests.map(({ id }) => id).sort()).toEqual(IDS.toSorted());
     expect(world.store.tokens).toEqual(world.service.tokens);
     expect(world.ledger.runs.map(({ command, result }) => [command, result?.error?.code])).toEqual([
@@ -287,21 +287,21 @@ describe("a command beside the daemon", () => {
 });
 
 describe("those outside are told", () => {
-  const failure = new SyncError("CONFIG_INVALID", "no key", { hint: "mend it" });
+  const failure = new SyncError("CONFIG_INVALID", "no key", { hint: "repair it" });
 
   test("of each change of state once, and a monitor of every sync that reached its end", async () => {
     const stage = new Stage();
     await stage.begin();
     expect(stage.told).toEqual([]);
     stage.openFails = failure;
-    await stage.ticked();
-    await stage.ticked();
+    await stage.scheduledRun();
+    await stage.scheduledRun();
     expect(stage.told).toEqual([
       "groupsync eu: The last sync failed: CONFIG_INVALID\nThe status page and the log say why, and what to do.\nsync failed: CONFIG_INVALID (0 requests in 0 ms)",
     ]);
     stage.openFails = undefined;
-    await stage.ticked();
-    await stage.ticked();
+    await stage.scheduledRun();
+    await stage.scheduledRun();
     expect(stage.told.slice(1)).toEqual([
       expect.stringMatching(
         /^groupsync eu: recovered. Over: The last sync failed: CONFIG_INVALID\nsync ok: 2 unchanged; 0 requests in /,
@@ -321,12 +321,12 @@ describe("those outside are told of tenants that went missing", () => {
     const stage = new Stage(new World(tenants(...ids)), {}, {}, [], DAYS);
     await stage.begin();
     stage.world.tenants = tenants(...ids.slice(4));
-    await stage.ticked();
+    await stage.scheduledRun();
     expect(stage.told).toEqual([]);
     expect(problemsOf(stage.daemon.state, stage.world.time.now())).toEqual([]);
     stage.world.tenants = tenants(...ids.slice(5));
-    await stage.ticked();
-    await stage.ticked();
+    await stage.scheduledRun();
+    await stage.scheduledRun();
     expect(stage.told).toEqual([
       expect.stringMatching(
         /^groupsync eu: Needs attention: the tenants of 5 of 40 groups are gone, .*\nLook at the source first: .*\nsync ok: .*5 missing; /,
@@ -338,7 +338,7 @@ describe("those outside are told of tenants that went missing", () => {
         "Needs attention: the tenants of 5 of 40 groups are gone, and deletion.limit lets 4 go in 24 hours: 5 deletions will be held when the grace period is over.",
     });
     stage.world.tenants = tenants(...ids);
-    await stage.ticked();
+    await stage.scheduledRun();
     expect(stage.told.slice(1)).toEqual([
       expect.stringMatching(/^groupsync eu: recovered. Over: Needs attention: the tenants of 5/),
     ]);

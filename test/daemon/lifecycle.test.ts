@@ -157,7 +157,7 @@ describe("a config that is read again", () => {
     await lifecycle.begin();
     expect(lifecycle.daemon.state.rejectedConfig).toBeNull();
     world.reread = () => {
-      throw new SyncError("CONFIG_INVALID", "config.yaml has 1 problem:\n  line 1", { hint: "mend it" });
+      throw new SyncError("CONFIG_INVALID", "config.yaml has 1 problem:\n  line 1", { hint: "repair it" });
     };
     await lifecycle.reload();
     await lifecycle.reload();
@@ -165,7 +165,7 @@ describe("a config that is read again", () => {
       since: world.clock.now(),
       code: "CONFIG_INVALID",
       message: "config.yaml has 1 problem:\n  line 1",
-      hint: "mend it",
+      hint: "repair it",
     });
     world.reread = () => someSettings({ notifier });
     await lifecycle.reload();

@@ -4,7 +4,7 @@ import { serve } from "../../src/daemon/http/http-server.ts";
 import { Metrics } from "../../src/daemon/metrics/metrics.ts";
 import { pages } from "../../src/daemon/pages.ts";
 import type { DaemonState } from "../../src/daemon/state/state.ts";
-import type { Lookup } from "../../src/daemon/status-page/tenant-lookups.ts";
+import type { Lookup } from "../../src/daemon/status-page/page-lookups.ts";
 import { aDaemonState } from "../builders/daemon-state.ts";
 import { anExplanation } from "../builders/explained.ts";
 import { aClock } from "../fakes/set-clock.ts";

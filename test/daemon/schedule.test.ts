@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import { CronTimetable, type ScheduleSettings, ticksOf } from "../../src/daemon/schedule.ts";
+import { CronTimetable, dueTimesOf, type ScheduleSettings } from "../../src/daemon/schedule.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -15,54 +15,54 @@ function at(now: string): void {
 }
 
 function aTimetable(line: string, settings: Partial<ScheduleSettings> = {}) {
-  const ticks: string[] = [];
-  const onTick = (): void => void ticks.push(new Date().toISOString());
-  const timetable = new CronTimetable({ line, timezone: "UTC", jitterMs: 0, ...settings }, onTick);
+  const dueTimes: string[] = [];
+  const onDue = (): void => void dueTimes.push(new Date().toISOString());
+  const timetable = new CronTimetable({ line, timezone: "UTC", jitterMs: 0, ...settings }, onDue);
   onTestFinished(() => timetable.stop());
-  return { ticks, timetable };
+  return { dueTimes, timetable };
 }
 
-describe("the ticks", () => {
+describe("the scheduled times", () => {
   test("come in real time, until the stop", async () => {
-    const { ticks, timetable } = aTimetable("* * * * * *");
+    const { dueTimes, timetable } = aTimetable("* * * * * *");
     expect(timetable.next).toBeNull();
     timetable.start();
     expect(timetable.next?.getTime()).toBeGreaterThan(Date.now() - 1);
-    await expect.poll(() => ticks.length, { timeout: 10_000 }).toBeGreaterThan(1);
+    await expect.poll(() => dueTimes.length, { timeout: 10_000 }).toBeGreaterThan(1);
     timetable.stop();
     expect(timetable.next).toBeNull();
-    const { length } = ticks;
+    const { length } = dueTimes;
     await new Promise((resolve) => setTimeout(resolve, 1_500));
-    expect(ticks).toHaveLength(length);
+    expect(dueTimes).toHaveLength(length);
   });
 
   test("come when the line says, by the clock of its zone", async () => {
     at("2026-03-28T12:00:00Z");
-    const { ticks, timetable } = aTimetable("0 3 * * *", { timezone: "Europe/Berlin" });
+    const { dueTimes, timetable } = aTimetable("0 3 * * *", { timezone: "Europe/Berlin" });
     timetable.start();
     expect(timetable.next).toEqual(new Date("2026-03-29T01:00:00Z"));
     await vi.advanceTimersByTimeAsync(2 * DAY);
-    expect(ticks).toEqual(["2026-03-29T01:00:00.000Z", "2026-03-30T01:00:00.000Z"]);
+    expect(dueTimes).toEqual(["2026-03-29T01:00:00.000Z", "2026-03-30T01:00:00.000Z"]);
   });
 
   test("come also where the next one is further away than a timer of Node.js can wait", async () => {
     at("2028-02-01T00:00:00Z");
-    const { ticks, timetable } = aTimetable("0 0 29 2 *");
+    const { dueTimes, timetable } = aTimetable("0 0 29 2 *");
     timetable.start();
     await vi.advanceTimersByTimeAsync(27 * DAY);
-    expect(ticks).toEqual([]);
+    expect(dueTimes).toEqual([]);
     await vi.advanceTimersByTimeAsync(DAY);
-    expect(ticks).toEqual(["2028-02-29T00:00:00.000Z"]);
+    expect(dueTimes).toEqual(["2028-02-29T00:00:00.000Z"]);
   });
 
   test.each(["Europe/Berlin", "America/New_York"])(
     "leave no hour out when the clocks of %s are set back",
     async (timezone) => {
       at("2026-10-24T23:00:00Z");
-      const { ticks, timetable } = aTimetable("*/30 * * * *", { timezone });
+      const { dueTimes, timetable } = aTimetable("*/30 * * * *", { timezone });
       timetable.start();
       await vi.advanceTimersByTimeAsync(10 * DAY);
-      const times = ticks.map((tick) => Date.parse(tick));
+      const times = dueTimes.map((time) => Date.parse(time));
       expect(new Set(times.slice(1).map((time, n) => time - (times[n] ?? 0)))).toEqual(
         new Set([30 * MINUTE]),
       );
@@ -75,10 +75,10 @@ describe("the ticks", () => {
     onTestFinished(() => {
       vi.restoreAllMocks();
     });
-    const { ticks, timetable } = aTimetable("*/5 * * * *", { jitterMs: MINUTE });
+    const { dueTimes, timetable } = aTimetable("*/5 * * * *", { jitterMs: MINUTE });
     timetable.start();
     await vi.advanceTimersByTimeAsync(10 * MINUTE);
-    expect(ticks).toEqual(["2026-03-01T12:05:30.000Z", "2026-03-01T12:10:30.000Z"]);
+    expect(dueTimes).toEqual(["2026-03-01T12:05:30.000Z", "2026-03-01T12:10:30.000Z"]);
   });
 
   test("that are put off don't come after the stop, however many they are", async () => {
@@ -87,32 +87,32 @@ describe("the ticks", () => {
     onTestFinished(() => {
       vi.restoreAllMocks();
     });
-    const { ticks, timetable } = aTimetable("* * * * *", { jitterMs: HOUR });
+    const { dueTimes, timetable } = aTimetable("* * * * *", { jitterMs: HOUR });
     timetable.start();
     await vi.advanceTimersByTimeAsync(3 * MINUTE);
     timetable.stop();
     await vi.advanceTimersByTimeAsync(2 * HOUR);
-    expect(ticks).toEqual([]);
+    expect(dueTimes).toEqual([]);
   });
 
   test("go by the clock also after it was set back by a day", async () => {
     at("2026-03-02T12:00:30Z");
-    const { ticks, timetable } = aTimetable("*/5 * * * *");
+    const { dueTimes, timetable } = aTimetable("*/5 * * * *");
     timetable.start();
     vi.setSystemTime(new Date("2026-03-01T12:01:30Z"));
     await vi.advanceTimersByTimeAsync(10 * MINUTE);
-    expect(ticks).toEqual(["2026-03-01T12:05:00.000Z", "2026-03-01T12:10:00.000Z"]);
+    expect(dueTimes).toEqual(["2026-03-01T12:05:00.000Z", "2026-03-01T12:10:00.000Z"]);
     timetable.stop();
     expect(vi.getTimerCount()).toBe(0);
   });
 
   test("over which the machine slept are made up for by one", async () => {
     at("2026-03-01T12:00:30Z");
-    const { ticks, timetable } = aTimetable("*/5 * * * *");
+    const { dueTimes, timetable } = aTimetable("*/5 * * * *");
     timetable.start();
     vi.setSystemTime(new Date("2026-03-01T20:02:30Z"));
     await vi.advanceTimersByTimeAsync(8 * MINUTE);
-    expect(ticks).toEqual([
+    expect(dueTimes).toEqual([
       "2026-03-01T20:03:30.000Z",
       "2026-03-01T20:05:00.000Z",
       "2026-03-01T20:10:00.000Z",
@@ -123,7 +123,7 @@ describe("the ticks", () => {
 describe("when the clocks are set,", () => {
   test.each([
     [
-      "a line for each hour ticks in both hours",
+      "a line for each hour comes in both hours",
       "*/30 * * * *",
       "2026-10-25T00:20:00Z",
       ["00:30", "01:00", "01:30"],
@@ -148,12 +148,12 @@ describe("when the clocks are set,", () => {
       ["12:30"],
     ],
   ])("%s", (_, line, from, times) => {
-    const ticks = ticksOf({ line, timezone: "Europe/Berlin" }).nextRuns(times.length, new Date(from));
-    expect(ticks.map((tick) => tick.toISOString().slice(11, 16))).toEqual(times);
+    const dueTimes = dueTimesOf({ line, timezone: "Europe/Berlin" }).nextRuns(times.length, new Date(from));
+    expect(dueTimes.map((time) => time.toISOString().slice(11, 16))).toEqual(times);
   });
 });
 
-describe("the third tick after a time", () => {
+describe("the third scheduled time after a time", () => {
   test.each([
     ["2026-03-02T16:52:00Z", "2026-03-03T09:05:00.000Z"],
     ["2026-03-02T23:00:00Z", "2026-03-03T09:10:00.000Z"],

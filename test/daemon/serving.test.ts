@@ -10,13 +10,13 @@ import { VirtualClock } from "../fakes/virtual-time.ts";
 import { syncSettings, tenants, World } from "../fakes/world.ts";
 import { SETTINGS, Stage } from "./stage.ts";
 
-const WAYS = "a channel";
+const FEEDS = "a channel";
 const FOREVER = new AbortController().signal;
 
 /** A daemon that serves single tenants. */
 function aServingDaemon(settings: Partial<DaemonSettings> = {}, fate: Fate = {}, world = aWorld()) {
   const lease = { ...syncSettings().lease, handsOver: true };
-  const stage = new Stage(world, { ways: WAYS, ...settings }, fate, [], {
+  const stage = new Stage(world, { feeds: FEEDS, ...settings }, fate, [], {
     lease,
     refresh: { everyMs: null, silence: new Silence() },
   });
@@ -45,7 +45,7 @@ function aServingDaemon(settings: Partial<DaemonSettings> = {}, fate: Fate = {},
     reconfigure: (changed: Partial<DaemonSettings>) =>
       stage.daemon.reconfigure({
         ...SETTINGS,
-        ways: WAYS,
+        feeds: FEEDS,
         notifier: stage.notifier,
         ...settings,
         ...changed,
@@ -126,14 +126,14 @@ describe("comes back within seconds", () => {
     }
   });
 
-  test.each(["config", "tick"])("of another %s after a failure", async (what) => {
+  test.each(["config", "schedule"])("of another %s after a failure", async (what) => {
     const { world, stage, reconfigure, serve } = aServingDaemon();
     stage.openFails = new SyncError("CONFIG_INVALID", "no key");
     stage.daemon.begin();
     await world.time.sleep(600_000);
     stage.openFails = undefined;
     if (what === "config") reconfigure({});
-    else stage.tick();
+    else stage.due();
     signUp(world, "b");
     const asked = world.time.elapsed;
     expect(await serve("b")).toEqual(CREATED);
@@ -180,13 +180,13 @@ describe("a sign-up while the service refuses everybody", () => {
     server.notice("b");
     await world.time.sleep(120_000);
     const state = () => stage.daemon.state;
-    const mend = async (): Promise<void> => {
+    const repair = async (): Promise<void> => {
       isRefusing = false;
       await daemon.serve("b");
-      stage.tick();
+      stage.due();
       await world.time.sleep(120_000);
     };
-    return { ...daemon, before, state, mend };
+    return { ...daemon, before, state, repair };
   }
 
   test.each([
@@ -194,14 +194,14 @@ describe("a sign-up while the service refuses everybody", () => {
     new ServiceFailure("INTERMEDIARY_REFUSED", "HTML 403"),
     new ServiceFailure("UNREACHABLE", "ECONNREFUSED"),
   ])("is told as such on every surface until the service answers well: $code", async (failure) => {
-    const { world, stage, server, before, state, mend } = await aRefusedSignUp(failure);
+    const { world, stage, server, before, state, repair } = await aRefusedSignUp(failure);
     expect({ beats: stage.beats, lastGoodSync: stage.daemon.state.lastGoodSync }).toEqual(before);
     expect(stage.told).toEqual([expect.stringContaining("The last sync failed: ")]);
     expect(world.ledger.runs.slice(0, -1).map(({ result }) => result?.outcome ?? "failed")).not.toContain(
       "partial",
     );
     stage.serving = {
-      ways: { column: null, channel: null },
+      feeds: { column: null, channel: null },
       takesRequests: true,
       oldestMs: server.oldestMs,
       failing: server.failing,
@@ -212,7 +212,7 @@ describe("a sign-up while the service refuses everybody", () => {
       expect.stringContaining("Needs attention: a tenant has been waiting for 2 min"),
     ]);
     expect(readiness(state(), now).reason).toMatch(/failed|waiting/);
-    await mend();
+    await repair();
     stage.serving = null;
     expect(stage.told).toHaveLength(2);
     expect(stage.told[1]).toContain("recovered. Over: The last sync failed: ");
@@ -226,7 +226,7 @@ describe("other ways in a config that is read again", () => {
     stage.daemon.begin();
     await ran(1);
     stage.singleTenants = { server, noticing: aNoticing("second") };
-    reconfigure({ ways: "another channel" });
+    reconfigure({ feeds: "another channel" });
     await ran(2);
     await world.time.sleep(60_000);
     expect(noticed).toEqual(["start first", "stop first", "start second"]);
@@ -234,7 +234,7 @@ describe("other ways in a config that is read again", () => {
   });
 
   test("begin the service of single tenants in a daemon without it", async () => {
-    const { world, stage, reconfigure, ran, serve } = aServingDaemon({ ways: undefined });
+    const { world, stage, reconfigure, ran, serve } = aServingDaemon({ feeds: undefined });
     const { singleTenants } = stage;
     stage.singleTenants = undefined;
     stage.daemon.begin();
@@ -242,7 +242,7 @@ describe("other ways in a config that is read again", () => {
     await stage.idle();
     expect(world.ledger.lease?.holder ?? "").toBe("");
     stage.singleTenants = singleTenants;
-    reconfigure({ ways: WAYS });
+    reconfigure({ feeds: FEEDS });
     signUp(world, "b");
     expect(await serve("b")).toEqual(CREATED);
   });
@@ -252,12 +252,12 @@ describe("other ways in a config that is read again", () => {
     stage.daemon.begin();
     await ran(1);
     stage.singleTenants = undefined;
-    reconfigure({ ways: undefined });
+    reconfigure({ feeds: undefined });
     await ran(2);
     await stage.idle();
     expect(noticed).toEqual(["start first", "stop first"]);
     expect(world.ledger.lease?.holder ?? "").toBe("");
-    await stage.ticked();
+    await stage.scheduledRun();
     expect(world.ledger.runs).toHaveLength(3);
   });
 
@@ -294,7 +294,7 @@ test("counts as the holder of the lease only while it holds the lease", async ()
   stage.daemon.begin();
   await ran(1);
   expect(stage.daemon.isHolder).toBe(true);
-  stage.tick();
+  stage.due();
   await ran(2);
   expect(stage.daemon.isHolder).toBe(true);
   stage.stopping.abort();

@@ -20,10 +20,10 @@ test("an idle daemon whose key is dead is not green after an hour, and is once t
   await stage.begin();
   isDead = true;
   await world.time.sleep(HOUR - 1_000);
-  await stage.ticked();
+  await stage.scheduledRun();
   expect(stage.told).toEqual([]);
   await world.time.sleep(HOUR);
-  await stage.ticked();
+  await stage.scheduledRun();
   const { state } = stage.daemon;
   expect(problemsOf(state, world.time.now())[0]).toMatchObject({
     tone: "bad",
@@ -35,7 +35,7 @@ test("an idle daemon whose key is dead is not green after an hour, and is once t
 
   isDead = false;
   await world.time.sleep(1_000);
-  await stage.ticked();
+  await stage.scheduledRun();
   expect(problemsOf(stage.daemon.state, world.time.now())).toEqual([]);
   expect(stage.told).toHaveLength(2);
   expect(stage.beats).toBe(3);
@@ -61,11 +61,11 @@ test("a failure of the service lasts until its next good answer, whatever syncs 
   isDead = true;
   world.tenants.push(...tenants("b"));
   await world.time.sleep(1_000);
-  await stage.ticked();
+  await stage.scheduledRun();
   world.tenants.pop();
   for (let count = 0; count < 11; count++) {
     await world.time.sleep(60_000);
-    await stage.ticked();
+    await stage.scheduledRun();
     expect(world.ledger.runs[0]?.result).toMatchObject({ outcome: "ok", requests: 0 });
     expect(problemsNow(stage)).toEqual([UNANSWERED]);
   }
@@ -80,7 +80,7 @@ test("a failure of the service lasts until its next good answer, whatever syncs 
   expect(problemsNow(next)).toEqual([UNANSWERED]);
   isDead = false;
   await world.time.sleep(HOUR);
-  await next.ticked();
+  await next.scheduledRun();
   expect(problemsNow(next)).toEqual([]);
   expect(next.told).toEqual([
     expect.stringMatching(/^groupsync eu: recovered\. Over: The service has given no/),
@@ -127,7 +127,7 @@ test.each([
         Array(2).fill(well ? expect.not.stringMatching(SILENT) : expect.stringMatching(SILENT)),
       );
       await world.time.sleep(HOUR);
-      await stage.ticked();
+      await stage.scheduledRun();
     }
   },
 );

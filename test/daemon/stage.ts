@@ -21,7 +21,7 @@ export const SETTINGS: Omit<DaemonSettings, "notifier"> = {
   schedule: { line: "*/5 * * * *", timezone: "UTC", jitterMs: 0, runAtStart: true },
 };
 
-/** A daemon in a simulated world. The test gives the ticks. */
+/** A daemon in a simulated world. The test gives the times. */
 export class Stage {
   readonly world: World;
   readonly daemon: Daemon;
@@ -52,7 +52,7 @@ export class Stage {
   openFails: Error | undefined;
   /** What a read of the ledger for the page throws. */
   readFails: Error | undefined;
-  #tick = (): void => {};
+  #due = (): void => {};
 
   constructor(
     world = new World(tenants("a", "b")),
@@ -73,12 +73,12 @@ export class Stage {
     await this.idle();
   }
 
-  tick(): void {
-    this.#tick();
+  due(): void {
+    this.#due();
   }
 
-  async ticked(): Promise<void> {
-    this.tick();
+  async scheduledRun(): Promise<void> {
+    this.due();
     await this.idle();
   }
 
@@ -117,9 +117,9 @@ export class Stage {
         const settings = { name, maxAgeMs: null, deletion };
         return readLedgerSnapshot(ledger, settings, clock.now());
       },
-      timetable: (schedule, onTick) => {
+      timetable: (schedule, onDue) => {
         this.schedules.push(schedule);
-        this.#tick = onTick;
+        this.#due = onDue;
         const after = (time: Date, count: number): Date => new Date(time.getTime() + count * PERIOD);
         return { start: () => {}, stop: () => {}, next: new Date(0), after };
       },

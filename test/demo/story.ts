@@ -143,7 +143,7 @@ export async function tellStory(stage: Stage, signal: AbortSignal, keep: boolean
   chapter("sync holds what is more than deletion.limit: nothing is deleted before somebody has looked");
   await shell('groupsync sync; echo "exit code $?"');
 
-  chapter("The mistake is found and mended: nobody has lost a group or a token");
+  chapter("The mistake is found and repaired: nobody has lost a group or a token");
   await sql("UPDATE customers SET status = 'active' WHERE status = 'Active';");
   await shell('groupsync sync; echo "exit code $?"');
 

@@ -136,7 +136,7 @@ test("the NetworkPolicy allows only monitoring in, to one port, and only named p
   expect(open).toEqual(["UDP 53", "TCP 53", "TCP 5432", "TCP 443"]);
 });
 
-test("CronJobs never overlap, and failures that only an operator can mend are not retried", () => {
+test("CronJobs never overlap, and failures that only an operator can repair are not retried", () => {
   expect(ofKind("CronJob").spec).toMatchObject({
     concurrencyPolicy: "Forbid",
     jobTemplate: { spec: { backoffLimit: 0 } },

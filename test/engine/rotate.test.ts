@@ -96,7 +96,7 @@ describe("rotate gives every selected group a new token,", () => {
     const before = world.service.tokens;
     const { instance, report } = world.startRotation(ALL, { at });
     expect(await report).toMatchObject({ outcome: "ok", counts: { rotated: 3, failed: 0 } });
-    expect(instance.history("before openSource", "before openLookUps")).toEqual([]);
+    expect(instance.history("before openSource", "before openLookups")).toEqual([]);
     expect(stillLive(before, world)).toEqual([]);
     expect(world.store.tokens).toEqual(world.service.tokens);
     // The update is still due.

@@ -17,7 +17,7 @@ export class FakeFeed implements ChangeFeed {
   fails: Error | undefined;
   type = "timestamptz";
   missing: string | null = null;
-  /** How long a look takes, in milliseconds. */
+  /** How long a poll takes, in milliseconds. */
   takes = 0;
   before: string | null | undefined;
 
@@ -75,15 +75,15 @@ export class FakeChannel implements ChangeChannel {
   /** Whether notifications arrive. */
   isDeaf = false;
   probes = 0;
-  #hear: ((payload: string) => void) | undefined;
+  #onPayload: ((payload: string) => void) | undefined;
   #lose: ((error: SyncError) => void) | undefined;
 
-  async open(hear: (payload: string) => void): Promise<OpenChannel> {
+  async open(onPayload: (payload: string) => void): Promise<OpenChannel> {
     if (this.fails) throw this.fails;
     this.opened++;
     await this.#probe();
     this.openNow++;
-    this.#hear = hear;
+    this.#onPayload = onPayload;
     let isOpen = true;
     return {
       lost: new Promise((resolve) => {
@@ -106,7 +106,7 @@ export class FakeChannel implements ChangeChannel {
   }
 
   notify(payload: string): void {
-    this.#hear?.(payload);
+    this.#onPayload?.(payload);
   }
 
   cut(): void {

@@ -6,7 +6,7 @@ import {
   type SourceBucket,
   type TenantRow,
 } from "../../src/core/group/tenant.ts";
-import type { TenantLookUps, TenantSnapshot, TenantSource } from "../../src/ports/tenant-source.ts";
+import type { TenantLookups, TenantSnapshot, TenantSource } from "../../src/ports/tenant-source.ts";
 import type { Step } from "./instance.ts";
 
 const TABLE = "memory.customers";
@@ -59,8 +59,8 @@ export class InMemoryTenantSource implements TenantSource {
     };
   }
 
-  async lookUps(columns: readonly string[], seed: string): Promise<TenantLookUps> {
-    await this.#step({ when: "before", call: "openLookUps" });
+  async lookups(columns: readonly string[], seed: string): Promise<TenantLookups> {
+    await this.#step({ when: "before", call: "openLookups" });
     return {
       table: TABLE,
       isIndexed: true,

@@ -222,7 +222,7 @@ const handedOverRun: fc.Arbitrary<Step[]> = fc
 
 const notice: fc.Arbitrary<Notice> = fc.record({
   afterMs: fc.constantFrom(0, 0, 50, 5 * SECOND, 20 * SECOND),
-  way: fc.constantFrom(
+  feed: fc.constantFrom(
     "change feed" as const,
     "change feed" as const,
     "request" as const,

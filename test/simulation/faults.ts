@@ -54,7 +54,7 @@ const CALLS: Readonly<Record<string, Port>> = {
   openSource: "source",
   sourceBuckets: "source",
   rows: "source",
-  openLookUps: "source",
+  openLookups: "source",
   rowsOf: "source",
 };
 

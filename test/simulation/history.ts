@@ -130,7 +130,7 @@ export interface Notice {
   /** Comes so many milliseconds after what happened. */
   readonly afterMs: number;
   /** A change feed tells of the tenant, or an application asks for it: this process, or another one in standby. */
-  readonly way: "change feed" | "request" | "request to a standby";
+  readonly feed: "change feed" | "request" | "request to a standby";
 }
 
 export type Command =

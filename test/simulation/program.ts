@@ -7,7 +7,7 @@ import { rotate } from "../../src/engine/rotate.ts";
 import type { RotationSelection } from "../../src/engine/rotation/rotation-selection.ts";
 import { type SyncPorts, type SyncSettings, sync } from "../../src/engine/sync.ts";
 import type { RunEvent } from "../../src/ports/observer.ts";
-import type { TenantLookUps, TenantSnapshot, TenantSource } from "../../src/ports/tenant-source.ts";
+import type { TenantLookups, TenantSnapshot, TenantSource } from "../../src/ports/tenant-source.ts";
 import type { TokenStore } from "../../src/ports/token-store.ts";
 import { Instance, type Point } from "../fakes/instance.ts";
 import type { InMemoryLedger } from "../fakes/ledger/ledger.ts";
@@ -69,7 +69,7 @@ export class Program {
       toRotate: undefined,
       events: [],
       read: undefined,
-      looked: new Map(),
+      lookedUp: new Map(),
       served: new Set(),
       points: 0,
       failedAt: new Map(),
@@ -169,14 +169,14 @@ export class Program {
         watch.reads(this.record);
         return source.open(columns, seed);
       },
-      lookUps: async (columns, seed): Promise<TenantLookUps> => {
-        const lookUps = await source.lookUps(columns, seed);
+      lookups: async (columns, seed): Promise<TenantLookups> => {
+        const lookups = await source.lookups(columns, seed);
         return {
-          ...lookUps,
+          ...lookups,
           rowsOf: (ids) => {
             if (tells === "looks") watch.looks(ids, this.record);
             else watch.readsSome(ids, this.record);
-            return lookUps.rowsOf(ids);
+            return lookups.rowsOf(ids);
           },
         };
       },

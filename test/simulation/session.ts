@@ -61,10 +61,10 @@ export class SimulatedSession {
     for (const notice of notices) void world.time.sleep(notice.afterMs).then(() => this.#hears(id, notice));
   }
 
-  async #hears(id: string, { way }: Notice): Promise<void> {
+  async #hears(id: string, { feed }: Notice): Promise<void> {
     const { world, run, isAlive } = this.#parts;
     if (!isAlive()) return;
-    switch (way) {
+    switch (feed) {
       case "change feed":
         return this.#server.notice(id);
       case "request to a standby": {
@@ -101,9 +101,9 @@ class WatchedTenantServer extends TenantServer {
     super.notice(id);
   }
 
-  override lookAgain(id: string): void {
+  override lookUpAgain(id: string): void {
     this.#run.waiting.add(id);
-    super.lookAgain(id);
+    super.lookUpAgain(id);
   }
 
   override request(id: string): boolean {
@@ -112,7 +112,7 @@ class WatchedTenantServer extends TenantServer {
   }
 
   override serveIn(run: OpenService, until: AbortSignal): Promise<void> {
-    const serve: OpenService["serve"] = async (ids, { served, looked }) => {
+    const serve: OpenService["serve"] = async (ids, { served, lookedUp }) => {
       // A tenant that is told of may be served anew while the others still wait.
       const untold = new Set(ids);
       const end: ServingEvents["served"] = (id, what) => {
@@ -121,7 +121,7 @@ class WatchedTenantServer extends TenantServer {
         served(id, what);
       };
       try {
-        await run.serve(ids, { served: end, looked });
+        await run.serve(ids, { served: end, lookedUp });
       } finally {
         // Who isn't told of has not been served: a call has failed, or the session was ended, perhaps by a hand-over.
         for (const id of untold) this.#watch.hasServed(id, true, this.#run);

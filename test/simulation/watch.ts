@@ -50,9 +50,9 @@ export interface RunRecord {
   isRefreshing: boolean;
   /** The last read that began. */
   read: Read | undefined;
-  /** The tenants that were looked at singly, each as it was at the last look. */
-  readonly looked: Map<string, Look>;
-  /** The tenants that were looked at singly and are still being served. */
+  /** The tenants that were looked up singly, each as it was at the last look. */
+  readonly lookedUp: Map<string, Look>;
+  /** The tenants that were looked up singly and are still being served. */
   readonly served: Set<string>;
   /** How many points the process has passed, without those of the lease's heartbeat. */
   points: number;
@@ -179,12 +179,12 @@ export class Watch {
     else this.reads(run);
   }
 
-  /** A session looks at single tenants, and serves them from now on. */
+  /** A session looks single tenants up, and serves them from now on. */
   looks(ids: readonly string[], run: RunRecord): void {
     const rows = this.#world.visibleRows();
     for (const id of ids) {
       const row = rows.get(id);
-      run.looked.set(id, { row, version: this.#world.versionOf(id) });
+      run.lookedUp.set(id, { row, version: this.#world.versionOf(id) });
       run.served.add(id);
       run.waiting.delete(id);
       if (!isGone(row)) this.#seenSingly[run.config.source].add(id);
@@ -225,7 +225,7 @@ export class Watch {
     const intent = ledger.rows.get(id)?.intent ?? null;
     if (intent === null) this.breach(`2: ${what} without an intent in the ledger`);
     const isServed = run.served.has(id);
-    const row = isServed ? run.looked.get(id)?.row : run.read && rowIn(run.read, id);
+    const row = isServed ? run.lookedUp.get(id)?.row : run.read && rowIn(run.read, id);
     const leavesAsItIs = intent === "rotate" || this.#repeats(request);
     if (operation !== "POST" && !leavesAsItIs && row && isRejected(row)) {
       this.breach(`3: ${what}, whose row is rejected`);
@@ -252,8 +252,8 @@ export class Watch {
       this.breach(`1: ${what} asks again with another state than the confirmed one`);
   }
 
-  #isOutdated(group: Group, { looked, config }: RunRecord): boolean {
-    const look = looked.get(group.user_group_id);
+  #isOutdated(group: Group, { lookedUp, config }: RunRecord): boolean {
+    const look = lookedUp.get(group.user_group_id);
     const sent = this.#world.newestVersionFor(group, config);
     return look !== undefined && sent !== undefined && sent < look.version;
   }
@@ -310,8 +310,8 @@ export class Watch {
       if (world.isExcused(id, run) || isUnderWay(id) || hasChanged) continue;
       const complaintsAbout = (seen: Row | undefined): string[] =>
         seen === undefined ? [] : outOfSync([[id, seen]], run.config, world);
-      // A tenant that was looked at singly may be newer than the sync's read.
-      const look = run.looked.get(id);
+      // A tenant that was looked up singly may be newer than the sync's read.
+      const look = run.lookedUp.get(id);
       if (look && complaintsAbout(look.row).length === 0) continue;
       for (const complaint of complaintsAbout(row))
         this.breach(`1: ${run.holder} ended well, but ${complaint}`);

@@ -5,13 +5,13 @@ import { ANYTHING, type Notice } from "./notice.ts";
  *
  * A row's value is older than its commit: a transaction that takes a minute commits rows with values from its start. To
  * ask only for rows beyond the newest value would never find these rows. Each lookup therefore begins at the value that
- * was the newest a while (`OVERLAP_MS`) before the last look, and rows that the last lookup answered are no news.
+ * was the newest a while (`OVERLAP_MS`) before the last poll, and rows that the last poll answered are no news.
  *
- * | since the last look                                    | the next look asks for         | notices              |
+ * | since the last poll                                    | the next poll asks for         | notices              |
  * |--------------------------------------------------------|--------------------------------|----------------------|
  * | rows with new values in the last `OVERLAP_MS`          | above the value before them    | rows not yet seen    |
  * | no new value for `OVERLAP_MS`                          | above the newest value         | every row            |
- * | more than `MOST_ROWS` rows in one look: a flood        | above the newest value         | anything, and once   |
+ * | more than `MOST_ROWS` rows in one poll: a flood        | above the newest value         | anything, and once   |
  * |                                                        |                                | more after the       |
  * |                                                        |                                | overlap              |
  *
@@ -21,14 +21,14 @@ import { ANYTHING, type Notice } from "./notice.ts";
  * All times are milliseconds of a monotonic clock.
  */
 export interface ChangeWindow {
-  /** The newest value that any look has found; null if no row had one. */
+  /** The newest value that any poll has found; null if no row had one. */
   readonly newest: string | null;
-  /** The newest values of earlier looks, oldest first. The first mark is where the next look may begin. Never empty. */
+  /** The newest values of earlier polls, oldest first. The first mark is where the next poll may begin. Never empty. */
   readonly marks: readonly Mark[];
-  /** The versions of the rows that the last look answered. */
+  /** The versions of the rows that the last poll answered. */
   readonly seen: ReadonlySet<string>;
-  /** When the last look began: it can't have seen rows that were committed after this time. */
-  readonly lookedAt: number;
+  /** When the last poll began: it can't have seen rows that were committed after this time. */
+  readonly polledAt: number;
   /** When a full sync has to look again, because of rows below the newest value that were not committed in a flood. */
   readonly againAt: number | null;
 }
@@ -37,7 +37,7 @@ interface Mark {
   /** The value was the newest before this time: rows that get their values later get no smaller ones. */
   readonly at: number;
   readonly value: string | null;
-  /** The value may have too many rows to read them in each look. */
+  /** The value may have too many rows to read them in each poll. */
   readonly isCrowded: boolean;
 }
 
@@ -51,7 +51,7 @@ export interface ChangedRow {
   readonly digest: string;
 }
 
-/** Where a look begins. Null: at the lowest value that there is. */
+/** Where a poll begins. Null: at the lowest value that there is. */
 export type ChangePosition = { readonly value: string; readonly isIncluded: boolean } | null;
 
 /** The newest value, and the value that lies `OVERLAP_MS` before it. For a number they are the same. */
@@ -60,8 +60,8 @@ export interface NewestChange {
   readonly before: string;
 }
 
-/** When a look was sent to the database, and when its answer had come. */
-export interface LookTime {
+/** When a poll was sent to the database, and when its answer had come. */
+export interface PollTime {
   readonly begun: number;
   readonly ended: number;
 }
@@ -70,9 +70,9 @@ export interface LookTime {
 export const MOST_AHEAD_MS = 10_000;
 /** A minute for the commit, and what a clock may be ahead. */
 export const OVERLAP_MS = 60_000 + MOST_AHEAD_MS;
-/** The most rows of one look, and the most versions that are remembered. */
+/** The most rows of one poll, and the most versions that are remembered. */
 export const MOST_ROWS = 10_000;
-/** Keeps the marks few if looks are frequent. */
+/** Keeps the marks few if polls are frequent. */
 const MARK_EVERY_MS = 1_000;
 
 /**
@@ -82,35 +82,35 @@ const MARK_EVERY_MS = 1_000;
 export function openWindow(
   newest: NewestChange | null,
   rows: readonly ChangedRow[],
-  time: LookTime,
+  time: PollTime,
 ): ChangeWindow {
   return {
     newest: newest?.value ?? null,
     marks: [{ at: time.ended, value: newest?.before ?? null, isCrowded: false }],
     seen: versionsOf(rows),
-    lookedAt: time.begun,
+    polledAt: time.begun,
     againAt: null,
   };
 }
 
 /** The window after a flood. The caller has to notice "anything" afterwards. */
-export function reopenWindow(newest: NewestChange | null, { begun, ended }: LookTime): ChangeWindow {
+export function reopenWindow(newest: NewestChange | null, { begun, ended }: PollTime): ChangeWindow {
   const value = newest?.value ?? null;
   return {
     newest: value,
     marks: [{ at: ended, value, isCrowded: true }],
     seen: new Set(),
-    lookedAt: begun,
+    polledAt: begun,
     againAt: ended + OVERLAP_MS,
   };
 }
 
-/** Where the next look begins. */
-export function nextLook({ marks, lookedAt }: ChangeWindow): ChangePosition {
-  const start = marks[startOf(marks, lookedAt)];
+/** Where the next poll begins. */
+export function nextPoll({ marks, polledAt }: ChangeWindow): ChangePosition {
+  const start = marks[startOf(marks, polledAt)];
   if (start === undefined || start.value === null) return null;
   // By then, all rows with this value were committed and seen.
-  const isOver = start.at <= lookedAt - OVERLAP_MS;
+  const isOver = start.at <= polledAt - OVERLAP_MS;
   return { value: start.value, isIncluded: !isOver && !start.isCrowded };
 }
 
@@ -123,14 +123,14 @@ export function lowered(window: ChangeWindow, { value, before }: NewestChange, a
   return { ...window, newest: value, marks: [{ at, value: before, isCrowded: false }] };
 }
 
-/** Whether a look has answered too many rows to go through them singly. */
+/** Whether a poll has answered too many rows to go through them singly. */
 export const isFlood = (rows: readonly ChangedRow[]): boolean => rows.length > MOST_ROWS;
 
-/** What a look found. `rows` are in the order of their values. */
-export function looked(
+/** What a poll found. `rows` are in the order of their values. */
+export function polled(
   window: ChangeWindow,
   rows: readonly ChangedRow[],
-  { begun, ended }: LookTime,
+  { begun, ended }: PollTime,
 ): { readonly window: ChangeWindow; readonly notices: readonly Notice[] } {
   const isAgain = window.againAt !== null && begun >= window.againAt;
   const newest = rows.at(-1)?.value ?? window.newest;
@@ -141,7 +141,7 @@ export function looked(
       newest,
       marks: marked(marks.slice(startOf(marks, begun)), newest, ended),
       seen: versionsOf(rows),
-      lookedAt: begun,
+      polledAt: begun,
       againAt: isAgain ? null : window.againAt,
     },
     notices: [...news(rows, window.seen), ...(isAgain ? [ANYTHING] : [])],
@@ -160,10 +160,10 @@ const isBelow = (one: string | null, other: string | null): boolean =>
   other !== null && (one === null || compareValues(one, other) < 0);
 
 /** The index of the last mark that is old enough, or of the first mark. */
-function startOf(marks: readonly Mark[], lookedAt: number): number {
+function startOf(marks: readonly Mark[], polledAt: number): number {
   return Math.max(
     0,
-    marks.findLastIndex(({ at }) => at <= lookedAt - OVERLAP_MS),
+    marks.findLastIndex(({ at }) => at <= polledAt - OVERLAP_MS),
   );
 }
 
@@ -173,7 +173,7 @@ function news(rows: readonly ChangedRow[], seen: ReadonlySet<string>): Notice[] 
   for (const row of rows) {
     if (row.user_group_id !== null && !seen.has(versionOf(row))) ids.add(row.user_group_id);
   }
-  return [...ids].map((user_group_id) => ({ kind: "tenant", user_group_id, way: "column" }));
+  return [...ids].map((user_group_id) => ({ kind: "tenant", user_group_id, feed: "column" }));
 }
 
 const versionsOf = (rows: readonly ChangedRow[]): ReadonlySet<string> => new Set(rows.map(versionOf));

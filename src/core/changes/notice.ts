@@ -1,10 +1,10 @@
 /** How the daemon notices changes between two full syncs: by the newest rows of a column, or by notifications. */
-export type Way = "column" | "channel";
+export type Feed = "column" | "channel";
 
 /** What was noticed between two full syncs. */
 export type Notice =
   /** This tenant may have changed. It may be new, unchanged, gone or rejected as well. */
-  | { readonly kind: "tenant"; readonly user_group_id: string; readonly way: Way }
+  | { readonly kind: "tenant"; readonly user_group_id: string; readonly feed: Feed }
   /** Something changed, and nobody knows what: a full sync has to look. */
   | { readonly kind: "anything" };
 
@@ -16,10 +16,10 @@ interface Problem {
   readonly message: string;
 }
 
-export const LOOKS_NOT_INDEXED: Problem & { readonly hint: string } = {
-  code: "LOOKS_NOT_INDEXED",
+export const LOOKUPS_NOT_INDEXED: Problem & { readonly hint: string } = {
+  code: "LOOKUPS_NOT_INDEXED",
   message:
-    "the database reads the whole source to look at one tenant, so groupsync looks at single tenants for no more than a tenth of the time",
+    "the database reads the whole source to look one tenant up, so groupsync looks single tenants up for no more than a tenth of the time",
   hint: "create an index on the column of group.id; a query must let the condition on its id through to the table's index. See docs/new-tenants.md",
 };
 

@@ -38,12 +38,12 @@ export function wentMissing(
 ): WentMissing {
   const allowed = removalsAllowed(limit, owned);
   const due = missing.filter(({ kind }) => when === "absent" || (when === "flagged" && kind === "flagged"));
-  const estranged = due.filter(({ kind }) => kind === "estranged");
-  const others = due.filter(({ kind }) => kind !== "estranged");
+  const unseen = due.filter(({ kind }) => kind === "unseen");
+  const others = due.filter(({ kind }) => kind !== "unseen");
   return {
     count: sum(missing.filter(({ since }) => since >= recently(now))),
     due: sum(due),
-    toBeHeld: sum(estranged) + sum(others.slice(firstHeld(others, allowed))),
+    toBeHeld: sum(unseen) + sum(others.slice(firstHeld(others, allowed))),
     owned,
     allowed,
   };
@@ -87,7 +87,7 @@ export const wentMissingText = ({ count, due, toBeHeld, owned, allowed }: WentMi
 export const ABSENCE_TEXT: Record<Delete["absence"], string> = {
   absent: "its tenant is gone",
   flagged: "its tenant's row was flagged as removed",
-  estranged: "its tenant was never seen in the source that the config names now",
+  unseen: "its tenant was never seen in the source that the config names now",
   forgotten: "all groups of its scope are deleted, because `groupsync forget` was told so",
 };
 
@@ -99,6 +99,6 @@ const whenDue = (dueInMs: number): string =>
 
 /** Why the group counts as without a tenant, and when it is deleted. */
 export function missingText({ absence, dueInMs }: Missing): string {
-  const end = absence === "estranged" ? "held for approval" : "deleted";
+  const end = absence === "unseen" ? "held for approval" : "deleted";
   return `${ABSENCE_TEXT[absence]}; ${dueInMs === null ? "kept" : `${end} ${whenDue(dueInMs)}`}`;
 }

@@ -15,7 +15,7 @@ export interface RemovalSummary {
   /** Removals that an earlier run began, when they were allowed. */
   readonly underWay: number;
   /** Of the deletions: how many are of tenants that were never seen in the source that the config names now. */
-  readonly estranged: number;
+  readonly unseen: number;
   /** Approves exactly the removals that are due. */
   readonly code: string;
   /** Groups whose tenants are gone. */
@@ -42,7 +42,7 @@ const CODE_LENGTH = 20;
  */
 export class RemovalSummaryBuilder {
   readonly #hash = createHash("sha256");
-  readonly #counts = { deletions: 0, replacements: 0, underWay: 0, estranged: 0, gone: 0, kept: 0 };
+  readonly #counts = { deletions: 0, replacements: 0, underWay: 0, unseen: 0, gone: 0, kept: 0 };
 
   constructor({ name, baseUrl, approvals }: ApprovalScope) {
     this.#addToCode(name, String(baseUrl), String(approvals));
@@ -59,7 +59,7 @@ export class RemovalSummaryBuilder {
       counts.replacements++;
     } else {
       counts.deletions++;
-      if (action.absence === "estranged") counts.estranged++;
+      if (action.absence === "unseen") counts.unseen++;
     }
   }
 
@@ -146,7 +146,7 @@ export function guardRemovals(removals: RemovalSummary, circumstances: Circumsta
   const due = removalsDue(removals);
   if (due === 0) return { kind: "allowed", approved: false };
   const exceeds = due + removals.underWay + recent > removalsAllowed(limit, owned);
-  if (!exceeds && removals.estranged === 0) return { kind: "allowed", approved: false };
+  if (!exceeds && removals.unseen === 0) return { kind: "allowed", approved: false };
   if (approval === removals.code) return { kind: "allowed", approved: true };
   return { kind: "held", removals, circumstances };
 }
@@ -190,7 +190,7 @@ const explainInconclusive = ({ gone, kept }: Inconclusive): HeldRemovals => ({
 });
 
 function explainHeldBack({ removals, circumstances }: HeldBack): HeldRemovals {
-  const { deletions, replacements, estranged, code: approval } = removals;
+  const { deletions, replacements, unseen, code: approval } = removals;
   const count = removalsDue(removals);
   const what = quantities([
     [deletions, "deletion"],
@@ -198,10 +198,10 @@ function explainHeldBack({ removals, circumstances }: HeldBack): HeldRemovals {
   ]);
   const held = { code: "DELETIONS_HELD", count, approval };
   const approve = `groupsync sync --approve-deletions ${approval}`;
-  if (estranged > 0) {
+  if (unseen > 0) {
     return {
       ...held,
-      message: `${what} ${are(count)} held: the config names another source than before (source.url, source.table, source.query or group.id), and ${estranged} of these tenants ${estranged === 1 ? "was" : "were"} never seen there`,
+      message: `${what} ${are(count)} held: the config names another source than before (source.url, source.table, source.query or group.id), and ${unseen} of these tenants ${unseen === 1 ? "was" : "were"} never seen there`,
       hint: `if the new source is wrong, put the old one back: nothing was deleted. If it is right: ${approve}`,
     };
   }

@@ -38,9 +38,9 @@ export interface LedgerGroup {
  * How a tenant is gone.
  * - `absent`: complete reads of the source don't have it, and an earlier read of the same source had it.
  * - `flagged`: its row is flagged (`source.removed_when`), or was when it was last seen.
- * - `estranged`: absent or flagged, and never seen present in the source that the config names now.
+ * - `unseen`: absent or flagged, and never seen present in the source that the config names now.
  */
-export type AbsenceKind = "absent" | "flagged" | "estranged";
+export type AbsenceKind = "absent" | "flagged" | "unseen";
 
 export interface Absence {
   readonly kind: AbsenceKind;

@@ -22,8 +22,8 @@ interface BareUpdate {
 }
 
 /** The tenant is not ready, or its group is left as it is: clears its absence and its failed change, which nothing tries again. */
-interface SetAsideUpdate {
-  readonly kind: "set_aside";
+interface ClearedUpdate {
+  readonly kind: "cleared";
   readonly user_group_id: string;
   /** The tenant was gone and came back. */
   readonly wasGone: boolean;
@@ -40,7 +40,7 @@ export interface SettledUpdate {
 }
 
 /** An entry of a plan that needs no call to the service. */
-export type LedgerUpdate = LeftUpdate | BareUpdate | SetAsideUpdate | SettledUpdate;
+export type LedgerUpdate = LeftUpdate | BareUpdate | ClearedUpdate | SettledUpdate;
 
 /**
  * What the ledger has to record about an id, in addition to the planned action. The first row that fits counts. Null if
@@ -50,8 +50,8 @@ export type LedgerUpdate = LeftUpdate | BareUpdate | SetAsideUpdate | SettledUpd
  * |---------------------|----------------|-----------------------------------------|---------------|
  * | gone                | any            | the group was never created             | forgotten     |
  * | not ready           | any            | the group was never created             | forgotten     |
- * | not ready           | any            | an absence, or a failed change          | set aside     |
- * | desired             | outdated       | a failed change                         | set aside     |
+ * | not ready           | any            | an absence, or a failed change          | cleared       |
+ * | desired             | outdated       | a failed change                         | cleared       |
  * | gone                | any            | no absence, another kind of absence, or | left          |
  * |                     |                | one that doesn't stand any more         |               |
  * | desired             | none           | an absence, a failed change, or another | settled       |
@@ -76,10 +76,10 @@ export function ledgerUpdateOf(
   if (tenant.kind === "not_ready") {
     if (wasNeverMade(known)) return { kind: "forgotten", user_group_id };
     const wasGone = absence !== null;
-    return wasGone || failures.change !== null ? { kind: "set_aside", user_group_id, wasGone } : null;
+    return wasGone || failures.change !== null ? { kind: "cleared", user_group_id, wasGone } : null;
   }
   if (action?.kind === "outdated" && failures.change !== null)
-    return { kind: "set_aside", user_group_id, wasGone: absence !== null };
+    return { kind: "cleared", user_group_id, wasGone: absence !== null };
   if (action === null && tenant.kind === "desired") {
     const isRecorded = absence === null && failures.change === null && sameRow(known.row, tenant.row);
     return isRecorded

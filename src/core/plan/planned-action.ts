@@ -177,7 +177,7 @@ export function absenceKind(
   { sourceChanged }: Reading,
 ): AbsenceKind {
   // Until a tenant was seen present in a new source, a flag there proves no more than a missing row.
-  if (sourceChanged || known.absence?.kind === "estranged") return "estranged";
+  if (sourceChanged || known.absence?.kind === "unseen") return "unseen";
   return tenant || known.absence?.kind === "flagged" ? "flagged" : "absent";
 }
 

@@ -15,7 +15,7 @@ export interface Waiting {
 /**
  * The tenants that wait to be served singly: the most urgent first, and those of one origin in the order in which they were
  * noticed. Each waits in it once, by its most urgent origin, however often it is noticed. A tenant that is noticed while it is
- * being served is served once more: the change may be newer than the look.
+ * being served is served once more: the change may be newer than the lookup.
  *
  * Times are milliseconds of one clock that never runs backwards.
  */

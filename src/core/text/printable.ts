@@ -56,13 +56,13 @@ const bytesOf = (char: string): string =>
 export const shellQuoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 
 /** Words for people, with times in between. Whoever shows them writes every time in the same way. */
-export type Told = string | readonly (string | Date)[];
+export type TimedText = string | readonly (string | Date)[];
 
 /** With times in ISO 8601. */
-export const toldText = (told: Told): string =>
-  typeof told === "string"
-    ? told
-    : told.map((part) => (typeof part === "string" ? part : part.toISOString())).join("");
+export const plainText = (text: TimedText): string =>
+  typeof text === "string"
+    ? text
+    : text.map((part) => (typeof part === "string" ? part : part.toISOString())).join("");
 
 /** A message as a sentence: with a capital letter and an end. Empty if the message is. */
 export const asSentence = (text: string): string =>

@@ -1,4 +1,4 @@
-import { ANYTHING, type Notice, type Way } from "../../core/changes/notice.ts";
+import { ANYTHING, type Feed, type Notice } from "../../core/changes/notice.ts";
 import { waitBeforeReconnect } from "../../core/failure/backoff.ts";
 import { asSyncError, type Failure } from "../../core/failure/sync-error.ts";
 import { MAX_ID_BYTES } from "../../core/group/tenant.ts";
@@ -9,7 +9,7 @@ import type { Log } from "../../ports/log.ts";
 import { Poller } from "./poller.ts";
 
 /** What the config names: at least one. */
-export interface NoticingWays {
+export interface NoticingFeeds {
   readonly column?: { readonly feed: ChangeFeed; readonly everyMs: number };
   readonly channel?: ChangeChannel;
 }
@@ -50,7 +50,7 @@ const FIRST_ATTEMPTS = 5_000;
 
 /** Notices changed tenants while this instance holds the lease. Can be started and stopped again and again. */
 export class Noticing {
-  readonly #ways: NoticingWays;
+  readonly #feeds: NoticingFeeds;
   readonly #ports: NoticingPorts;
   readonly #poller: Poller | undefined;
   readonly #column: Watch;
@@ -59,17 +59,17 @@ export class Noticing {
   /** Until then, notices are no news: a full sync begins later. */
   #isReady = false;
 
-  constructor(ways: NoticingWays, ports: NoticingPorts) {
+  constructor(feeds: NoticingFeeds, ports: NoticingPorts) {
     const { clock, log } = ports;
-    this.#ways = ways;
+    this.#feeds = feeds;
     this.#ports = ports;
-    this.#poller = ways.column && new Poller({ ...ways.column, clock, log });
+    this.#poller = feeds.column && new Poller({ ...feeds.column, clock, log });
     this.#column = new Watch("column", clock, log);
     this.#channel = new Watch("channel", clock, log);
   }
 
   get state(): NoticingState {
-    const { column, channel } = this.#ways;
+    const { column, channel } = this.#feeds;
     return {
       ...(column && { column: this.#column.state }),
       ...(channel && { channel: this.#channel.state }),
@@ -82,7 +82,7 @@ export class Noticing {
   }
 
   /**
-   * Resolves once each way works, or has failed for the first time, or keeps everybody waiting. If a full sync begins after
+   * Resolves once each feed works, or has failed for the first time, or keeps everybody waiting. If a full sync begins after
    * that, no change between its snapshot and the first notice is lost. `before` is the table that the last run read.
    */
   start(before?: string | null): Promise<void> {
@@ -90,7 +90,7 @@ export class Noticing {
     const stop = new AbortController();
     const former = this.#running?.ended;
     const poller = this.#poller;
-    const { channel } = this.#ways;
+    const { channel } = this.#feeds;
     this.#isReady = false;
     const loops: Promise<void>[] = [];
     const begin = (watch: Watch, connection: Connection): Promise<void> =>
@@ -135,7 +135,7 @@ export class Noticing {
 
   #listen(channel: ChangeChannel, works: () => void, stop: AbortSignal): Promise<void> {
     const onTenant = (user_group_id: string): void =>
-      this.#notice({ kind: "tenant", user_group_id, way: "channel" });
+      this.#notice({ kind: "tenant", user_group_id, feed: "channel" });
     const onAnything = (): void => this.#lookUpNow();
     const listens = (): void => {
       works();
@@ -162,14 +162,14 @@ interface Texts {
   readonly consequence: string;
 }
 
-const TEXTS: Readonly<Record<Way, Texts>> = {
+const TEXTS: Readonly<Record<Feed, Texts>> = {
   column: {
     works: "groupsync asks for changed tenants by source.changes.column",
-    consequence: "until that is mended, the next full sync finds what changes",
+    consequence: "until that is repaired, the next full sync finds what changes",
   },
   channel: {
     works: "groupsync listens for changed tenants on source.changes.channel",
-    consequence: "until that is mended, no notification arrives, and the next full sync finds what changes",
+    consequence: "until that is repaired, no notification arrives, and the next full sync finds what changes",
   },
 };
 
@@ -183,8 +183,8 @@ class Watch {
   readonly #log: Log;
   #state: WatchState | null = null;
 
-  constructor(way: Way, clock: Clock, log: Log) {
-    this.#texts = TEXTS[way];
+  constructor(feed: Feed, clock: Clock, log: Log) {
+    this.#texts = TEXTS[feed];
     this.#clock = clock;
     this.#log = log;
   }

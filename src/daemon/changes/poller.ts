@@ -2,12 +2,12 @@ import {
   type ChangePosition,
   type ChangeWindow,
   isFlood,
-  type LookTime,
-  looked,
   lowered,
   MOST_ROWS,
-  nextLook,
+  nextPoll,
   openWindow,
+  type PollTime,
+  polled,
   reopenWindow,
 } from "../../core/changes/change-window.ts";
 import { ANYTHING, CHANGES_NOT_INDEXED, type Notice } from "../../core/changes/notice.ts";
@@ -130,7 +130,7 @@ class ColumnLookups {
 
   /** Where the next lookup begins; undefined if no row has had a value yet. */
   get position(): ChangePosition | undefined {
-    return this.#window === undefined || this.#window.newest === null ? undefined : nextLook(this.#window);
+    return this.#window === undefined || this.#window.newest === null ? undefined : nextPoll(this.#window);
   }
 
   /** The newest value that any row had at the last lookup; null if no row has had one. */
@@ -149,13 +149,13 @@ class ColumnLookups {
       this.#window = await this.#opened(reader);
       return [ANYTHING];
     }
-    const from = nextLook(this.#window);
+    const from = nextPoll(this.#window);
     const [rows, time] = await this.#timed(() => reader.rows(from, MOST_ROWS + 1));
     if (isFlood(rows)) {
       this.#window = await this.#reopened(reader);
       return [ANYTHING];
     }
-    const { window, notices } = looked(this.#window, rows, time);
+    const { window, notices } = polled(this.#window, rows, time);
     this.#window = window;
     // Perhaps the newest value is gone, and would hide all rows below it.
     if (rows.length === 0) await this.goDown(reader);
@@ -181,7 +181,7 @@ class ColumnLookups {
     return reopenWindow(newest, time);
   }
 
-  async #timed<T>(ask: () => Promise<T>): Promise<[T, LookTime]> {
+  async #timed<T>(ask: () => Promise<T>): Promise<[T, PollTime]> {
     const begun = this.#clock.monotonic();
     const answer = await ask();
     return [answer, { begun, ended: this.#clock.monotonic() }];

@@ -26,7 +26,7 @@ export class UnnoticedChanges {
     this.#newest = newest;
   }
 
-  /** Call this for a new config, which may change all groups. `isNoticing`: it names a way to notice tenants. */
+  /** Call this for a new config, which may change all groups. `isNoticing`: it names a feed to notice tenants. */
   begin(isNoticing: boolean): void {
     this.#isWatching = isNoticing;
     this.#syncs = 0;

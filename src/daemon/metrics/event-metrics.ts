@@ -97,13 +97,13 @@ export class EventMetrics {
     });
     this.#served = new Counter({
       name: "groupsync_served_tenants_total",
-      help: "Tenants that were looked at singly, by what became of them.",
+      help: "Tenants that were looked up singly, by what became of them.",
       labelNames: ["outcome"],
       registers,
     });
     this.#tokenSeconds = new Histogram({
       name: "groupsync_notice_to_token_seconds",
-      help: "How long after a tenant was noticed its token was stored and its group was as its row says. A look that found nothing to do doesn't count.",
+      help: "How long after a tenant was noticed its token was stored and its group was as its row says. A lookup that found nothing to do doesn't count.",
       buckets: TOKEN_SECONDS,
       registers,
     });

@@ -1,6 +1,6 @@
 import { Counter, Gauge, type Registry } from "prom-client";
 import { rejectedRows } from "../../core/group/rejections.ts";
-import { type DaemonState, waysOf } from "../state/state.ts";
+import { type DaemonState, feedsOf } from "../state/state.ts";
 
 /** Null or undefined if not known. Then the metric has no sample, instead of 0 or NaN. */
 type Sample = number | null | undefined;
@@ -168,22 +168,22 @@ export function registerStateMetrics(registry: Registry, state: () => DaemonStat
   });
   new Gauge({
     name: "groupsync_noticing_up",
-    help: "1 while tenants are noticed in this way, 0 while they should be, and are not; none while another instance holds the lease.",
-    labelNames: ["way"],
+    help: "1 while tenants are noticed by this feed, 0 while they should be, and are not; none while another instance holds the lease.",
+    labelNames: ["feed"],
     registers,
     collect() {
       this.reset();
-      for (const { way, state: watch } of waysOf(state().serving))
-        if (watch !== null) this.set({ way }, watch.error === null ? 1 : 0);
+      for (const { feed, state: watch } of feedsOf(state().serving))
+        if (watch !== null) this.set({ feed }, watch.error === null ? 1 : 0);
     },
   });
   new Counter({
-    name: "groupsync_skipped_ticks_total",
-    help: "Ticks of the schedule that came while a run went on.",
+    name: "groupsync_skipped_runs_total",
+    help: "Scheduled times that came while a run went on.",
     registers,
     collect() {
       this.reset();
-      this.inc(state().skippedTicks);
+      this.inc(state().skippedRuns);
     },
   });
   new Gauge({

@@ -6,7 +6,7 @@ import { queuedText } from "../../core/report/progress.ts";
 import { asSentence, printable } from "../../core/text/printable.ts";
 import { durationText, quantity } from "../../core/text/quantity.ts";
 import type { RecordedRun } from "../../ports/ledger/scope.ts";
-import { brokenWaysOf, type CurrentRun, type DaemonState, type FinishedRun } from "./state.ts";
+import { brokenFeedsOf, type CurrentRun, type DaemonState, type FinishedRun } from "./state.ts";
 
 export type ProblemKind =
   | Exclude<Verdict["kind"], "unanswered" | "empty" | "running" | "well">
@@ -46,7 +46,7 @@ export function problemsOf(state: DaemonState, now: Date): readonly Problem[] {
     ...staleness(state, now, isFailed ? "" : retryText(state, now)),
     ...rejectedConfig(state, now),
     ...unreachedAddresses(state, now),
-    ...brokenWays(state, now),
+    ...brokenFeeds(state, now),
     ...recentDrift(state),
   ];
   return problems.toSorted((a, b) => Number(b.tone === "bad") - Number(a.tone === "bad"));
@@ -211,8 +211,8 @@ function unreachedAddresses({ unreached }: DaemonState, now: Date): Problem[] {
 /** A connection that breaks is back after a moment, as a rule. */
 const SHORTEST_BREAK = 60_000;
 
-function brokenWays({ serving }: DaemonState, now: Date): Problem[] {
-  const broken = brokenWaysOf(serving).filter(({ since }) => age(since, now) >= SHORTEST_BREAK);
+function brokenFeeds({ serving }: DaemonState, now: Date): Problem[] {
+  const broken = brokenFeedsOf(serving).filter(({ since }) => age(since, now) >= SHORTEST_BREAK);
   if (broken.length === 0) return [];
   const keys = broken.map(({ key }) => key).join(" and ");
   const sentence = `Needs attention: ${keys} ${broken.length === 1 ? "doesn't" : "don't"} work.`;

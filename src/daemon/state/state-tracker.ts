@@ -29,7 +29,7 @@ export class StateTracker {
       lastRun: null,
       lastGoodSync: null,
       lastAnswer: null,
-      skippedTicks: 0,
+      skippedRuns: 0,
       rejectedConfig: null,
       ledger: null,
       queued: null,
@@ -52,7 +52,7 @@ export class StateTracker {
   }
 
   skipped(): void {
-    this.#set({ skippedTicks: this.#state.skippedTicks + 1 });
+    this.#set({ skippedRuns: this.#state.skippedRuns + 1 });
   }
 
   begins(): void {

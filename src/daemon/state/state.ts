@@ -1,4 +1,4 @@
-import type { Way } from "../../core/changes/notice.ts";
+import type { Feed } from "../../core/changes/notice.ts";
 import type { WentMissing } from "../../core/deletion/missing-tenants.ts";
 import type { RefreshHold } from "../../core/drift/refresh.ts";
 import type { Failure } from "../../core/failure/sync-error.ts";
@@ -38,9 +38,9 @@ export interface DaemonState {
   readonly unreached: readonly Unreached[];
   /** What calls to the service have been waiting for, for a run or for single tenants; null if none waits for long. */
   readonly queued: Queued | null;
-  /** How many ticks came while a run was under way. */
-  readonly skippedTicks: number;
-  /** Null if the config has single tenants served in no way, or if no sync has begun yet. */
+  /** How many scheduled times came while a run was under way. */
+  readonly skippedRuns: number;
+  /** Null if the config has single tenants served by no feed, or if no sync has begun yet. */
   readonly serving: ServingNow | null;
   /** Null until the ledger was read once. */
   readonly ledger: LedgerSnapshot | null;
@@ -92,7 +92,7 @@ export interface LedgerSnapshot {
 /** How the daemon serves single tenants between two full syncs. Contains no secret. */
 export interface ServingNow {
   /** How the daemon notices changed tenants. */
-  readonly ways: NoticingState;
+  readonly feeds: NoticingState;
   /** Whether applications can ask for a tenant with POST /sync/{user_group_id}. */
   readonly takesRequests: boolean;
   /** For how long the tenant has waited that has waited for longest, in milliseconds; 0 if none waits. */
@@ -101,31 +101,31 @@ export interface ServingNow {
   readonly failing: number;
 }
 
-export interface NamedWay {
-  readonly way: Way;
+export interface NamedFeed {
+  readonly feed: Feed;
   /** The key in the config. */
   readonly key: string;
   /** Null while another instance notices tenants, and before the first attempt. */
   readonly state: WatchState | null;
 }
 
-interface BrokenWay {
+interface BrokenFeed {
   readonly key: string;
   readonly since: Date;
   readonly error: WatchError;
 }
 
-const WAYS: readonly Way[] = ["column", "channel"];
+const FEEDS: readonly Feed[] = ["column", "channel"];
 
-/** The ways that the config names. */
-export const waysOf = (serving: ServingNow | null): readonly NamedWay[] =>
-  WAYS.flatMap((way) => {
-    const state = serving?.ways[way];
-    return state !== undefined ? [{ way, key: `source.changes.${way}`, state }] : [];
+/** The feeds that the config names. */
+export const feedsOf = (serving: ServingNow | null): readonly NamedFeed[] =>
+  FEEDS.flatMap((feed) => {
+    const state = serving?.feeds[feed];
+    return state !== undefined ? [{ feed, key: `source.changes.${feed}`, state }] : [];
   });
 
-/** The ways that don't work. What they would notice waits for the next full sync. */
-export const brokenWaysOf = (serving: ServingNow | null): readonly BrokenWay[] =>
-  waysOf(serving).flatMap(({ key, state }) =>
+/** The feeds that don't work. What they would notice waits for the next full sync. */
+export const brokenFeedsOf = (serving: ServingNow | null): readonly BrokenFeed[] =>
+  feedsOf(serving).flatMap(({ key, state }) =>
     state?.error ? [{ key, since: state.since, error: state.error }] : [],
   );

@@ -7,11 +7,11 @@ import { type PastRun, pastRuns } from "../state/problems.ts";
 import {
   type CurrentRun,
   type DaemonState,
+  feedsOf,
   type LedgerSnapshot,
-  type NamedWay,
+  type NamedFeed,
   type Queued,
   type ServingNow,
-  waysOf,
 } from "../state/state.ts";
 import { type Content, type Html, html } from "./html.ts";
 import {
@@ -86,7 +86,7 @@ function workText(run: CurrentRun["run"], done: number, total: number): string {
 
 /** Version, lease and service: what a bug report needs. */
 export function aboutSection(state: DaemonState, at: PageTime): Html {
-  const { ledger, version, configPath, startedAt, skippedTicks, lastAnswer } = state;
+  const { ledger, version, configPath, startedAt, skippedRuns, lastAnswer } = state;
   const service = ledger?.status.service;
   const unsynced = ledger?.status.oldestUnsynced;
   return html`<section aria-labelledby="about"><h2 id="about">About</h2><dl class="about">
@@ -96,7 +96,7 @@ ${service?.baseUrl ? entry("Service", html`${service.baseUrl} <small>team ${serv
 ${lastAnswer ? entry("Last good answer", moment(lastAnswer, at)) : null}
 ${unsynced ? entry("Oldest unsynced", moment(unsynced, at)) : null}
 ${entry("Up since", moment(startedAt, at))}
-${entry("Skipped ticks", html`${grouped(skippedTicks)} <small>during runs</small>`)}
+${entry("Skipped runs", html`${grouped(skippedRuns)} <small>during runs</small>`)}
 </dl></section>`;
 }
 
@@ -111,13 +111,13 @@ function leaseText({ current, standby, ledger }: DaemonState, at: PageTime): Con
 /** Whether single tenants are noticed and served between two full syncs. */
 export function servingSection(serving: ServingNow, standby: DaemonState["standby"], at: PageTime): Html {
   return html`<section aria-labelledby="serving"><h2 id="serving">Between two syncs</h2><dl class="tiles">
-${waysOf(serving).map((named) => wayTile(named, at))}
+${feedsOf(serving).map((named) => feedTile(named, at))}
 ${serving.takesRequests ? tile("POST /sync", standby ? "handed on" : "accepted", standby && "to the instance that holds the lease") : null}
 ${standby ? null : tile("Longest wait now", serving.oldestMs > 0 ? roundText(serving.oldestMs) : "nobody waits", null)}
 </dl></section>`;
 }
 
-function wayTile({ key, state }: NamedWay, at: PageTime): Html {
+function feedTile({ key, state }: NamedFeed, at: PageTime): Html {
   const label = html`<code>${key}</code>`;
   if (state === null)
     return tile(

@@ -1,6 +1,6 @@
 import type { Verdict } from "../../core/report/health.ts";
 import { healthOfState, type Part, type Problem, problemsOf } from "../state/problems.ts";
-import { brokenWaysOf, type DaemonState, type LedgerSnapshot } from "../state/state.ts";
+import { brokenFeedsOf, type DaemonState, type LedgerSnapshot } from "../state/state.ts";
 import { documentOf, headlineBox, type Tone } from "./document.ts";
 import { failingSection, heldRefreshSection, heldSection, rejectedSection } from "./held-and-failing.ts";
 import { type Content, type Html, html } from "./html.ts";
@@ -26,9 +26,9 @@ export function statusPage(state: DaemonState, now: Date): string {
     now,
   );
   const ofServing = serving && servingSection(serving, standby, at);
-  const isServingBroken = brokenWaysOf(serving).length > 0;
+  const isServingBroken = brokenFeedsOf(serving).length > 0;
   const main = html`${headlineOf(worst, 1)}${others.map((problem) => headlineOf(problem, 2))}
-${ledger && troubleSections(ledger, state, at)}${isServingBroken ? ofServing : null}
+${ledger && problemSections(ledger, state, at)}${isServingBroken ? ofServing : null}
 ${current && currentRunSection(current, state.queued, at)}
 ${runsSection(state, at)}${isServingBroken ? null : ofServing}
 ${ledger && ledgerSections(ledger, at)}
@@ -42,7 +42,7 @@ ${aboutSection(state, at)}`;
   );
 }
 
-function troubleSections(
+function problemSections(
   { status, names, refreshHold }: LedgerSnapshot,
   { configPath }: DaemonState,
   at: PageTime,

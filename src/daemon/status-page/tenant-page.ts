@@ -1,4 +1,4 @@
-import { printable, printableId, shellWord, type Told } from "../../core/text/printable.ts";
+import { printable, printableId, shellWord, type TimedText } from "../../core/text/printable.ts";
 import type { Explanation } from "../../engine/explain/explain-tenant.ts";
 import { type Fact, factsOf, LONGEST } from "../../engine/explain/facts.ts";
 import { type State, standingOf } from "../../engine/explain/standing.ts";
@@ -6,7 +6,7 @@ import type { DaemonState } from "../state/state.ts";
 import { copied, documentOf, headlineBox, type Tone } from "./document.ts";
 import { type Content, type Html, html } from "./html.ts";
 import { instant, type PageTime, roundText, took } from "./number-and-time-text.ts";
-import type { Lookup } from "./tenant-lookups.ts";
+import type { Lookup } from "./page-lookups.ts";
 
 const TONES: Readonly<Record<State, Tone>> = {
   in_sync: "good",
@@ -82,7 +82,7 @@ function explained(explanation: Explanation, configPath: string, at: PageTime): 
   const tone = TONES[state];
   const { failures } = explanation;
   const main = html`${headlineBox(1, tone, title, [
-    html`<bdi>${toldHtml(reason, at)}</bdi>`,
+    html`<bdi>${textHtml(reason, at)}</bdi>`,
     advice === null ? null : outside(advice),
   ])}
 ${command === null ? null : html`<section aria-labelledby="help"><h2 id="help">What helps</h2>${copied(command, configPath)}</section>`}
@@ -96,11 +96,11 @@ function factHtml({ name, value, confirmed }: Fact, at: PageTime): Html {
     confirmed === undefined
       ? null
       : html` <small class="attention">the service confirmed <bdi>${confirmed}</bdi></small>`;
-  return html`<li class="fact"><bdi>${name}</bdi> <span><bdi>${toldHtml(value, at)}</bdi>${differs}</span></li>`;
+  return html`<li class="fact"><bdi>${name}</bdi> <span><bdi>${textHtml(value, at)}</bdi>${differs}</span></li>`;
 }
 
-const toldHtml = (told: Told, at: PageTime): Content =>
-  typeof told === "string" ? told : told.map((part) => (typeof part === "string" ? part : instant(part, at)));
+const textHtml = (text: TimedText, at: PageTime): Content =>
+  typeof text === "string" ? text : text.map((part) => (typeof part === "string" ? part : instant(part, at)));
 
 /** Text from outside may be written from right to left. <bdi> keeps it from turning the text around it. */
 const outside = (text: string): Html => html`<bdi>${printable(text, LONGEST)}</bdi>`;

@@ -3,7 +3,7 @@ import type { Failure } from "../../core/failure/sync-error.ts";
 import { type Change, isRemoval, type Removal } from "../../core/plan/change.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Begun } from "../../ports/ledger/groups.ts";
-import type { Turns } from "../lease/tenant-turns.ts";
+import type { Locks } from "../lease/tenant-locks.ts";
 import type { WaitBeforeRetry } from "../service/call-with-retries.ts";
 import { type ServiceCalling, ServiceCalls } from "../service/service-calls.ts";
 import { deleteGroup, replaceGroup, upsertGroup } from "./change-group.ts";
@@ -13,7 +13,7 @@ import type { RemovalCheck } from "./removal-check.ts";
 
 /** What a step needs to make changes at the service. */
 export interface Applying extends ServiceCalling, OutcomeRecording {
-  readonly turns: Turns;
+  readonly locks: Locks;
   readonly removals: Pick<RemovalCheck, "isStillRight">;
 }
 
@@ -44,16 +44,16 @@ export async function applyChanges(
   const withdrawIfOutdated = async (begun: Begun, removal: Removal): Promise<void> => {
     const { user_group_id: id } = removal;
     const next = intents.upcoming().filter(isRemoval);
-    if (await run.removals.isStillRight(removal, next, { insistsOnNow: run.turns.wasLookedAt(id) })) return;
+    if (await run.removals.isStillRight(removal, next, { insistsOnNow: run.locks.wasLookedUp(id) })) return;
     await intents.withdrawOne(begun);
     run.tally.report(id, TENANT_RETURNED);
   };
   /** Resolves to false if nothing is left to do, or if the run is ending. */
   const applyNext = async (waitBeforeRetry?: WaitBeforeRetry): Promise<boolean> => {
     const next = beginning.aborted ? undefined : await intents.next();
-    const change = next?.change ?? (beginning.aborted ? undefined : intents.nextSetAside());
+    const change = next?.change ?? (beginning.aborted ? undefined : intents.nextDeferred());
     if (change === undefined) return false;
-    const turn = await run.turns.take([change.user_group_id]);
+    const lock = await run.locks.acquire([change.user_group_id]);
     try {
       const begun = next ?? (await intents.begin(change));
       if (isRemoval(change) && intents.isOpen(begun)) await withdrawIfOutdated(begun, change);
@@ -62,17 +62,17 @@ export async function applyChanges(
       );
       const outcome = intents.isOpen(begun) ? await outcomeOf(begun, calls, run) : "withdrawn";
       if (outcome === undefined || outcome === "withdrawn") {
-        turn.end();
+        lock.release();
         return outcome !== undefined;
       }
       // Don't withdraw the intent, even if no call was sent: recording the outcome clears it.
       intents.keep(begun);
       answered?.(outcome);
-      await recorder.add(begun, outcome, turn);
+      await recorder.add(begun, outcome, lock);
       calls.endRunIfDue();
       return true;
     } catch (error) {
-      turn.end();
+      lock.release();
       ending.abort();
       throw error;
     }
@@ -82,7 +82,7 @@ export async function applyChanges(
     while (!run.identity.confirmed && (await applyNext()));
     await work(run, applyNext);
   };
-  await run.turns.whileMaking(intents, () =>
+  await run.locks.whileMaking(intents, () =>
     runInOrder([applyAll, () => recorder.drain(), () => intents.withdrawUnsent()]),
   );
 }

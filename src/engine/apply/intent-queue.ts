@@ -2,11 +2,11 @@ import type { Change } from "../../core/plan/change.ts";
 import type { Begun } from "../../ports/ledger/groups.ts";
 import type { RecentCommits } from "../durability/recent-commits.ts";
 import type { LedgerWriting } from "../lease/lease.ts";
-import type { Turns } from "../lease/tenant-turns.ts";
+import type { Locks } from "../lease/tenant-locks.ts";
 
 interface IntentWriting extends LedgerWriting {
   readonly recent: RecentCommits;
-  readonly turns: Turns;
+  readonly locks: Locks;
 }
 
 /** Most intents in one transaction. */
@@ -23,7 +23,7 @@ export class IntentQueue {
   readonly #changes: AsyncIterator<Change>;
   readonly #run: IntentWriting;
   readonly #unsent = new Set<Begun>();
-  readonly #setAside: Change[] = [];
+  readonly #deferred: Change[] = [];
   #ready: Begun[] = [];
   #ahead: Promise<readonly Begun[]> | undefined;
   #refilling: Promise<void> | undefined;
@@ -64,12 +64,12 @@ export class IntentQueue {
     return this.#ready.map(({ change }) => change).reverse();
   }
 
-  /** Withdraws the intents of these tenants whose calls were not made. Sets their replacements aside. */
+  /** Withdraws the intents of these tenants whose calls were not made. Defers their replacements. */
   async withdraw(ids: ReadonlySet<string>): Promise<void> {
     await this.#ahead?.catch(() => {});
     const begun = [...this.#unsent].filter(({ change }) => ids.has(change.user_group_id));
     await this.#withdraw(begun);
-    for (const { change } of begun) this.#setAsideIfReplacement(change);
+    for (const { change } of begun) this.#deferIfReplacement(change);
   }
 
   /** Withdraws the intent if its call was not made. */
@@ -77,12 +77,12 @@ export class IntentQueue {
     if (this.isOpen(begun)) await this.#withdraw([begun]);
   }
 
-  /** A replacement whose tenant somebody has looked at, and that has no intent. Undefined if there is none. */
-  nextSetAside(): Change | undefined {
-    return this.#setAside.pop();
+  /** A replacement whose tenant somebody has looked up, and that has no intent. Undefined if there is none. */
+  nextDeferred(): Change | undefined {
+    return this.#deferred.pop();
   }
 
-  /** Commits the intent of a change that was set aside. Call this in its tenant's turn. */
+  /** Commits the intent of a change that was deferred. Call this under the lock of its tenant. */
   async begin(change: Change): Promise<Begun> {
     const [begun] = await this.#commit([change]);
     if (begun === undefined) throw new Error("the ledger has begun no change");
@@ -118,13 +118,13 @@ export class IntentQueue {
   }
 
   async #begin(): Promise<readonly Begun[]> {
-    const { turns } = this.#run;
+    const { locks } = this.#run;
     const chunk: Change[] = [];
     while (chunk.length < this.#size) {
       const result = await this.#changes.next();
       if (result.done === true) break;
       const { value: change } = result;
-      if (turns.wasLookedAt(change.user_group_id)) this.#setAsideIfReplacement(change);
+      if (locks.wasLookedUp(change.user_group_id)) this.#deferIfReplacement(change);
       else chunk.push(change);
     }
     if (chunk.length === 0) return [];
@@ -146,8 +146,8 @@ export class IntentQueue {
     return begun;
   }
 
-  /** Only a full sync replaces a group, so a look at its tenant doesn't make the replacement. */
-  #setAsideIfReplacement(change: Change): void {
-    if (change.kind === "replace") this.#setAside.push(change);
+  /** Only a full sync replaces a group, so a lookup of its tenant doesn't make the replacement. */
+  #deferIfReplacement(change: Change): void {
+    if (change.kind === "replace") this.#deferred.push(change);
   }
 }

@@ -8,7 +8,7 @@ import type { StoreOutageDetector } from "../../core/tokens/store-outage-detecto
 import type { Begun } from "../../ports/ledger/groups.ts";
 import type { LedgerTransaction } from "../../ports/ledger/ledger.ts";
 import type { ChangeOptions, StoredToken } from "../../ports/token-store.ts";
-import type { Turn } from "../lease/tenant-turns.ts";
+import type { Lock } from "../lease/tenant-locks.ts";
 import { type Reporting, reportFailure } from "../report/run-report.ts";
 import type { ServiceIdentity } from "../service/service-identity.ts";
 import { isRefusal, retryInHalves, type TokenWriting } from "../tokens/retry-batch.ts";
@@ -29,7 +29,7 @@ interface Finished {
   readonly begun: Begun;
   readonly outcome: Outcome;
   /** Ends once the outcome is recorded, or can't be. */
-  readonly turn: Turn;
+  readonly lock: Lock;
   isRecorded: boolean;
 }
 
@@ -64,8 +64,8 @@ export class OutcomeRecorder {
   }
 
   /** Takes an outcome, and waits while too many outcomes are unrecorded. Rejects once a batch has failed. */
-  async add(begun: Begun, outcome: Outcome, turn: Turn): Promise<void> {
-    this.#queue.push({ begun, outcome, turn, isRecorded: false });
+  async add(begun: Begun, outcome: Outcome, lock: Lock): Promise<void> {
+    this.#queue.push({ begun, outcome, lock, isRecorded: false });
     this.#unwritten++;
     this.#writing ??= this.#write();
     if (this.#isFull) this.#gathering.abort();
@@ -92,7 +92,7 @@ export class OutcomeRecorder {
       this.#failure = { error };
     }
     if (this.#failure) await recordDeletions(batch, this.#failure.error, this.#run);
-    for (const { turn } of batch) turn.end();
+    for (const { lock } of batch) lock.release();
     this.#unwritten -= batch.length;
     // Only now: a batch that is still being written may be refused as a whole.
     this.#lastBatchSize = batch.length;
@@ -270,7 +270,7 @@ function withRetry(
   const wait = Math.max(waitAfterFailures(count + 1), Math.min(asked, LONGEST_WAIT));
   // While the service has never answered well, `service.base_url` may be wrong. So wait at most ten minutes: once the url
   // is corrected, no group should wait long. But do wait, because groups that always fail must not keep others from
-  // their turn.
+  // their locks.
   const waitMs = identity.isKnown ? wait : Math.min(wait, LONGEST_WAIT_AT_FIRST);
   return { ...recorded, retryAt: new Date(now.getTime() + waitMs) };
 }
@@ -322,7 +322,7 @@ function reportOutcome({ outcome, notEverywhere, notRemoved }: RecordedOutcome, 
     case "replaced": {
       const { change, unverified } = outcome;
       if (isAnsweredRefresh) {
-        // A service that updates has mended mapping and properties, and no answer shows it. A group that is new has both.
+        // A service that updates has repaired mapping and properties, and no answer shows it. A group that is new has both.
         if (outcome.kind !== "created" && run.identity.updates !== false) tally.counts.unverified++;
         observe({ kind: "refreshed", user_group_id });
         return;

@@ -13,7 +13,7 @@ import {
 import type { EventOf, GroupEvent } from "../../core/record/next.ts";
 import type { Observe } from "../../ports/observer.ts";
 import type { LedgerWriting } from "../lease/lease.ts";
-import type { Turns } from "../lease/tenant-turns.ts";
+import type { Locks } from "../lease/tenant-locks.ts";
 import { changesOf, heldOf, isEvidence, type Plan, type PlanEntry } from "../plan/plan.ts";
 
 export interface RecordedUpdates {
@@ -35,18 +35,18 @@ export async function recordLedgerUpdates(
     lease,
     clock,
     observe,
-    turns,
-  }: LedgerWriting & { readonly observe: Observe; readonly turns: Turns },
+    locks,
+  }: LedgerWriting & { readonly observe: Observe; readonly locks: Locks },
 ): Promise<RecordedUpdates> {
   const now = clock.now();
   let cameBack = 0;
-  const { left, returned, forgotten, set_aside, settled } = plan.counts;
-  if (left + returned + forgotten + set_aside + settled === 0) return { recordedAt: now, cameBack };
+  const { left, returned, forgotten, cleared, settled } = plan.counts;
+  if (left + returned + forgotten + cleared + settled === 0) return { recordedAt: now, cameBack };
   // If removals are held, the grace clock stays at the history's time, so the reading's time would be in the future.
   const clockStands = plan.guard.kind === "held";
   const leftAt = clockStands ? history.clock : plan.reading.clock;
   for await (const planned of plan.entries.read()) {
-    const entries = planned.flatMap((entry) => recordedOf(entry, plan.reading, turns));
+    const entries = planned.flatMap((entry) => recordedOf(entry, plan.reading, locks));
     const events = entries.flatMap((entry) => eventsOf(entry, { isEvidence: isEvidence(plan), leftAt, now }));
     if (events.length === 0) continue;
     cameBack += events.filter(({ kind }) => kind === "copied").length;
@@ -59,16 +59,16 @@ export async function recordLedgerUpdates(
 }
 
 /**
- * What to record of an entry. A look at a single tenant records what it sees itself, but not that a tenant is gone. So record
+ * What to record of an entry. A lookup of a single tenant records what it sees itself, but not that a tenant is gone. So record
  * in any case what protects a group: that the tenant was there, which ends its absence, that a new source never had it, and
  * that its grace period begins anew.
  */
-function recordedOf(entry: PlanEntry, { afterLongPause }: Plan["reading"], turns: Turns): PlanEntry[] {
+function recordedOf(entry: PlanEntry, { afterLongPause }: Plan["reading"], locks: Locks): PlanEntry[] {
   const { kind, user_group_id: id } = entry;
-  if (id === null || !turns.wasLookedAt(id)) return [entry];
-  if ((kind === "settled" || kind === "set_aside") && entry.wasGone)
+  if (id === null || !locks.wasLookedUp(id)) return [entry];
+  if ((kind === "settled" || kind === "cleared") && entry.wasGone)
     return [{ kind: "returned", user_group_id: id }];
-  if (kind === "left") return entry.absence === "estranged" || afterLongPause ? [entry] : [];
+  if (kind === "left") return entry.absence === "unseen" || afterLongPause ? [entry] : [];
   return kind === "returned" ? [entry] : [];
 }
 
@@ -89,7 +89,7 @@ function eventsOf(
       return on.isEvidence ? [event({ kind: "forgotten" })] : [];
     case "returned":
       return back;
-    case "set_aside":
+    case "cleared":
       return [event({ kind: "change_dropped" }), ...(entry.wasGone ? back : [])];
     case "settled": {
       const { row, dataSourceId, wasGone } = entry;
@@ -161,25 +161,25 @@ async function* without(ids: ReadonlySet<string>, changes: AsyncIterable<Change>
 
 interface Recording extends LedgerWriting {
   readonly observe: Observe;
-  readonly turns: Turns;
+  readonly locks: Locks;
 }
 
 /**
  * Remembers in the ledger which rows the plan rejects, and tells of rows that are rejected now or no more. A source that
  * hasn't changed costs one read of the ledger and no write. `only` are the ids that the plan is about; all if left out.
- * A full sync leaves tenants alone that were looked at singly since it has read the source.
+ * A full sync leaves tenants alone that were looked up singly since it has read the source.
  */
 export async function recordRejections(
   plan: Plan,
   only: ReadonlySet<string> | undefined,
-  { ledger, lease, clock, observe, turns }: Recording,
+  { ledger, lease, clock, observe, locks }: Recording,
 ): Promise<void> {
   // If a row may be new, all rejections are read: only their number tells whether there is room for another one.
   const remembered = await ledger.rejections(
     plan.isWhole || plan.counts.rejected > 0 ? undefined : [...(only ?? [])],
   );
   if (remembered.length + plan.counts.rejected === 0) return;
-  const isAbout = (id: string): boolean => (only ? only.has(id) : !turns.wasLookedAt(id));
+  const isAbout = (id: string): boolean => (only ? only.has(id) : !locks.wasLookedUp(id));
   const memory = new RejectionMemory(remembered, plan.isWhole);
   if (plan.counts.rejected > 0) {
     for await (const batch of plan.entries.read())

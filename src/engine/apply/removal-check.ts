@@ -3,7 +3,7 @@ import { columnsOf, type GroupRules } from "../../core/group/group-rules.ts";
 import type { Tenant } from "../../core/group/tenant.ts";
 import type { Removal } from "../../core/plan/change.ts";
 import type { Clock } from "../../ports/clock.ts";
-import type { TenantLookUps, TenantSource } from "../../ports/tenant-source.ts";
+import type { TenantLookups, TenantSource } from "../../ports/tenant-source.ts";
 import { inOneBatch, readTenants } from "../plan/read-tenants.ts";
 
 interface CheckPorts {
@@ -11,7 +11,7 @@ interface CheckPorts {
   readonly clock: Clock;
 }
 
-/** For how long a look counts, in milliseconds. One look is at several tenants, because it may read the whole source. */
+/** For how long a lookup counts, in milliseconds. One lookup is of several tenants, because it may read the whole source. */
 const COUNTS_FOR = 1_000;
 const MOST_AT_ONCE = 500;
 
@@ -24,8 +24,8 @@ export class RemovalCheck {
   readonly #rules: GroupRules;
   readonly #table: string | null;
   readonly #stop: AbortSignal;
-  #lookUps: Promise<TenantLookUps> | undefined;
-  #look: Look | undefined;
+  #lookups: Promise<TenantLookups> | undefined;
+  #lookup: Lookup | undefined;
 
   /** `table` is the table that was read for the plan. */
   constructor(ports: CheckPorts, rules: GroupRules, table: string | null, stop: AbortSignal) {
@@ -36,8 +36,8 @@ export class RemovalCheck {
   }
 
   /**
-   * False if the removal is outdated. `next` are removals that follow soon. `insistsOnNow`: an earlier look doesn't count,
-   * because somebody else may have seen a newer row. Rejects as the source's look-ups do.
+   * False if the removal is outdated. `next` are removals that follow soon. `insistsOnNow`: an earlier lookup doesn't count,
+   * because somebody else may have seen a newer row. Rejects as the source's lookups do.
    */
   async isStillRight(
     removal: Removal,
@@ -46,28 +46,28 @@ export class RemovalCheck {
   ): Promise<boolean> {
     const { user_group_id: id } = removal;
     const now = this.#ports.clock.monotonic();
-    const mayCount = this.#look !== undefined && now - this.#look.at <= COUNTS_FOR && !insistsOnNow;
-    if (this.#look === undefined || !mayCount || !this.#look.ids.has(id)) {
+    const mayCount = this.#lookup !== undefined && now - this.#lookup.at <= COUNTS_FOR && !insistsOnNow;
+    if (this.#lookup === undefined || !mayCount || !this.#lookup.ids.has(id)) {
       const ids = new Set([id, ...next.slice(0, MOST_AT_ONCE).map(({ user_group_id }) => user_group_id)]);
-      this.#look = { at: now, ids, tenants: this.#tenants([...ids]) };
+      this.#lookup = { at: now, ids, tenants: this.#tenants([...ids]) };
     }
-    const tenant = (await this.#look.tenants).get(id);
+    const tenant = (await this.#lookup.tenants).get(id);
     if (removal.kind === "delete") return tenant === undefined || tenant.kind === "flagged";
     return tenant?.kind === "desired" && tenant.fingerprint === removal.fingerprint;
   }
 
   async close(): Promise<void> {
-    await (await this.#lookUps?.catch(() => undefined))?.close();
+    await (await this.#lookups?.catch(() => undefined))?.close();
   }
 
   async #tenants(ids: readonly string[]): Promise<ReadonlyMap<string | null, Tenant>> {
-    this.#lookUps ??= this.#ports.source.lookUps(
+    this.#lookups ??= this.#ports.source.lookups(
       columnsOf(this.#rules),
       digestSeed(this.#rules),
       this.#stop,
       this.#table,
     );
-    const rows = await (await this.#lookUps).rowsOf(ids);
+    const rows = await (await this.#lookups).rowsOf(ids);
     const tenants = new Map<string | null, Tenant>();
     for await (const batch of readTenants(inOneBatch(rows), this.#rules))
       for (const tenant of batch) tenants.set(tenant.user_group_id, tenant);
@@ -75,7 +75,7 @@ export class RemovalCheck {
   }
 }
 
-interface Look {
+interface Lookup {
   /** On the monotonic clock, in milliseconds. */
   readonly at: number;
   readonly ids: ReadonlySet<string>;

@@ -12,7 +12,7 @@ interface Schedule {
 /** The next times at which the daemon syncs, by the clock of the schedule's zone. */
 export async function* scheduleFindings(
   { line, timezone }: Schedule,
-  ticks: readonly Date[],
+  times: readonly Date[],
 ): AsyncGenerator<Finding> {
   const moments = new Intl.DateTimeFormat("en-GB", {
     timeZone: timezone,
@@ -24,7 +24,7 @@ export async function* scheduleFindings(
     minute: "2-digit",
     second: "2-digit",
   });
-  yield ok(`"${line}" in ${timezone}: next at ${ticks.map((tick) => moments.format(tick)).join("; ")}`);
+  yield ok(`"${line}" in ${timezone}: next at ${times.map((time) => moments.format(time)).join("; ")}`);
 }
 
 interface Address {

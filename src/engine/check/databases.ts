@@ -1,4 +1,4 @@
-import { CHANGES_NOT_INDEXED, LOOKS_NOT_INDEXED } from "../../core/changes/notice.ts";
+import { CHANGES_NOT_INDEXED, LOOKUPS_NOT_INDEXED } from "../../core/changes/notice.ts";
 import { describeHeldRemovals } from "../../core/deletion/removals.ts";
 import { describeHeldRefresh } from "../../core/drift/refresh.ts";
 import { remedyOf } from "../../core/failure/remedies.ts";
@@ -77,7 +77,7 @@ export async function* sourceFindings(
     for (const warned of roleWarnings(await snapshot.role())) yield asFinding("warning", warned);
     yield (await snapshot.isIndexed())
       ? ok(`an index finds a tenant by column ${rules.id} of ${snapshot.table ?? "source.query"}`)
-      : asFinding("warning", LOOKS_NOT_INDEXED);
+      : asFinding("warning", LOOKUPS_NOT_INDEXED);
   } finally {
     await snapshot.close();
   }

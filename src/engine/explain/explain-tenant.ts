@@ -91,10 +91,10 @@ export async function explainTenant(
   const { now, service, history } = state;
   const context = planningContext(settings, state, now, { isWhole: true, eager: false });
   const columns = columnsOf(rules);
-  const lookUps = await source.lookUps(columns, digestSeed(rules), stop, context.reading.table);
+  const lookups = await source.lookups(columns, digestSeed(rules), stop, context.reading.table);
   try {
     const [rows, [known], record, [rejection]] = await Promise.all([
-      lookUps.rowsOf([id]),
+      lookups.rowsOf([id]),
       ledger.of([id]),
       ledger.record(id),
       ledger.rejections([id]),
@@ -108,7 +108,7 @@ export async function explainTenant(
       user_group_id: id,
       columns,
       rows,
-      table: lookUps.table,
+      table: lookups.table,
       tenant,
       known,
       record,
@@ -124,7 +124,7 @@ export async function explainTenant(
       now,
     };
   } finally {
-    await lookUps.close();
+    await lookups.close();
   }
 }
 
@@ -191,16 +191,16 @@ export const failuresOf = ({ record }: Explanation): [FailureKind, RecordedFailu
 
 /**
  * The source for readers whom nobody vouches for: it looks a tenant up only if an index finds the tenant. Without an
- * index each look would read the whole source. `lookUps` rejects with LOOKS_NOT_INDEXED then.
+ * index each look would read the whole source. `lookups` rejects with LOOKUPS_NOT_INDEXED then.
  */
 export const indexedOnly = (source: TenantSource): TenantSource => ({
   open: (...request) => source.open(...request),
-  lookUps: async (...request) => {
-    const lookUps = await source.lookUps(...request);
-    if (lookUps.isIndexed) return lookUps;
-    await lookUps.close();
+  lookups: async (...request) => {
+    const lookups = await source.lookups(...request);
+    if (lookups.isIndexed) return lookups;
+    await lookups.close();
     throw new SyncError(
-      "LOOKS_NOT_INDEXED",
+      "LOOKUPS_NOT_INDEXED",
       "the database would read the whole source to find one tenant, so the page doesn't ask it",
       {
         hint: "create an index on the column of group.id (see docs/new-tenants.md), or run groupsync explain",

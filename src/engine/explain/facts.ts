@@ -4,7 +4,7 @@ import { fieldsOf } from "../../core/group/group.ts";
 import { UNKNOWN_STATE } from "../../core/group/ledger-group.ts";
 import { Unusable } from "../../core/group/tenant.ts";
 import type { Json } from "../../core/text/json.ts";
-import { printable, type Told } from "../../core/text/printable.ts";
+import { printable, type TimedText } from "../../core/text/printable.ts";
 import { durationText } from "../../core/text/quantity.ts";
 import { type Explanation, failuresOf, rowOf } from "./explain-tenant.ts";
 import { copiesText } from "./standing.ts";
@@ -12,7 +12,7 @@ import { copiesText } from "./standing.ts";
 /** One line of the table that explains a tenant. */
 export interface Fact {
   readonly name: string;
-  readonly value: Told;
+  readonly value: TimedText;
   /** What the service confirmed in place of the value, if that is something else. */
   readonly confirmed?: string;
 }
@@ -133,7 +133,7 @@ function tokenFacts({ record, copies, tokenDestinations, isTokenTooOld, now }: E
 /** In the order of time. Removals are kept for 90 days, and hashes of tokens for a year. */
 function pastFacts({ record }: Explanation): Fact[] {
   const { group, removals, formerTokens } = record;
-  const events: { readonly name: string; readonly at: Date; readonly note?: Told }[] = [
+  const events: { readonly name: string; readonly at: Date; readonly note?: TimedText }[] = [
     ...(group ? [{ name: "first recorded", at: group.createdAt }] : []),
     ...removals.map(({ kind, at }) => ({ name: REMOVAL_TEXT[kind], at })),
     ...formerTokens.map(({ fingerprint, since, until }) => ({

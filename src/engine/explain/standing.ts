@@ -1,7 +1,7 @@
 import { ABSENCE_TEXT, GONE_TEXT, missingText } from "../../core/deletion/missing-tenants.ts";
 import { remedyOf } from "../../core/failure/remedies.ts";
 import { type Change, isForToken, isRemoval } from "../../core/plan/change.ts";
-import { shellWord, type Told } from "../../core/text/printable.ts";
+import { shellWord, type TimedText } from "../../core/text/printable.ts";
 import { adviceOnKeptGroups } from "../plan/make-plan.ts";
 import type { Explanation } from "./explain-tenant.ts";
 
@@ -26,7 +26,7 @@ export type State =
 interface Standing {
   readonly state: State;
   /** A sentence without its end. */
-  readonly reason: Told;
+  readonly reason: TimedText;
   /** What the operator can do, beside the command or before it; null if there is nothing. */
   readonly advice: string | null;
   /** The one command that helps; null if none does, or none is needed. */
@@ -35,7 +35,7 @@ interface Standing {
 
 const standing = (
   state: State,
-  reason: Told,
+  reason: TimedText,
   { advice = null, command = null }: Partial<Pick<Standing, "advice" | "command">> = {},
 ): Standing => ({ state, reason, advice, command });
 
@@ -134,9 +134,7 @@ function ofChange(change: Change, explanation: Explanation, command: string): St
       );
     case "delete": {
       const becomes =
-        change.absence === "estranged"
-          ? "holds its deletion"
-          : "deletes its group if deletion.limit allows it";
+        change.absence === "unseen" ? "holds its deletion" : "deletes its group if deletion.limit allows it";
       return standing(
         "deletion_due",
         `${ABSENCE_TEXT[change.absence]}; the next sync of all tenants ${becomes}`,

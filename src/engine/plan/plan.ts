@@ -24,8 +24,8 @@ export type PlanEntry = PlannedAction | LedgerUpdate;
 export interface Plan {
   readonly entries: Spool<PlanEntry>;
   readonly counts: Readonly<Record<PlanEntry["kind"], number>>;
-  /** How many changes each turn has, including those that are held. */
-  readonly turns: Readonly<Record<Turn, number>>;
+  /** How many changes each phase has, including those that are held. */
+  readonly phases: Readonly<Record<Phase, number>>;
   readonly unchanged: number;
   /** How many rows are not ready. A plan of all tenants has no entries for those of unchanged buckets. */
   readonly notReady: number;
@@ -54,23 +54,23 @@ export interface LeftUnderWay {
   readonly failure: RetryableFailure | null;
 }
 
-/** The changes of a plan are made in turns. Each change belongs to one turn. */
-type Turn = "under way" | "create" | "failed before" | "update" | "replace" | "delete";
+/** The changes of a plan are made in phases. Each change belongs to one phase. */
+type Phase = "under way" | "create" | "failed before" | "update" | "replace" | "delete";
 
 /**
  * Changes that an earlier run left under way come first, and removals come last. Changes that failed before come after the
  * creates, because they may fail for ever, and new tenants must not wait for them.
  */
-const TURNS: readonly Turn[] = ["under way", "create", "failed before", "update", "replace", "delete"];
+const PHASES: readonly Phase[] = ["under way", "create", "failed before", "update", "replace", "delete"];
 
-/** The changes to make, turn by turn, without those that are held. Reads the entries once for each turn that has any. */
+/** The changes to make, phase by phase, without those that are held. Reads the entries once for each phase that has any. */
 export async function* changesOf(plan: Plan): AsyncGenerator<Change> {
   if (changeCount(plan) === 0) return;
-  for (const turn of TURNS) {
-    if (plan.turns[turn] === 0) continue;
+  for (const phase of PHASES) {
+    if (plan.phases[phase] === 0) continue;
     for await (const batch of plan.entries.read()) {
       for (const entry of batch) {
-        if (isChange(entry) && turnOf(entry) === turn && !isHeld(entry, plan)) yield entry;
+        if (isChange(entry) && phaseOf(entry) === phase && !isHeld(entry, plan)) yield entry;
       }
     }
   }
@@ -130,7 +130,7 @@ export const heldFrom = ({ kind, user_group_id }: Removal | Missing): HeldRemova
 export const isChange = (entry: PlanEntry): entry is Change =>
   entry.kind === "create" || entry.kind === "update" || isRemoval(entry);
 
-function turnOf({ kind, underWay, failedBefore }: Change): Turn {
+function phaseOf({ kind, underWay, failedBefore }: Change): Phase {
   if (failedBefore) return "failed before";
   return underWay ? "under way" : kind;
 }
@@ -149,11 +149,11 @@ const NO_ENTRIES: Plan["counts"] = {
   left: 0,
   returned: 0,
   forgotten: 0,
-  set_aside: 0,
+  cleared: 0,
   settled: 0,
 };
 
-const NO_CHANGES: Plan["turns"] = {
+const NO_CHANGES: Plan["phases"] = {
   "under way": 0,
   create: 0,
   "failed before": 0,
@@ -173,7 +173,7 @@ export class PlanBuilder {
   readonly #entries: Spool<PlanEntry>;
   readonly #removals: RemovalSummaryBuilder;
   readonly #counts = { ...NO_ENTRIES };
-  readonly #turns = { ...NO_CHANGES };
+  readonly #phases = { ...NO_CHANGES };
   readonly #leftUnderWay: LeftUnderWay[] = [];
   #unchanged = 0;
   #notReady = 0;
@@ -238,7 +238,7 @@ export class PlanBuilder {
     return {
       entries: this.#entries,
       counts: this.#counts,
-      turns: this.#turns,
+      phases: this.#phases,
       unchanged: this.#unchanged,
       notReady: this.#notReady + this.#counts.not_ready,
       leftUnderWay: this.#leftUnderWay,
@@ -257,7 +257,7 @@ export class PlanBuilder {
 
   #append(entry: PlanEntry): void {
     this.#counts[entry.kind]++;
-    if (isChange(entry)) this.#turns[turnOf(entry)]++;
+    if (isChange(entry)) this.#phases[phaseOf(entry)]++;
     this.#entries.append(entry);
   }
 }

@@ -78,9 +78,9 @@ export async function readSome(
   { source, ledger, rules, stop, tableBefore, builder, decide }: PlanRead,
 ): Promise<ReadSource> {
   const ids = [...only];
-  const lookUps = await source.lookUps(columnsOf(rules), digestSeed(rules), stop, tableBefore);
+  const lookups = await source.lookups(columnsOf(rules), digestSeed(rules), stop, tableBefore);
   try {
-    const [rows, groups] = await Promise.all([lookUps.rowsOf(ids), ledger.of(ids)]);
+    const [rows, groups] = await Promise.all([lookups.rowsOf(ids), ledger.of(ids)]);
     const unknown = new Set(ids);
     await mergeById(readTenants(inOneBatch(rows), rules), inOneBatch(groups), (tenant, group) => {
       const id = tenant?.user_group_id ?? group?.user_group_id;
@@ -95,9 +95,9 @@ export async function readSome(
         removalsUnderWay: await ledger.existingCount({ underWay: "a removal" }),
       });
     }
-    return { table: lookUps.table, warnings: [], unknown };
+    return { table: lookups.table, warnings: [], unknown };
   } finally {
-    await lookUps.close();
+    await lookups.close();
   }
 }
 

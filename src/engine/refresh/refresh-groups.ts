@@ -67,7 +67,7 @@ async function ask(
     if (gone > mayBeGone) tooManyGone.abort();
   };
   try {
-    // Nobody else repeats these calls: a look at the tenant would send none.
+    // Nobody else repeats these calls: a lookup of the tenant would send none.
     const ending = { until: timeIsUp.signal, stop: tooManyGone.signal };
     await applyChanges(changes, run, { ...ending, answered });
   } finally {

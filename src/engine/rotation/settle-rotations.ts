@@ -5,7 +5,7 @@ import { intendsRemoval } from "../../core/group/ledger-group.ts";
 import type { GroupRecord } from "../../core/record/record.ts";
 import type { LedgerTransaction } from "../../ports/ledger/ledger.ts";
 import type { LedgerWriting } from "../lease/lease.ts";
-import { inTurn, type Turns } from "../lease/tenant-turns.ts";
+import { type Locks, withLock } from "../lease/tenant-locks.ts";
 import type { LeftUnderWay } from "../plan/plan.ts";
 import { type Reporting, reportFailure } from "../report/run-report.ts";
 import { type ServiceCalling, ServiceCalls } from "../service/service-calls.ts";
@@ -24,7 +24,7 @@ import { existingGroups } from "./rotation-selection.ts";
 export async function settleRotations(
   left: readonly LeftUnderWay[],
   { isEager }: { readonly isEager: boolean },
-  run: ServiceCalling & TokenWriting & { readonly turns: Turns },
+  run: ServiceCalling & TokenWriting & { readonly locks: Locks },
 ): Promise<ReadonlySet<string>> {
   const unsettled = new Set<string>();
   const failures = new Map(left.map(({ user_group_id, failure }) => [user_group_id, failure]));
@@ -36,7 +36,7 @@ export async function settleRotations(
     const failure = failures.get(id);
     const waits = failure && !isEager && !isDue(failure.retryAt, run.clock.now());
     if (waits) run.tally.waits(id, failure);
-    if (waits || !(await inTurn(run.turns, [id], () => settleToken(id, run)))) unsettled.add(id);
+    if (waits || !(await withLock(run.locks, [id], () => settleToken(id, run)))) unsettled.add(id);
   }
   return unsettled;
 }

@@ -228,7 +228,7 @@ class Overlaps {
   readonly #refused: number[] = [];
   #refusals = 0;
   #refusedAt = Number.NEGATIVE_INFINITY;
-  #isTold = false;
+  #isReported = false;
 
   passed({ others }: Call): void {
     this.#passed[others] = (this.#passed[others] ?? 0) + 1;
@@ -252,8 +252,8 @@ class Overlaps {
       fewest > 0 &&
       sumFrom(fewest, this.#refused) > sumFrom(fewest, this.#passed) &&
       sumFrom(fewest + 1, this.#passed) < Math.max(weight, 3 * sumFrom(fewest + 1, this.#refused));
-    if (this.#isTold || this.#refusals < TELLING_REFUSALS.least || !isLimit) return undefined;
-    this.#isTold = true;
+    if (this.#isReported || this.#refusals < TELLING_REFUSALS.least || !isLimit) return undefined;
+    this.#isReported = true;
     return fewest;
   }
 }

@@ -1,8 +1,8 @@
-import { LOOKS_NOT_INDEXED } from "../../core/changes/notice.ts";
+import { LOOKUPS_NOT_INDEXED } from "../../core/changes/notice.ts";
 import { LONGEST_SILENCE, msUntilAsked } from "../../core/drift/refresh.ts";
 import { isInterruption, SyncError } from "../../core/failure/sync-error.ts";
 import type { RunEvent } from "../../ports/observer.ts";
-import { inTurn, TURN_IS_TAKEN } from "../lease/tenant-turns.ts";
+import { ALREADY_LOCKED, withLock } from "../lease/tenant-locks.ts";
 import { makePlan, type PlanPorts, type PlanSettings } from "../plan/make-plan.ts";
 import { Silence } from "../refresh/refresh-start.ts";
 import { type SignOfLifeSettings, seekSignOfLife } from "../refresh/sign-of-life.ts";
@@ -25,9 +25,9 @@ export const serveBeside =
     const { table } = await run.ledger.readHistory();
     await startNoticing(table);
     const service = await openService(ports, settings, run);
-    if (!service.isIndexed) run.observe({ kind: "warning", ...LOOKS_NOT_INDEXED, isStanding: true });
-    run.turns.onceMore((ids) => {
-      for (const id of ids) server.lookAgain(id);
+    if (!service.isIndexed) run.observe({ kind: "warning", ...LOOKUPS_NOT_INDEXED, isStanding: true });
+    run.locks.onceMore((ids) => {
+      for (const id of ids) server.lookUpAgain(id);
     });
     const over = new AbortController();
     const ending = AbortSignal.any([until, end, over.signal]);
@@ -86,7 +86,7 @@ async function askOnce(
   outer: ServingRun,
 ): Promise<void> {
   const settings = { ...others, refresh: { silence } };
-  const { ledger, clock, turns } = outer;
+  const { ledger, clock, locks } = outer;
   const now = clock.now();
   const { failed } = silence;
   const oldest = await ledger.refreshable({ since: now, now, limit: failed.size + 1 });
@@ -96,10 +96,10 @@ async function askOnce(
     if (event.kind === "drift") outer.tally.counts.drift[event.drift]++;
     outer.observe(event);
   };
-  const run = { ...outer, observe, tally: new Tally(), turns: TURN_IS_TAKEN };
+  const run = { ...outer, observe, tally: new Tally(), locks: ALREADY_LOCKED };
   if (candidate === undefined) return seekSignOfLife(undefined, undefined, settings, run);
   const only = new Set([candidate.user_group_id]);
-  await inTurn(turns, [...only], async () => {
+  await withLock(locks, [...only], async () => {
     const state = { service: await ledger.service(), history: await ledger.readHistory() };
     const plan = await makePlan(ports, settings, state, now, run.signal, { only, isNoticed: true });
     try {

@@ -6,10 +6,10 @@ import type { Change } from "../../core/plan/change.ts";
 import type { GroupReads } from "../../ports/ledger/groups.ts";
 import type { Observe, RunEvent } from "../../ports/observer.ts";
 import type { Served } from "../../ports/serve-tenant.ts";
-import type { TenantLookUps, TenantSource } from "../../ports/tenant-source.ts";
+import type { TenantLookups, TenantSource } from "../../ports/tenant-source.ts";
 import { type Applying, applyChanges } from "../apply/apply-changes.ts";
 import { recordLedgerUpdates, recordRejections } from "../apply/record-plan.ts";
-import { type TenantTurns, TURN_IS_TAKEN, type Turn, type Turns } from "../lease/tenant-turns.ts";
+import { ALREADY_LOCKED, type Lock, type Locks, type TenantLocks } from "../lease/tenant-locks.ts";
 import { makePlan, type PlanPorts, type PlanSettings } from "../plan/make-plan.ts";
 import { changesOf, type Plan, type PlanEntry } from "../plan/plan.ts";
 import { type Reporting, reportFailure, Tally } from "../report/run-report.ts";
@@ -17,7 +17,7 @@ import { settleRotations } from "../rotation/settle-rotations.ts";
 import { restoreTokens } from "../verify/restore-tokens.ts";
 import { mayPass, type OpenService, type ServedTenant, type ServingEvents } from "./tenant-server.ts";
 
-/** Opens the look-ups for a run. The caller closes them. Rejects as `TenantSource.lookUps` does. */
+/** Opens the lookup-ups for a run. The caller closes them. Rejects as `TenantSource.lookups` does. */
 export async function openService(
   ports: PlanPorts,
   settings: PlanSettings,
@@ -25,24 +25,24 @@ export async function openService(
 ): Promise<OpenService & { close(): Promise<void> }> {
   const { rules } = settings;
   const { table } = await run.ledger.readHistory();
-  const lookUps = await ports.source.lookUps(columnsOf(rules), digestSeed(rules), run.signal, table);
-  const looking = { ...ports, source: withKept(ports.source, lookUps) };
+  const lookups = await ports.source.lookups(columnsOf(rules), digestSeed(rules), run.signal, table);
+  const looking = { ...ports, source: withKept(ports.source, lookups) };
   return {
     get isIndexed() {
-      return lookUps.isIndexed;
+      return lookups.isIndexed;
     },
     serve: (ids, on) => serveTenants(ids, on, looking, settings, run),
-    close: () => lookUps.close(),
+    close: () => lookups.close(),
   };
 }
 
-/** The source with one connection for all looks, which stays open. */
-const withKept = (source: TenantSource, lookUps: TenantLookUps): TenantSource => ({
+/** The source with one connection for all lookups, which stays open. */
+const withKept = (source: TenantSource, lookups: TenantLookups): TenantSource => ({
   open: (...request) => source.open(...request),
-  lookUps: async () => ({
-    table: lookUps.table,
-    isIndexed: lookUps.isIndexed,
-    rowsOf: (ids) => lookUps.rowsOf(ids),
+  lookups: async () => ({
+    table: lookups.table,
+    isIndexed: lookups.isIndexed,
+    rowsOf: (ids) => lookups.rowsOf(ids),
     close: async () => {},
   }),
 });
@@ -50,18 +50,18 @@ const withKept = (source: TenantSource, lookUps: TenantLookUps): TenantSource =>
 /** Serves tenants that somebody else works on when that work ends, and each of them alone, so that nobody waits with them. */
 async function serveTenants(
   ids: readonly string[],
-  { served, looked }: ServingEvents,
+  { served, lookedUp }: ServingEvents,
   ports: PlanPorts,
   settings: PlanSettings,
   outer: ServingRun,
 ): Promise<void> {
   for (const id of ids) if (!isUsableId(id)) served(id, { served: UNKNOWN });
-  const { turn, free, busy } = outer.turns.takeFree(ids.filter(isUsableId));
-  const serve = (some: readonly string[], of: Turn, onLooked: () => void): Promise<void> =>
-    serveInTurn(some, of, { served, looked: onLooked }, ports, settings, outer);
+  const { lock, free, busy } = outer.locks.acquireFree(ids.filter(isUsableId));
+  const serve = (some: readonly string[], of: Lock, onLookedUp: () => void): Promise<void> =>
+    serveLocked(some, of, { served, lookedUp: onLookedUp }, ports, settings, outer);
   const work = [
-    serve(free, turn, looked),
-    ...busy.map(async (id) => serve([id], await outer.turns.take([id]), () => {})),
+    serve(free, lock, lookedUp),
+    ...busy.map(async (id) => serve([id], await outer.locks.acquire([id]), () => {})),
   ];
   // Wait for all of them before the first error is thrown, because a call under way must not be abandoned.
   const failed = (await Promise.allSettled(work)).find(({ status }) => status === "rejected");
@@ -70,13 +70,13 @@ async function serveTenants(
 
 /**
  * Makes the groups of some tenants equal to their rows: the decision, the intents and the stores are those of a full sync. Deletes
- * and replaces nothing, and leaves evidence, grace periods and limits alone. Ends the turn of each tenant once that tenant is
+ * and replaces nothing, and leaves evidence, grace periods and limits alone. Ends the lock of each tenant once that tenant is
  * served: the others may take long.
  */
-async function serveInTurn(
+async function serveLocked(
   ids: readonly string[],
-  turn: Turn,
-  { served, looked }: ServingEvents,
+  lock: Lock,
+  { served, lookedUp }: ServingEvents,
   ports: PlanPorts,
   settings: PlanSettings,
   outer: ServingRun,
@@ -87,7 +87,7 @@ async function serveInTurn(
   const end = (id: string, what: ServedTenant): void => {
     unserved.delete(id);
     served(id, what);
-    if (!unended.has(id)) turn.endOf(id);
+    if (!unended.has(id)) lock.releaseOne(id);
   };
   const observing =
     (ends: (id: string, what: ServedTenant) => void) =>
@@ -102,12 +102,12 @@ async function serveInTurn(
     ...outer,
     observe: observing(end),
     tally: new Tally(),
-    turns: TURN_IS_TAKEN,
+    locks: ALREADY_LOCKED,
     isForSingleTenants: true,
   };
   try {
-    if (ids.length === 0) return looked();
-    await outer.turns.looksAt(ids);
+    if (ids.length === 0) return lookedUp();
+    await outer.locks.looksUp(ids);
     const history = await run.ledger.readHistory();
     const state = { service: await run.ledger.service(), history };
     const only = new Set(ids);
@@ -115,7 +115,7 @@ async function serveInTurn(
       only,
       isNoticed: true,
     });
-    looked();
+    lookedUp();
     try {
       const decided = new Map<string, ServedTenant>();
       const changing = new Set<string>();
@@ -125,7 +125,7 @@ async function serveInTurn(
           const what = withoutCall(entry);
           if (what) decided.set(entry.user_group_id, what);
           if (entry.kind === "replace")
-            outer.turns.leavesUnserved([entry.user_group_id], { ...CHANGED, wanted: entry.fingerprint });
+            outer.locks.leavesUnserved([entry.user_group_id], { ...CHANGED, wanted: entry.fingerprint });
           if (entry.kind === "create" || entry.kind === "update") changing.add(entry.user_group_id);
         }
       const unsettled = new Set(plan.leftUnderWay.map(({ user_group_id }) => user_group_id));
@@ -160,11 +160,11 @@ async function serveInTurn(
     }
   } catch (error) {
     const { code, message } = asSyncError(error);
-    outer.turns.leavesUnserved(unserved, { code, message });
+    outer.locks.leavesUnserved(unserved, { code, message });
     if (!mayPass(error) && !isInterruption({ code })) outer.fail(error);
     throw error;
   } finally {
-    turn.end();
+    lock.release();
   }
 }
 
@@ -241,7 +241,7 @@ const isPassedOn = ({ kind }: RunEvent): boolean =>
 
 /** A run in which single tenants can be served. */
 export interface ServingRun extends Applying {
-  readonly turns: TenantTurns;
+  readonly locks: TenantLocks;
   /** Ends the run, and the work beside it, with this error: nothing more can be done. */
   readonly fail: (error: unknown) => void;
 }
@@ -253,29 +253,29 @@ export interface ServingRun extends Applying {
 export type WorkBeside = (run: ServingRun, until: AbortSignal) => Promise<() => Promise<void>>;
 
 /**
- * Reports the tenants that were looked at singly and are not served: their groups fail, as the ledger knows it, or their last
+ * Reports the tenants that were looked up singly and are not served: their groups fail, as the ledger knows it, or their last
  * look could not serve them. A full sync leaves them to whoever serves them, and must not end as if all were well with them.
  * As long as the service has answered nobody in this run, waits for those who are being served: their calls tell whether
  * it answers at all. If that ends the run, no tenant is charged.
  */
 export async function reportUnserved(
-  turns: Pick<Turns, "lookedAt" | "unserved" | "take">,
+  locks: Pick<Locks, "lookedUp" | "unserved" | "acquire">,
   reporting: Reporting & {
     readonly ledger: Pick<GroupReads, "of">;
     readonly throttle: { readonly hasAnswered: boolean };
     readonly signal: AbortSignal;
   },
 ): Promise<void> {
-  const { lookedAt } = turns;
-  if (lookedAt.length === 0) return;
-  for (const id of lookedAt) {
+  const { lookedUp } = locks;
+  if (lookedUp.length === 0) return;
+  for (const id of lookedUp) {
     if (reporting.throttle.hasAnswered) break;
-    (await turns.take([id])).end();
+    (await locks.acquire([id])).release();
   }
   if (reporting.signal.aborted) return;
-  const { unserved } = turns;
-  const groups = new Map((await reporting.ledger.of(lookedAt)).map((group) => [group.user_group_id, group]));
-  for (const id of lookedAt) {
+  const { unserved } = locks;
+  const groups = new Map((await reporting.ledger.of(lookedUp)).map((group) => [group.user_group_id, group]));
+  for (const id of lookedUp) {
     const group = groups.get(id);
     const why = unserved.get(id);
     const failing = group?.failures.change ?? group?.failures.storing;

@@ -8,17 +8,17 @@ export interface ServingEvents {
   /** Called for each tenant as soon as its end is known. */
   readonly served: (id: string, what: ServedTenant) => void;
   /** Called once the rows have been looked up: the rest is waiting for the service. */
-  readonly looked: () => void;
+  readonly lookedUp: () => void;
 }
 
 /** Serves some tenants in the run that is open. */
 export interface OpenService {
   serve(ids: readonly string[], on: ServingEvents): Promise<void>;
-  /** False if one look at a tenant reads the whole source. */
+  /** False if one lookup of a tenant reads the whole source. */
   readonly isIndexed: boolean;
 }
 
-/** What became of a tenant, and when it is to be looked at again: a failure is tried again. */
+/** What became of a tenant, and when it is to be looked up again: a failure is tried again. */
 export interface ServedTenant {
   readonly served: Served;
   readonly retryAt?: Date;
@@ -32,20 +32,20 @@ interface ServerPorts {
   readonly onOverflow: () => void;
 }
 
-/** The most tenants that wait because one of these asks for them. One full sync costs less than more looks. */
+/** The most tenants that wait because one of these asks for them. One full sync costs less than more lookups. */
 const MOST_WAITING = { request: 10_000, column: 10_000, channel: 5_000, retry: 10_000 } as const;
 const MOST_IN_A_BATCH = 100;
 /** Looks go through one connection. While they wait for it, the tenants that are noticed make up one larger batch. */
-const MOST_LOOKS = 4;
+const MOST_LOOKUPS = 4;
 /**
- * While one batch waits for a failing group, or for the service's limit, others go on: only a look shows whether a tenant is new,
+ * While one batch waits for a failing group, or for the service's limit, others go on: only a lookup shows whether a tenant is new,
  * and so is called for before thousands of updates. Enough for a full queue, and as many again.
  */
 const MOST_BATCHES = 500;
-/** How long to wait before a tenant is looked at again whose look or call has failed, in milliseconds. */
+/** How long to wait before a tenant is looked up again whose lookup or call has failed, in milliseconds. */
 const LEAST_RETRY = 5_000;
-/** Without an index, looks take no more than this part of the time. */
-const SHARE_OF_SLOW_LOOKS = 1 / 10;
+/** Without an index, lookups take no more than this part of the time. */
+const SHARE_OF_SLOW_LOOKUPS = 1 / 10;
 
 /**
  * Serves single tenants between two full syncs and beside one: those that were noticed, that somebody asked for, or whose
@@ -68,8 +68,8 @@ export class TenantServer {
     this.#add(id, by);
   }
 
-  /** A look at the tenant may have come too early for what a full sync has planned. Who asked for the tenant has no need of it. */
-  lookAgain(id: string): void {
+  /** A lookup of the tenant may have come too early for what a full sync has planned. Who asked for the tenant has no need of it. */
+  lookUpAgain(id: string): void {
     if (!this.#add(id, "retry")) this.#ports.onOverflow();
   }
 
@@ -123,36 +123,36 @@ export class TenantServer {
   async serveIn(run: OpenService, until: AbortSignal): Promise<void> {
     const { clock } = this.#ports;
     const batches = new Set<Promise<void>>();
-    let looks = 0;
+    let lookups = 0;
     let failure: { readonly error: unknown } | undefined;
-    let nextLookAt = 0;
+    let nextLookupAt = 0;
     while (!until.aborted && failure === undefined) {
       const now = clock.monotonic();
-      const isFree = looks < MOST_LOOKS && batches.size < MOST_BATCHES;
-      const ids = isFree && now >= nextLookAt ? this.#queue.take(now, MOST_IN_A_BATCH) : [];
+      const isFree = lookups < MOST_LOOKUPS && batches.size < MOST_BATCHES;
+      const ids = isFree && now >= nextLookupAt ? this.#queue.take(now, MOST_IN_A_BATCH) : [];
       if (ids.length === 0) {
-        const due = Math.max(this.#queue.nextDueAt(now), nextLookAt);
+        const due = Math.max(this.#queue.nextDueAt(now), nextLookupAt);
         await this.#sleep.sleep(isFree && Number.isFinite(due) ? due - now : LONGEST_SLEEP, until);
         continue;
       }
-      looks++;
-      let hasLooked = false;
-      const looked = (): void => {
-        if (hasLooked) return;
-        hasLooked = true;
-        looks--;
+      lookups++;
+      let hasLookedUp = false;
+      const lookedUp = (): void => {
+        if (hasLookedUp) return;
+        hasLookedUp = true;
+        lookups--;
         this.#sleep.wake();
       };
-      const batch = this.#serveBatch(ids, run, looked)
+      const batch = this.#serveBatch(ids, run, lookedUp)
         .catch((error: unknown) => {
           failure ??= { error };
         })
         .finally(() => {
           batches.delete(batch);
-          looked();
+          lookedUp();
           if (!run.isIndexed) {
             const end = clock.monotonic();
-            nextLookAt = end + (end - now) * (1 / SHARE_OF_SLOW_LOOKS - 1);
+            nextLookupAt = end + (end - now) * (1 / SHARE_OF_SLOW_LOOKUPS - 1);
           }
           this.#sleep.wake();
         });
@@ -162,13 +162,13 @@ export class TenantServer {
     if (failure) throw failure.error;
   }
 
-  async #serveBatch(ids: readonly string[], run: OpenService, looked: () => void): Promise<void> {
+  async #serveBatch(ids: readonly string[], run: OpenService, lookedUp: () => void): Promise<void> {
     const left = new Set(ids);
     const served = (id: string, what: ServedTenant): void => {
       if (left.delete(id)) this.#end(id, what);
     };
     try {
-      await run.serve(ids, { served, looked });
+      await run.serve(ids, { served, lookedUp });
     } catch (error) {
       const { code, message } = asSyncError(error);
       if (!isInterruption({ code })) {
@@ -193,7 +193,7 @@ export class TenantServer {
     this.#answer(id, served);
   }
 
-  /** The look has failed, so nobody else knows that the tenant waits. */
+  /** The lookup has failed, so nobody else knows that the tenant waits. */
   #unseen(id: string, served: Served): void {
     const now = this.#ports.clock.monotonic();
     const waited = this.#queue.done(id) ?? noticedNow(now);
@@ -203,7 +203,7 @@ export class TenantServer {
   }
 
   #answer(id: string, served: Served): void {
-    // Whoever asked while the tenant was being served gets the end of the next look: this look may have come before the row.
+    // Whoever asked while the tenant was being served gets the end of the next lookup: this lookup may have come before the row.
     if (this.#queue.isNoticed(id) && served.kind !== "failed") return;
     for (const answer of this.#asking.get(id) ?? []) answer(served);
   }
@@ -219,7 +219,7 @@ export class TenantServer {
 
 const noticedNow = (now: number): Waiting => ({ origin: "column", noticedAt: now, dueAt: now });
 
-/** Whether a look that has failed so is tried again in the same run: a source that is away may come back by itself. */
+/** Whether a lookup that has failed so is tried again in the same run: a source that is away may come back by itself. */
 export const mayPass = (error: unknown): boolean => asSyncError(error).code === "SOURCE_UNAVAILABLE";
 
 const LONGEST_SLEEP = 60_000;

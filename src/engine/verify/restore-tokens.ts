@@ -9,7 +9,7 @@ import type { LedgerTransaction } from "../../ports/ledger/ledger.ts";
 import type { Observe } from "../../ports/observer.ts";
 import { type Applying, applyChanges } from "../apply/apply-changes.ts";
 import type { LedgerWriting } from "../lease/lease.ts";
-import { inTurn, TURN_IS_TAKEN } from "../lease/tenant-turns.ts";
+import { ALREADY_LOCKED, withLock } from "../lease/tenant-locks.ts";
 import { type Reporting, reportFailure } from "../report/run-report.ts";
 import { isRefusal, retryInHalves, retryWhileBusy, type TokenWriting } from "../tokens/retry-batch.ts";
 
@@ -45,20 +45,20 @@ export async function restoreTokens(
     const page = await run.ledger.vouchedTokens({ limit: BATCH, after, of });
     if (page.length === 0) break;
     const ids = page.map(({ user_group_id }) => user_group_id);
-    await inTurn(run.turns, ids, async () => {
-      await restore(select(await upToDate(page, run)), unrestored, { ...run, turns: TURN_IS_TAKEN });
+    await withLock(run.locks, ids, async () => {
+      await restore(select(await upToDate(page, run)), unrestored, { ...run, locks: ALREADY_LOCKED });
     });
     after = page.at(-1)?.user_group_id;
   }
   return unrestored;
 }
 
-/** What the page says of a tenant is outdated if somebody has looked at the tenant meanwhile: reads that part again. */
+/** What the page says of a tenant is outdated if somebody has looked the tenant up meanwhile: reads that part again. */
 async function upToDate(
   page: readonly VouchedToken[],
-  { ledger, turns }: Pick<Applying, "ledger" | "turns">,
+  { ledger, locks }: Pick<Applying, "ledger" | "locks">,
 ): Promise<readonly VouchedToken[]> {
-  const isOutdated = ({ user_group_id }: VouchedToken): boolean => turns.wasLookedAt(user_group_id);
+  const isOutdated = ({ user_group_id }: VouchedToken): boolean => locks.wasLookedUp(user_group_id);
   const of = page.filter(isOutdated).map(({ user_group_id }) => user_group_id);
   if (of.length === 0) return page;
   return [

@@ -5,12 +5,12 @@ import {
   type ChangeWindow,
   compareValues,
   isFlood,
-  looked,
   MOST_AHEAD_MS,
   MOST_ROWS,
-  nextLook,
+  nextPoll,
   OVERLAP_MS,
   openWindow,
+  polled,
   reopenWindow,
 } from "../../../src/core/changes/change-window.ts";
 import { ANYTHING, type Notice } from "../../../src/core/changes/notice.ts";
@@ -35,7 +35,7 @@ class Looks {
     this.window = isFlood(rows) ? this.#reopened(at, at) : openWindow(newest, rows, time);
   }
 
-  /** The ids that this look has noticed, or "anything". */
+  /** The ids that this poll has noticed, or "anything". */
   look(begun: number, ended = begun, sees = begun): string[] {
     const ids = this.#look(begun, ended, sees).map((notice) =>
       notice.kind === "tenant" ? notice.user_group_id : notice.kind,
@@ -46,12 +46,12 @@ class Looks {
   }
 
   #look(begun: number, ended: number, sees: number): readonly Notice[] {
-    const rows = this.#column.rows(nextLook(this.window), sees, MOST_ROWS + 1);
+    const rows = this.#column.rows(nextPoll(this.window), sees, MOST_ROWS + 1);
     if (isFlood(rows)) {
       this.window = this.#reopened(begun, ended, sees);
       return [ANYTHING];
     }
-    const { window, notices } = looked(this.window, rows, { begun, ended });
+    const { window, notices } = polled(this.window, rows, { begun, ended });
     this.window = window;
     return notices;
   }
@@ -65,7 +65,7 @@ class Looks {
   }
 }
 
-/** A look every second, from `from` to `to`. */
+/** A poll every second, from `from` to `to`. */
 const everySecond = (looks: Looks, from: number, to: number): string[] => {
   const ids: string[] = [];
   for (let at = from; at <= to; at += 1_000) ids.push(...looks.look(at));
@@ -113,9 +113,9 @@ describe("a window", () => {
     const column = aColumn([{ id: "a", given: 5_000, committed: 5_000 }]);
     const looks = new Looks(column, 1_000);
     everySecond(looks, 6_000, 5_000 + OVERLAP_MS);
-    expect(nextLook(looks.window)).toBeNull();
+    expect(nextPoll(looks.window)).toBeNull();
     everySecond(looks, 6_000 + OVERLAP_MS, 7_000 + OVERLAP_MS);
-    expect(nextLook(looks.window)).toEqual({ value: looks.window.newest, isIncluded: false });
+    expect(nextPoll(looks.window)).toEqual({ value: looks.window.newest, isIncluded: false });
     expect(looks.window.seen.size).toBe(0);
   });
 
@@ -132,7 +132,7 @@ describe("a window", () => {
   test("has no notice for a row without an id", () => {
     const window = openWindow(null, [], { begun: 0, ended: 0 });
     const row: ChangedRow = { user_group_id: null, value: "1", digest: "1" };
-    expect(looked(window, [row], { begun: 1, ended: 1 }).notices).toEqual([]);
+    expect(polled(window, [row], { begun: 1, ended: 1 }).notices).toEqual([]);
   });
 });
 
@@ -155,7 +155,7 @@ describe("a flood", () => {
     expect(everySecond(looks, 7_000, 3 * MINUTE)).toEqual(["anything"]);
   });
 
-  test("begins with one row more than a look may have", () => {
+  test("begins with one row more than a poll may have", () => {
     const looks = new Looks(aColumn(flood(5_000, MOST_ROWS)), 1_000);
     expect(looks.look(6_000)).toHaveLength(MOST_ROWS);
     expect(looks.look(7_000)).toEqual([]);
@@ -178,7 +178,7 @@ describe("whatever happens", () => {
   const anUnit = fc.constantFrom(1, 1_000);
   const START = 2 * MINUTE;
 
-  /** Looks at these times, and then long enough for the overlap to be over. `check` is called after each look. */
+  /** Looks at these times, and then long enough for the overlap to be over. `check` is called after each poll. */
   const play = (
     versions: readonly Version[],
     unit: number,
@@ -201,7 +201,7 @@ describe("whatever happens", () => {
     expect(pending).toEqual([]);
   };
 
-  test("each row is noticed by the first look after its commit", () => {
+  test("each row is noticed by the first poll after its commit", () => {
     fc.assert(
       fc.property(
         fc.array(aVersion, { maxLength: 30 }),

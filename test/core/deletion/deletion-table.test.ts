@@ -175,7 +175,7 @@ const KNOWN: Record<Ownership, readonly (LedgerGroup | undefined)[]> = {
 };
 
 function absenceKindOf(tenant: Gone, read: Read): AbsenceKind {
-  if (read === "elsewhere") return "estranged";
+  if (read === "elsewhere") return "unseen";
   return tenant === "absent" ? "absent" : "flagged";
 }
 

@@ -40,7 +40,7 @@ test.each<[string, readonly MissingGroups[], DeletionPolicy["when"], number]>([
   ],
   ["none that is kept for good", [some(125, 100)], "never", 0],
   ["only those that are flagged", [some(125, 100), some(79, 50, "flagged")], "flagged", 79],
-  ["those that the new source never had, however few", [some(2, 100, "estranged")], "absent", 2],
+  ["those that the new source never had, however few", [some(2, 100, "unseen")], "absent", 2],
 ])("the groups that will be held are %s", (_, missing, when, held) => {
   expect(among(780, missing, when).toBeHeld).toBe(held);
 });
@@ -62,7 +62,7 @@ test.each<[Missing["absence"], dueInMs: number | null, text: string]>([
   ["absent", 0, "its tenant is gone; deleted by the next sync of all tenants"],
   ["flagged", HOUR, "its tenant's row was flagged as removed; deleted after another 1 h 0 min of absence"],
   [
-    "estranged",
+    "unseen",
     HOUR,
     "its tenant was never seen in the source that the config names now; held for approval after another 1 h 0 min of absence",
   ],

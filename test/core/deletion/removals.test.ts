@@ -50,8 +50,8 @@ describe("a plan's removals are counted:", () => {
     ["a deletion under way", aDelete({ underWay: true }), { gone: 1 }],
     [
       "a deletion of a tenant unseen in the new source",
-      aDelete({ absence: "estranged" }),
-      { deletions: 1, estranged: 1, gone: 1 },
+      aDelete({ absence: "unseen" }),
+      { deletions: 1, unseen: 1, gone: 1 },
     ],
     ["a missing tenant whose group is deleted later", aMissing(1), { gone: 1 }],
     ["a missing tenant whose group is kept", aMissing(null), { gone: 1, kept: 1 }],
@@ -145,7 +145,7 @@ const removals = (overrides: Partial<RemovalSummary> = {}): RemovalSummary => ({
   deletions: 0,
   replacements: 0,
   underWay: 0,
-  estranged: 0,
+  unseen: 0,
   code: CODE,
   gone: overrides.deletions ?? 0,
   kept: 0,
@@ -175,7 +175,7 @@ describe("removals are held", () => {
     ["not where they leave enough", { deletions: 1 }, { recent: 9 }, "allowed"],
     ["where those under way leave too little room", { deletions: 1, underWay: 10 }, {}, "held"],
     ["not where there is nothing beside those under way", { underWay: 50 }, {}, "allowed"],
-    ["where one is estranged, however few they are", { deletions: 1, estranged: 1 }, {}, "held"],
+    ["where one is unseen, however few they are", { deletions: 1, unseen: 1 }, {}, "held"],
     ["by a limit of nothing, every one", { deletions: 1 }, { limit: { count: 0, percent: 0 } }, "held"],
     ["by a limit of everything, none", { deletions: 100 }, { limit: { count: 0, percent: 100 } }, "allowed"],
   ])("%s", (_, asked, given, kind) => {
@@ -202,9 +202,9 @@ describe("the operator's word", () => {
     expect(guardRemovals(tooMany, circumstances({ approval }))).toMatchObject(guard);
   });
 
-  it("approves the estranged too", () => {
-    const estranged = removals({ deletions: 1, estranged: 1 });
-    expect(guardRemovals(estranged, circumstances({ approval: CODE }))).toEqual({
+  it("approves the unseen too", () => {
+    const unseen = removals({ deletions: 1, unseen: 1 });
+    expect(guardRemovals(unseen, circumstances({ approval: CODE }))).toEqual({
       kind: "allowed",
       approved: true,
     });
@@ -269,7 +269,7 @@ const holdOf = (removals: Partial<RemovalSummary>, recent = 0) =>
       deletions: 0,
       replacements: 0,
       underWay: 0,
-      estranged: 0,
+      unseen: 0,
       code: CODE,
       gone: 0,
       kept: 0,
@@ -288,7 +288,7 @@ describe("a hold is explained", () => {
       "1 deletion and 10 replacements are held",
       "are these tenants really gone?",
     ],
-    ["of another source", { deletions: 1, estranged: 1 }, "1 deletion is held", "put the old one back"],
+    ["of another source", { deletions: 1, unseen: 1 }, "1 deletion is held", "put the old one back"],
   ])("%s, with the code", (_, removals, message, question) => {
     const hold = holdOf(removals);
     expect(hold).toMatchObject({ code: "DELETIONS_HELD", approval: CODE });

@@ -38,27 +38,27 @@ describe("a tenant's presence is noted once:", () => {
     there: aLedgerGroup(),
     absent: aLedgerGroup({ absence: anAbsence({ kind: "absent" }) }),
     flagged: aLedgerGroup({ absence: anAbsence({ kind: "flagged" }) }),
-    estranged: aLedgerGroup({ absence: anAbsence({ kind: "estranged" }) }),
+    unseen: aLedgerGroup({ absence: anAbsence({ kind: "unseen" }) }),
   };
 
-  type Noted = "returned" | "settled" | "set_aside" | "forgotten" | `left: ${AbsenceKind}` | null;
+  type Noted = "returned" | "settled" | "cleared" | "forgotten" | `left: ${AbsenceKind}` | null;
   const inWords = (note: LedgerUpdate | null): Noted =>
     note?.kind === "left" ? `left: ${note.absence}` : (note?.kind ?? null);
 
   // biome-ignore format: a table is read by its columns
   const notes: Record<Source, Record<Known, Noted>> = {
     desired:            { unknown: null, "never made": null,        there: null,
-                          absent: "settled",         flagged: "settled",         estranged: "settled" },
+                          absent: "settled",         flagged: "settled",         unseen: "settled" },
     rejected:           { unknown: null, "never made": null,        there: null,
-                          absent: "returned",        flagged: "returned",        estranged: "returned" },
+                          absent: "returned",        flagged: "returned",        unseen: "returned" },
     "not ready":        { unknown: null, "never made": "forgotten", there: null,
-                          absent: "set_aside",       flagged: "set_aside",       estranged: "set_aside" },
+                          absent: "cleared",       flagged: "cleared",       unseen: "cleared" },
     absent:             { unknown: null, "never made": "forgotten", there: "left: absent",
-                          absent: null,              flagged: null,              estranged: null },
+                          absent: null,              flagged: null,              unseen: null },
     flagged:            { unknown: null, "never made": "forgotten", there: "left: flagged",
-                          absent: "left: flagged",   flagged: null,              estranged: null },
-    "absent elsewhere": { unknown: null, "never made": "forgotten", there: "left: estranged",
-                          absent: "left: estranged", flagged: "left: estranged", estranged: null },
+                          absent: "left: flagged",   flagged: null,              unseen: null },
+    "absent elsewhere": { unknown: null, "never made": "forgotten", there: "left: unseen",
+                          absent: "left: unseen", flagged: "left: unseen", unseen: null },
   };
   const cells = Object.entries(notes).flatMap(([source, states]) =>
     Object.entries(states).map(([state, note]) => [source, state, note] as [Source, Known, Noted]),
@@ -97,7 +97,7 @@ describe("a tenant's presence is noted once:", () => {
     for (const [source, tenant] of Object.entries(tenants)) {
       for (const known of Object.values(ledger)) {
         const noted = ledgerUpdateOf(tenant, known, planAction(tenant, known, context), context);
-        const waits = [null, "set_aside", "forgotten"];
+        const waits = [null, "cleared", "forgotten"];
         const mayBe = { desired: [null, "settled"], rejected: [null, "returned"], "not ready": waits }[
           source
         ] ?? [null];
@@ -110,7 +110,7 @@ describe("a tenant's presence is noted once:", () => {
     const change = aChangeFailure();
     const noted = (overrides: Partial<LedgerGroup>) =>
       ledgerUpdateOf(tenants["not ready"], aLedgerGroup(overrides), aTenantNotReady(), aDecisionContext());
-    const update = { kind: "set_aside", user_group_id: "acme" };
+    const update = { kind: "cleared", user_group_id: "acme" };
     expect(noted({ failures: failures({ change }) })).toEqual({ ...update, wasGone: false });
     expect(noted({ failures: failures({ change }), absence: anAbsence() })).toEqual({
       ...update,

@@ -263,7 +263,7 @@ describe("a tenant that is gone", () => {
       undefined,
       goneSince(clock(0, 1)),
       { reading: aReading({ clock: clock(100, 50), sourceChanged: true }) },
-      missing(24, "estranged"),
+      missing(24, "unseen"),
     ],
   ])("has the grace period begin anew by %s", (_, tenant, known, context, decision) => {
     expect(planAction(tenant, known, aContext(context))).toEqual(decision);
@@ -292,13 +292,13 @@ describe("a tenant that is gone", () => {
     const known = goneSince(clock(76, 49), "flagged");
     const elsewhere = aReading({ clock: clock(100, 50), sourceChanged: true });
     const context = aContext({ reading: elsewhere, deletion: grace(24 * HOUR, "flagged") });
-    expect(planAction(undefined, known, context)).toEqual(missing(null, "estranged"));
+    expect(planAction(undefined, known, context)).toEqual(missing(null, "unseen"));
   });
 
-  it("stays estranged when the source is the known one again, until it is seen to be there", () => {
-    const known = goneSince(clock(76, 49), "estranged");
-    expect(planAction(undefined, known, aContext())).toEqual(deleted("estranged"));
-    expect(planAction(tenants.flagged, known, aContext())).toEqual(deleted("estranged"));
+  it("stays unseen when the source is the known one again, until it is seen to be there", () => {
+    const known = goneSince(clock(76, 49), "unseen");
+    expect(planAction(undefined, known, aContext())).toEqual(deleted("unseen"));
+    expect(planAction(tenants.flagged, known, aContext())).toEqual(deleted("unseen"));
     expect(planAction(undefined, aLedgerGroup({ absence: null }), aContext())).toEqual(missing(24));
   });
 
@@ -414,7 +414,7 @@ it("no group is taken away whose tenant has a row that doesn't say so, and none 
         null,
         anAbsence(),
         anAbsence({ kind: "flagged" }),
-        anAbsence({ kind: "estranged" }),
+        anAbsence({ kind: "unseen" }),
       ),
       held: fc.constantFrom(null, "replace", "delete"),
       failures: fc

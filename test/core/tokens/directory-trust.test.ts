@@ -70,7 +70,7 @@ describe("a link on the way", () => {
   });
 });
 
-describe("the message says which path it is, whose, and what mends it:", () => {
+describe("the message says which path it is, whose, and what repairs it:", () => {
   test.each([
     [
       { [END]: { mode: 0o1777 } },

@@ -5,7 +5,7 @@ import type { LogEntry } from "../../../src/ports/log.ts";
 import { FakeChannel, FakeFeed } from "../../fakes/change-feed.ts";
 import { VirtualClock, VirtualTime } from "../../fakes/virtual-time.ts";
 
-/** Both ways of noticing, or one of them, in virtual time. */
+/** Both feeds of noticing, or one of them, in virtual time. */
 export class NoticingStage {
   readonly clock = new VirtualClock(new VirtualTime());
   readonly feed = new FakeFeed(this.clock);
@@ -14,12 +14,12 @@ export class NoticingStage {
   readonly notices: { readonly notice: Notice; readonly at: number }[] = [];
   readonly noticing: Noticing;
 
-  constructor(ways: readonly ("column" | "channel")[] = ["column", "channel"], everyMs = 1_000) {
+  constructor(feeds: readonly ("column" | "channel")[] = ["column", "channel"], everyMs = 1_000) {
     const { clock, feed, channel } = this;
     this.noticing = new Noticing(
       {
-        ...(ways.includes("column") && { column: { feed, everyMs } }),
-        ...(ways.includes("channel") && { channel }),
+        ...(feeds.includes("column") && { column: { feed, everyMs } }),
+        ...(feeds.includes("channel") && { channel }),
       },
       {
         clock,

@@ -46,7 +46,7 @@ test("can be started twice and stopped twice", async () => {
   expect([stage.feed.openNow, stage.channel.openNow]).toEqual([1, 1]);
 });
 
-test("starts although both ways fail, and lets a sync begin", async () => {
+test("starts although both feeds fail, and lets a sync begin", async () => {
   const stage = new NoticingStage();
   stage.feed.fails = new SyncError("CONFIG_COLUMNS", "customers has no column changed");
   stage.channel.fails = new SyncError("SOURCE_UNAVAILABLE", "gone");

@@ -44,7 +44,7 @@ test("tells once that the database is away, asks less and less often, and finds 
       level: "warn",
       code,
       hint,
-      message: `${message}; until that is mended, the next full sync finds what changes`,
+      message: `${message}; until that is repaired, the next full sync finds what changes`,
     },
   ]);
   expect(stage.noticing.state.column).toMatchObject({ error: { code, message, hint } });
@@ -119,7 +119,7 @@ test("asks at once when a notification says that something changed", async () =>
   expect(stage.noticed()).toEqual(["a"]);
 });
 
-test("asks once more if the notification comes during a look", async () => {
+test("asks once more if the notification comes during a poll", async () => {
   const stage = new NoticingStage(["column", "channel"], 3_600_000);
   stage.feed.insert("old");
   stage.feed.takes = 200;

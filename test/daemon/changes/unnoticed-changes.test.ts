@@ -45,7 +45,7 @@ it("a tenant that a full sync has changed, and that nobody has noticed by the ne
   expect(warnings).toHaveLength(1);
 });
 
-it("nobody is named if more tenants were noticed than are remembered, or if the config names no way", () => {
+it("nobody is named if more tenants were noticed than are remembered, or if the config names no feed", () => {
   const { changes, warnings, syncBegins, changed } = aWatch();
   syncBegins();
   syncBegins();

@@ -5,12 +5,12 @@ import { Metrics } from "../../../src/daemon/metrics/metrics.ts";
 import type { DaemonState } from "../../../src/daemon/state/state.ts";
 import type { LedgerStatus } from "../../../src/ports/ledger/scope.ts";
 import {
-  aBrokenWay,
+  aBrokenFeed,
   aCurrentRun,
   aDaemonState,
   aLedgerSnapshot,
   aLedgerStatus,
-  anAliveWay,
+  anAliveFeed,
   aRecordedRun,
   aServingState,
 } from "../../builders/daemon-state.ts";
@@ -84,7 +84,7 @@ describe("of the daemon's state", () => {
   test("what has come to its end is gone, and what is fine is 0", async () => {
     let state = aDaemonState({
       current: aCurrentRun(),
-      skippedTicks: 2,
+      skippedRuns: 2,
       ledger: aLedgerSnapshot({
         status: aLedgerStatus({
           oldestUnsynced: new Date(),
@@ -94,11 +94,11 @@ describe("of the daemon's state", () => {
     });
     const metrics = new Metrics(() => state, aClock());
     const before = await samplesOf(metrics);
-    expect(before).toMatchObject({ groupsync_skipped_ticks_total: 2, groupsync_held_removals: 7 });
+    expect(before).toMatchObject({ groupsync_skipped_runs_total: 2, groupsync_held_removals: 7 });
 
-    state = aDaemonState({ skippedTicks: 3, ledger: aLedgerSnapshot() });
+    state = aDaemonState({ skippedRuns: 3, ledger: aLedgerSnapshot() });
     const after = await samplesOf(metrics);
-    expect(after).toMatchObject({ groupsync_skipped_ticks_total: 3, groupsync_held_removals: 0 });
+    expect(after).toMatchObject({ groupsync_skipped_runs_total: 3, groupsync_held_removals: 0 });
     expect(after).not.toHaveProperty("groupsync_oldest_unsynced_timestamp_seconds");
     expect(after).not.toHaveProperty("groupsync_current_run_start_timestamp_seconds");
   });
@@ -139,8 +139,8 @@ describe("of the daemon's state", () => {
 
 describe("of single tenants", () => {
   const of = (state: Partial<DaemonState>) => gaugesOf(aDaemonState(state));
-  const waysWith = (channel: WatchState | null): Partial<DaemonState> => ({
-    serving: aServingState({ ways: { channel } }),
+  const feedsWith = (channel: WatchState | null): Partial<DaemonState> => ({
+    serving: aServingState({ feeds: { channel } }),
   });
 
   test("the longest wait has a sample, unless another instance serves them", async () => {
@@ -152,15 +152,15 @@ describe("of single tenants", () => {
     expect(await of({ serving: null })).not.toHaveProperty(name);
   });
 
-  test("a way of noticing them is up, or it isn't", async () => {
+  test("a feed of noticing them is up, or it isn't", async () => {
     const up = async (channel: WatchState) =>
-      (await of(waysWith(channel)))['groupsync_noticing_up{way="channel"}'];
-    expect(await up(anAliveWay())).toBe(1);
-    expect(await up(aBrokenWay())).toBe(0);
+      (await of(feedsWith(channel)))['groupsync_noticing_up{feed="channel"}'];
+    expect(await up(anAliveFeed())).toBe(1);
+    expect(await up(aBrokenFeed())).toBe(0);
   });
 
   test("a way that the config doesn't name, or that is off, has no sample", async () => {
-    const names = Object.keys(await of(waysWith(null)));
+    const names = Object.keys(await of(feedsWith(null)));
     expect(names.filter((name) => name.startsWith("groupsync_noticing_up"))).toEqual([]);
   });
 });

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { noCounts } from "../../../src/core/report/counts.ts";
 import { pastRuns, problemsOf, readiness } from "../../../src/daemon/state/problems.ts";
 import type { DaemonState } from "../../../src/daemon/state/state.ts";
-import { aBrokenWay, aDaemonState, aLedgerSnapshot, aServingState } from "../../builders/daemon-state.ts";
+import { aBrokenFeed, aDaemonState, aLedgerSnapshot, aServingState } from "../../builders/daemon-state.ts";
 import { aRejection } from "../../builders/groups.ts";
 import {
   aFailingGroup,
@@ -171,8 +171,8 @@ test.each<[string, DaemonState, kind: string, text: string]>([
     "No sync has reached its end for 3 h 0 min. Another instance holds the lease",
   ],
   [
-    "a way of noticing tenants has been broken for a minute",
-    aHealthyDaemon({ serving: aServingState({ ways: { column: aBrokenWay(minutesAgo(1)) } }) }),
+    "a feed of noticing tenants has been broken for a minute",
+    aHealthyDaemon({ serving: aServingState({ feeds: { column: aBrokenFeed(minutesAgo(1)) } }) }),
     "unnoticed",
     "Needs attention: source.changes.column doesn't work. Full syncs find what is missed",
   ],
@@ -214,8 +214,8 @@ test.each<[string, DaemonState]>([
     },
   ],
   [
-    "a way of noticing tenants has been broken for less than a minute",
-    aHealthyDaemon({ serving: aServingState({ ways: { column: aBrokenWay(secondsAgo(59)) } }) }),
+    "a feed of noticing tenants has been broken for less than a minute",
+    aHealthyDaemon({ serving: aServingState({ feeds: { column: aBrokenFeed(secondsAgo(59)) } }) }),
   ],
   [
     "another instance serves, and only this one thinks that a tenant waits",
@@ -235,7 +235,7 @@ test("no problem hides another one, and the worst come first", () => {
   const state = aHealthyDaemon({
     lastRun: aFinishedRun({ error: aBadEnd }),
     lastGoodSync: hoursAgo(3),
-    serving: aServingState({ oldestMs: 61_000, ways: { column: aBrokenWay(minutesAgo(5)) } }),
+    serving: aServingState({ oldestMs: 61_000, feeds: { column: aBrokenFeed(minutesAgo(5)) } }),
     ledger: aHealthySnapshot({
       status,
       missing: { count: 0, due: 90, toBeHeld: 90, owned: 383, allowed: 38 },
@@ -308,11 +308,11 @@ test.each<[string, boolean, number, number, Partial<DaemonState>]>([
   ["longer, and another instance asks", false, 3 * HOUR, 900_000, { standby: aStandby }],
 ])(
   "a service has given no good answer for %s: whether that is a problem",
-  (_, isTold, ms, staleMs, state) => {
+  (_, isReported, ms, staleMs, state) => {
     const before = (ago: number): Date => new Date(NOW.getTime() - ago);
     const times = { lastGoodSync: NOW, staleAt: before(-staleMs), lastAnswer: before(ms) };
     const problems = problemsOf(aDaemonState({ ledger: aLedgerSnapshot(), ...times, ...state }), NOW);
-    expect(problems.map(({ kind }) => kind)).toEqual(isTold ? ["silent"] : []);
+    expect(problems.map(({ kind }) => kind)).toEqual(isReported ? ["silent"] : []);
   },
 );
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { noCounts } from "../../../src/core/report/counts.ts";
 import type { DaemonState, LedgerSnapshot } from "../../../src/daemon/state/state.ts";
-import { aBrokenWay, anAliveWay, aServingState } from "../../builders/daemon-state.ts";
+import { aBrokenFeed, anAliveFeed, aServingState } from "../../builders/daemon-state.ts";
 import {
   aFinishedRun,
   aHealthyDaemon,
@@ -119,7 +119,7 @@ describe("single tenants", () => {
 
   test("have each way in which they are noticed, and how they are served", () => {
     const serving = aServingState({
-      ways: { column: { since: minutesAgo(3), error: null } },
+      feeds: { column: { since: minutesAgo(3), error: null } },
       oldestMs: 42_000,
     });
     const text = readOf(aHealthyDaemon({ serving }));
@@ -131,7 +131,7 @@ describe("single tenants", () => {
   });
 
   test("are served by another instance while this one stands by", () => {
-    const serving = aServingState({ ways: { column: null }, oldestMs: 42_000 });
+    const serving = aServingState({ feeds: { column: null }, oldestMs: 42_000 });
     const text = readOf(aHealthyDaemon({ serving, standby: aStandby }));
     expect(text).toContain("source.changes.column off Another instance holds the lease");
     expect(text).toContain("POST /sync handed on to the instance that holds the lease");
@@ -145,8 +145,8 @@ test("a way that doesn't work says since when, why, and what helps", () => {
     message: "no notification <b> arrives",
     hint: "write a direct url",
   };
-  const ways = { column: anAliveWay(), channel: aBrokenWay(minutesAgo(5), error) };
-  expect(readOf(aHealthyDaemon({ serving: aServingState({ ways }) }))).toContain(
+  const feeds = { column: anAliveFeed(), channel: aBrokenFeed(minutesAgo(5), error) };
+  expect(readOf(aHealthyDaemon({ serving: aServingState({ feeds }) }))).toContain(
     "source.changes.channel broken since 5 min ago (2026-03-01 11:57:30) . CHANGES_NOT_HEARD: no notification <b> arrives ; write a direct url",
   );
 });

@@ -1,6 +1,6 @@
 import { noCounts } from "../../../src/core/report/counts.ts";
 import type { DaemonState } from "../../../src/daemon/state/state.ts";
-import { aBrokenWay, aServingState } from "../../builders/daemon-state.ts";
+import { aBrokenFeed, aServingState } from "../../builders/daemon-state.ts";
 import { aRejection } from "../../builders/groups.ts";
 import {
   aFailingGroup,
@@ -47,7 +47,7 @@ const rejected = Array.from({ length: 40 }, (_, index) => ({
 export const SCENES: Readonly<Record<string, DaemonState>> = {
   healthy: aHealthyDaemon({
     serving: aServingState({
-      ways: { column: { since: minutesAgo(17_280), error: null } },
+      feeds: { column: { since: minutesAgo(17_280), error: null } },
     }),
   }),
 
@@ -60,9 +60,9 @@ export const SCENES: Readonly<Record<string, DaemonState>> = {
       error: { ...failed, hint: "is service.base_url right, and is the service up?" },
     }),
     serving: aServingState({
-      ways: {
-        column: aBrokenWay(minutesAgo(12), { message: "canceling statement due to statement timeout" }),
-        channel: aBrokenWay(minutesAgo(7)),
+      feeds: {
+        column: aBrokenFeed(minutesAgo(12), { message: "canceling statement due to statement timeout" }),
+        channel: aBrokenFeed(minutesAgo(7)),
       },
       oldestMs: 42_000,
     }),
@@ -87,7 +87,7 @@ export const SCENES: Readonly<Record<string, DaemonState>> = {
       total: 10_000,
       waiting: { until: minutesAgo(-0.5), reason: "the service asked for it (429, Retry-After: 30)" },
     },
-    skippedTicks: 1,
+    skippedRuns: 1,
     serving: aServingState(),
   }),
 
@@ -110,7 +110,7 @@ export const SCENES: Readonly<Record<string, DaemonState>> = {
       },
     }),
     serving: aServingState({
-      ways: { column: null, channel: aBrokenWay(minutesAgo(1), { message: "word".repeat(400) }) },
+      feeds: { column: null, channel: aBrokenFeed(minutesAgo(1), { message: "word".repeat(400) }) },
     }),
     ledger: aHealthySnapshot({
       tooOld: { maxAgeMs: 90 * 86_400_000, tokens: 350_014 },

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { DaemonState } from "../../../src/daemon/state/state.ts";
 import { pageHeaders } from "../../../src/daemon/status-page/document.ts";
-import { aBrokenWay, aServingState } from "../../builders/daemon-state.ts";
+import { aBrokenFeed, aServingState } from "../../builders/daemon-state.ts";
 import { aRejection } from "../../builders/groups.ts";
 import {
   aFailingGroup,
@@ -85,7 +85,7 @@ test("what says more of a problem comes below all problems, and before what is w
     failing: [aFailingGroup()],
     rejected: [{ ...aRejection(), since: minutesAgo(3) }],
   });
-  const serving = aServingState({ ways: { column: aBrokenWay(minutesAgo(5)) } });
+  const serving = aServingState({ feeds: { column: aBrokenFeed(minutesAgo(5)) } });
   const page = pageOf(aHealthyDaemon({ serving, ledger: aHealthySnapshot({ status }) }));
   const order = ["held", "failing", "rejected", "serving", "runs", "groups", "about"];
   const places = order.map((id) => page.indexOf(`<h2 id="${id}"`));
@@ -128,7 +128,7 @@ describe.each(Object.entries(SCENES))("the page %s", (_, state) => {
 });
 
 /** The same daemon, with this text wherever one comes from outside. */
-function toldOf(text: string): DaemonState {
+function problemsToSend(text: string): DaemonState {
   const error = { code: text, message: text, hint: text };
   const lease = { epoch: "1", holder: text, acquiredAt: minutesAgo(3), expiresAt: minutesAgo(-1) };
   const status = aHealthyStatus({
@@ -146,17 +146,17 @@ function toldOf(text: string): DaemonState {
     lastRun: aFinishedRun({ command: text, error }),
     current: { ...aCurrentRun, waiting: { until: NOW, reason: text } },
     standby: { since: NOW, message: text },
-    serving: aServingState({ ways: { channel: aBrokenWay(NOW, error) } }),
+    serving: aServingState({ feeds: { channel: aBrokenFeed(NOW, error) } }),
     ledger: aHealthySnapshot({ status, names: new Map([[text, text]]) }),
   });
 }
 
 test("no text from outside becomes markup, or changes how other text reads", () => {
   const tagsOf = (page: string): string[] => page.match(/<[!/]?\w+/g) ?? [];
-  const harmless = tagsOf(pageOf(toldOf("x")));
+  const harmless = tagsOf(pageOf(problemsToSend("x")));
   fc.assert(
     fc.property(anyMarkup(), (text) => {
-      const page = pageOf(toldOf(`x${text}`));
+      const page = pageOf(problemsToSend(`x${text}`));
       expect(tagsOf(page)).toEqual(harmless);
       expect(page.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Cf}\u2028\u2029]/u);
     }),

@@ -1,6 +1,6 @@
 import { SyncError } from "../../../src/core/failure/sync-error.ts";
 import { Unusable } from "../../../src/core/group/tenant.ts";
-import type { Lookup } from "../../../src/daemon/status-page/tenant-lookups.ts";
+import type { Lookup } from "../../../src/daemon/status-page/page-lookups.ts";
 import { tenantPage } from "../../../src/daemon/status-page/tenant-page.ts";
 import { anExplanation, aRecord, aRecordedGroup, NO_RECORDED_FAILURES } from "../../builders/explained.ts";
 import {

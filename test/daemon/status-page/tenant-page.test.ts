@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { SyncError } from "../../../src/core/failure/sync-error.ts";
 import { Unusable } from "../../../src/core/group/tenant.ts";
-import type { Lookup } from "../../../src/daemon/status-page/tenant-lookups.ts";
+import type { Lookup } from "../../../src/daemon/status-page/page-lookups.ts";
 import { tenantPage } from "../../../src/daemon/status-page/tenant-page.ts";
 import type { Explanation } from "../../../src/engine/explain/explain-tenant.ts";
 import { factsOf } from "../../../src/engine/explain/facts.ts";
@@ -81,7 +81,7 @@ test.each<[Lookup, string]>([
 });
 
 /** The same tenant, with this text wherever one comes from outside. */
-function toldOf(text: string): string[] {
+function problemsToSend(text: string): string[] {
   const failure = { ...aChangeFailure(), code: text, message: text, since: NOW };
   const explanation = anExplanation({
     tokenDestinations: [text],
@@ -112,10 +112,10 @@ function toldOf(text: string): string[] {
 
 test("no text from outside becomes markup, or changes how other text reads", () => {
   const tagsOf = (pages: readonly string[]): string[] => pages.join("").match(/<[!/]?\w+/g) ?? [];
-  const harmless = tagsOf(toldOf("x"));
+  const harmless = tagsOf(problemsToSend("x"));
   fc.assert(
     fc.property(anyMarkup(), (text) => {
-      const pages = toldOf(`x${text}`);
+      const pages = problemsToSend(`x${text}`);
       expect(tagsOf(pages)).toEqual(harmless);
       expect(pages.join("").replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Cf}\u2028\u2029]/u);
     }),

@@ -78,7 +78,7 @@ test.each<Places>(
 
 /**
  * Expects no orphan, no missing group, and only live tokens in the store. If a creation was killed, nobody knows what
- * it sent: if its tenant has changed since, the next run may have to mend the name.
+ * it sent: if its tenant has changed since, the next run may have to repair the name.
  */
 async function expectAllThere(ended: Ended, world: World, tokens: FreshDatabase): Promise<void> {
   expect([0, 3]).toContain(ended.code);

@@ -24,7 +24,7 @@ export interface RunningDaemon {
   post(path: string, headers: Readonly<Record<string, string>>): Promise<Answered>;
 }
 
-/** Keys of a daemon that ticks every second, on any port. */
+/** Keys of a daemon that scheduled times every second, on any port. */
 export const EVERY_SECOND = { schedule: "* * * * * *", http: { listen: "127.0.0.1:0" } } as const;
 
 /** No full sync follows the first one while a test runs. */

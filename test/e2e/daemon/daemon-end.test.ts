@@ -51,7 +51,7 @@ test("a daemon ends at once at a second signal, and at its shutdown_timeout othe
   await expectInSync(world);
 });
 
-test("a daemon that waits for its next tick stops at once, even if its jitter is longer than its schedule's period", async () => {
+test("a daemon that waits for its next scheduled time stops at once, even if its jitter is longer than its schedule's period", async () => {
   const world = await aWorld({ tenants: 1, config: { ...EVERY_SECOND, jitter: "1h" } });
   const idle = await aDaemon(world);
   await idle.ran(1);

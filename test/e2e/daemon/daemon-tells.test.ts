@@ -6,7 +6,7 @@ import { writtenForms } from "../../support/databases/written-forms.ts";
 import { aWorld, idOf, until, type WorldOptions } from "../world.ts";
 import { aDaemon, EVERY_SECOND } from "./a-daemon.ts";
 
-interface Told {
+interface TimedText {
   readonly method: string;
   readonly path: string;
   readonly body: string;
@@ -14,7 +14,7 @@ interface Told {
 
 /** A chat's webhook and a monitor's heartbeat, whose addresses are secret. */
 async function listeners() {
-  const told: Told[] = [];
+  const told: TimedText[] = [];
   const server = createServer(async (request, response) => {
     let body = "";
     for await (const chunk of request) body += chunk;

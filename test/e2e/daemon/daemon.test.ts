@@ -12,7 +12,7 @@ const withMissingCa = (url: string): string => {
   return changed.href;
 };
 
-test("a daemon syncs at its start, and at each tick what has changed since", async () => {
+test("a daemon syncs at its start, and at each scheduled time what has changed since", async () => {
   const world = await aWorld({ database: await freshDatabase(), tenants: 3, config: EVERY_SECOND });
   const daemon = await aDaemon(world);
   await daemon.ran(1);
@@ -47,7 +47,7 @@ test("a daemon syncs at its start, and at each tick what has changed since", asy
   await until(async () => (await world.sessions()) === 0);
 });
 
-test("a database outage of two ticks fails two runs, and the next run continues", async () => {
+test("a database outage of two scheduled times fails two runs, and the next run continues", async () => {
   const world = await aWorld({
     tenants: 2,
     config: { ...EVERY_SECOND, http: { listen: "127.0.0.1:0", stale_after: "1s" } },

@@ -73,7 +73,7 @@ test("a row that the change column names is served without a full sync", async (
   await hasTokens(world, 4);
   expect(daemon.runs()).toHaveLength(1);
   await until(async () => (await daemon.page("/metrics")).text.includes("notice_to_token_seconds_count 1\n"));
-  expect((await daemon.page("/metrics")).text).toContain('groupsync_noticing_up{way="column"} 1\n');
+  expect((await daemon.page("/metrics")).text).toContain('groupsync_noticing_up{feed="column"} 1\n');
   expect((await daemon.page("/")).text).toMatch(/Between two syncs.*source\.changes\.column.*works/s);
   expect(await daemon.program.stop("SIGTERM")).toMatchObject({ code: 0 });
 });

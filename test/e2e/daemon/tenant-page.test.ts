@@ -65,6 +65,6 @@ test("a look doesn't wait for a lock for long, and reads no source that has no i
   await query("ALTER TABLE others RENAME TO customers");
   const unindexed = await daemon.page(`/?tenant=${idOf(1)}`);
   expect(unindexed.status).toBe(503);
-  expect(textOf(unindexed.text)).toContain("LOOKS_NOT_INDEXED: the database would read the whole source");
+  expect(textOf(unindexed.text)).toContain("LOOKUPS_NOT_INDEXED: the database would read the whole source");
   expect((await daemon.program.stop("SIGTERM")).code).toBe(0);
 });

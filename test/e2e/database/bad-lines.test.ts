@@ -54,7 +54,7 @@ async function settleAfterBadLine({ to, config }: Line): Promise<void> {
     await spoil(line, whole, random, () => program.child.exitCode !== null);
     // The run may still be waiting for an answer that was lost, or be at work again.
     if (random() < 0.5) await program.stop("SIGKILL");
-    mend(line);
+    repair(line);
     expect([0, 1, 3, null], `a bad line to ${to}`).toContain((await program.ended).code);
     await untilQuiet(world);
 
@@ -80,7 +80,7 @@ async function endIfSilent(): Promise<void> {
     code: 1,
     stdout: expect.stringMatching(/the lease was lost|cannot write (the ledger|tokens)/),
   });
-  mend(line);
+  repair(line);
   await untilQuiet(world);
   expect((await world.sync()).code).toBe(0);
   await expectInSync(world);
@@ -117,7 +117,7 @@ async function spoil(
   await sleep(random() * 2_500);
 }
 
-function mend(line: TcpProxy): void {
+function repair(line: TcpProxy): void {
   line.delay(0);
   line.swallow(false);
   line.limit(Number.POSITIVE_INFINITY);

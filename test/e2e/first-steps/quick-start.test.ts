@@ -66,8 +66,8 @@ test("the quick start leads from its table to a daemon in sync, and back", async
 
   const daemon = await aDaemon(world);
   await daemon.ran(1);
-  const [mend = ""] = /^UPDATE customers .*$/m.exec(pageText(PAGE)) ?? [];
-  await database.query(mend);
+  const [repair = ""] = /^UPDATE customers .*$/m.exec(pageText(PAGE)) ?? [];
+  await database.query(repair);
   await until(async () => Object.keys(await newcomer.tokens()).length === 3);
   expect(await daemon.program.stop("SIGTERM")).toMatchObject({ code: 0 });
 

@@ -65,7 +65,7 @@ test.each(someOf(["keep", "update"] as const))(
     const live = await world.live();
     expect(OTHERS.filter((id) => live[id] !== before[id])).toEqual([]);
 
-    // The look has mended names and mappings, or the next sync replaces the groups whose names are wrong: by a DELETE and a
+    // The look has repaired names and mappings, or the next sync replaces the groups whose names are wrong: by a DELETE and a
     // GET for each, after one GET that shows whose service this is.
     const next = await world.sync();
     expect(next).toMatchObject({

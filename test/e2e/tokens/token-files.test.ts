@@ -35,7 +35,7 @@ test("each token has its own file, which is replaced and removed with the token"
   expect(await tokensIn(directory)).toEqual(live);
 });
 
-test("a directory that others may write to is refused unchanged, with the command that mends it, and nothing of where their links lead is shown", async () => {
+test("a directory that others may write to is refused unchanged, with the command that repairs it, and nothing of where their links lead is shown", async () => {
   const { world, directory } = await aWorldOfFiles({ tenants: 2 });
   const mark = join(directory, ".groupsync");
   const target = join(world.folder, "target");

@@ -126,7 +126,7 @@ describe("a sync", () => {
   });
 });
 
-it("a look at one tenant keeps what is remembered of it right", async () => {
+it("a lookup of one tenant keeps what is remembered of it right", async () => {
   const world = new World(tenants("a", "b"));
   const session = aSession(world);
   await session.run;

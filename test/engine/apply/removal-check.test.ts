@@ -18,13 +18,13 @@ function aCheck(...records: TenantRecord[]) {
   const looks: (readonly string[])[] = [];
   const source: TenantSource = {
     open: (columns, seed) => memory.open(columns, seed),
-    lookUps: async (columns, seed) => {
-      const lookUps = await memory.lookUps(columns, seed);
+    lookups: async (columns, seed) => {
+      const lookups = await memory.lookups(columns, seed);
       const rowsOf = (ids: readonly string[]) => {
         looks.push(ids);
-        return lookUps.rowsOf(ids);
+        return lookups.rowsOf(ids);
       };
-      return { ...lookUps, rowsOf };
+      return { ...lookups, rowsOf };
     },
   };
   return {
@@ -72,7 +72,7 @@ it("a replacement is outdated if the row is gone, or isn't the one that was plan
   expect(await aCheck().check.isStillRight(planned, [])).toBe(false);
 });
 
-describe("a look", () => {
+describe("a lookup", () => {
   it("is at the next removals too, and counts for a second", async () => {
     const { check, looks, time } = aCheck();
     await check.isStillRight(deletion("a"), [deletion("b"), deletion("c")]);

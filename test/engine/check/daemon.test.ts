@@ -9,8 +9,8 @@ import type { AddressUse } from "../../../src/ports/check.ts";
 import { allOf, signsOf } from "./findings.ts";
 
 test("the next syncs are told by the clock of the schedule's zone", async () => {
-  const ticks = [new Date("2026-03-28T23:30:00Z"), new Date("2026-03-29T23:30:00Z")];
-  const [found] = await allOf(scheduleFindings({ line: "30 0 * * *", timezone: "Europe/Berlin" }, ticks));
+  const times = [new Date("2026-03-28T23:30:00Z"), new Date("2026-03-29T23:30:00Z")];
+  const [found] = await allOf(scheduleFindings({ line: "30 0 * * *", timezone: "Europe/Berlin" }, times));
   expect(found).toMatchObject({ level: "ok" });
   expect(found?.message).toContain("Sun, 29 Mar 2026, 00:30:00; Mon, 30 Mar 2026, 01:30:00");
 });

@@ -90,7 +90,7 @@ describe("the source", () => {
 
   test("whose role can read the tokens, or whose id has no index, is a warning", async () => {
     const found = await find({ secrets: ["public.groupsync_tokens"] }, false);
-    expect(signsOf(found)).toEqual(["✓", "! SOURCE_ROLE_READS_TOKENS", "! LOOKS_NOT_INDEXED"]);
+    expect(signsOf(found)).toEqual(["✓", "! SOURCE_ROLE_READS_TOKENS", "! LOOKUPS_NOT_INDEXED"]);
     expect(found[2]?.hint).toContain("create an index");
   });
 });

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { RecordedFailure } from "../../../src/core/failure/group-failures.ts";
 import { SyncError } from "../../../src/core/failure/sync-error.ts";
 import type { PlanningContext } from "../../../src/core/plan/planned-action.ts";
-import { toldText } from "../../../src/core/text/printable.ts";
+import { plainText } from "../../../src/core/text/printable.ts";
 import type { Explanation } from "../../../src/engine/explain/explain-tenant.ts";
 import { standingOf } from "../../../src/engine/explain/standing.ts";
 import { anExplanation, aRecord, aRecordedGroup, NO_RECORDED_FAILURES } from "../../builders/explained.ts";
@@ -136,7 +136,7 @@ test("the advice for a failing group is the action of its code, and names servic
 });
 
 describe("the reason", () => {
-  const reasonOf = (overrides: Overrides): string => toldText(standingOf(anExplanation(overrides)).reason);
+  const reasonOf = (overrides: Overrides): string => plainText(standingOf(anExplanation(overrides)).reason);
 
   test("has the row's mistake, and what becomes of the group", () => {
     const tenant = aRejectedTenant();

@@ -5,7 +5,7 @@ import { aChangeFailure } from "../../builders/groups.ts";
 import { tenants } from "../../fakes/world.ts";
 import { AT_ONCE, aPlan, changes, confirmed, NEW, NOW, OWNED } from "./a-plan.ts";
 
-it("an earlier run's open changes come first, then the others in the order of the turns", async () => {
+it("an earlier run's open changes come first, then the others in the order of the phases", async () => {
   const records = tenants("a", "b", "c", "d");
   const planned = await aPlan(records, [
     ["b", { ...NEW, intent: "apply" }],
@@ -49,7 +49,7 @@ it("changes that failed before come after the creates and before the removals, e
   ]);
 });
 
-it("the entries are read once for each turn that has changes, and not at all without changes", async () => {
+it("the entries are read once for each phase that has changes, and not at all without changes", async () => {
   const creates = await aPlan(tenants("a", "b"), []);
   const reads = vi.spyOn(creates.entries, "read");
   expect(await changes(creates)).toEqual(["create a", "create b"]);

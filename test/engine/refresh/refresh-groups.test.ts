@@ -76,7 +76,7 @@ describe("sync --refresh", () => {
     ["replace", { failed: 0, outdated: 0, replaced: 1 }, "Name of a"],
     ["never", { failed: 0, outdated: 1, replaced: 0 }, "the wrong name"],
   ] as const)(
-    "tells another name, and the next sync mends it as service.update: %s has it",
+    "tells another name, and the next sync repairs it as service.update: %s has it",
     async (update, next, name) => {
       const world = await worldWith("a", "b");
       world.ledger.service = { ...world.ledger.service, updates: false };
@@ -89,7 +89,7 @@ describe("sync --refresh", () => {
     },
   );
 
-  test("mends the name at a service that updates by the look itself, and counts all as unverified", async () => {
+  test("repairs the name at a service that updates by the look itself, and counts all as unverified", async () => {
     const world = await worldWith("a", "b");
     world.service.existing = "update";
     world.ledger.service = { ...world.ledger.service, updates: true };

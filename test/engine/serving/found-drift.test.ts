@@ -28,7 +28,7 @@ const driftIn = (events: readonly RunEvent[]): string[] =>
 /** The drift that the runs in the ledger's history have counted, newest first. */
 const recorded = (world: World): unknown[] => world.ledger.runs.map(({ result }) => result?.counts.drift);
 
-describe("drift that a look at a single tenant finds", () => {
+describe("drift that a lookup of a single tenant finds", () => {
   it("beside a full sync counts in that sync", async () => {
     const world = slow(await aWorld(), 1_000);
     world.tenants.push(...tenants("d", "e", "f", "g"));

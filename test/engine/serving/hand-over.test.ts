@@ -11,11 +11,11 @@ const lease = (holder: string, handsOver: boolean) => ({
 });
 
 it.each([200, 1_400])(
-  "a look that is cut short because a command asks for the lease doesn't make the hand-over a failure (after %i ms)",
+  "a lookup that is cut short because a command asks for the lease doesn't make the hand-over a failure (after %i ms)",
   async (ms) => {
     const world = slow(new World(tenants(...ids)), 1_000);
     let isNoticed = false;
-    /** As the look-ups do once the run is ending. */
+    /** As the lookup-ups do once the run is ending. */
     const at = async ({ call }: Point): Promise<void> => {
       if (call !== "rowsOf" || !isNoticed) return;
       while (world.ledger.requests.size === 0) await world.time.sleep(100);

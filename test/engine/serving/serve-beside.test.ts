@@ -69,7 +69,7 @@ describe("older never overwrites newer:", () => {
     await session.end();
   });
 
-  it("a planned replacement waits while a look asks for the lost token, and has its intent then", async () => {
+  it("a planned replacement waits while a lookup asks for the lost token, and has its intent then", async () => {
     const { world, session } = await inTheMiddle(() => {}, { update: "replace", deletion: DELETES_AT_ONCE });
     const intents: unknown[] = [];
     world.network = async ({ operation, id }) => {
@@ -94,14 +94,14 @@ describe("older never overwrites newer:", () => {
     expect(world.ledger.rows.get("t30")).toMatchObject({ intent: null });
   });
 
-  it("a tenant that was looked at right before the source was read is looked at once more", async () => {
+  it("a tenant that was looked up right before the source was read is looked up once more", async () => {
     const world = slow(new World(tenants("a", "b")), 1_000);
     world.service.existing = "update";
-    let looks = 0;
+    let lookups = 0;
     const session = aSession(world, {
       at: ({ call }) => {
-        // The look has the row already.
-        if (call === "rowsOf" && ++looks === 1) rename(world, "b", "newer");
+        // The lookup has the row already.
+        if (call === "rowsOf" && ++lookups === 1) rename(world, "b", "newer");
       },
     });
     session.server.notice("b");
@@ -113,7 +113,7 @@ describe("older never overwrites newer:", () => {
     expect((await world.sync()).requests).toBe(0);
   });
 
-  it("a lost token is restored by a sync that verifies all tokens, even if a look at its tenant has failed", async () => {
+  it("a lost token is restored by a sync that verifies all tokens, even if a lookup of its tenant has failed", async () => {
     const world = new World(tenants("a", "b"));
     await world.sync();
     world.store.tokens.delete("a");
@@ -191,7 +191,7 @@ describe("a group that fails", () => {
     await session.end();
   });
 
-  it("counts as failed in the full sync, too, if the look at its row has failed", async () => {
+  it("counts as failed in the full sync, too, if the lookup of its row has failed", async () => {
     const world = slow(new World(tenants("a", "b", "c", "d")), 1_000);
     let isAway = true;
     const session = aSession(world, {
@@ -301,10 +301,10 @@ describe("a tenant", () => {
     expect(stored(world)).toEqual(["a"]);
     world.tenants.splice(0, 1, ...tenants("b"));
     await world.sync({ settings: { source: "another source", deletion: DELETES_AT_ONCE } });
-    expect(world.ledger.rows.get("a")).toMatchObject({ absence: { kind: "estranged" } });
+    expect(world.ledger.rows.get("a")).toMatchObject({ absence: { kind: "unseen" } });
   });
 
-  it("is looked at only once the outcome of a call for it is recorded", async () => {
+  it("is looked up only once the outcome of a call for it is recorded", async () => {
     const world = new World(tenants("a"));
     const intents: unknown[] = [];
     const session = aSession(world, {
@@ -345,7 +345,7 @@ describe("a tenant", () => {
     await world.sync();
     world.tenants.splice(1);
     const settings = { source: "another source", deletion: DELETES_AT_ONCE };
-    // The look goes on while the source is being read.
+    // The lookup goes on while the source is being read.
     const session = aSession(world, {
       settings,
       at: ({ call }) => (call === "rowsOf" ? world.time.sleep(1) : undefined),
@@ -353,7 +353,7 @@ describe("a tenant", () => {
     session.server.notice("b");
     await session.run;
     await session.end();
-    expect(world.ledger.rows.get("b")).toMatchObject({ absence: { kind: "estranged" } });
+    expect(world.ledger.rows.get("b")).toMatchObject({ absence: { kind: "unseen" } });
   });
 
   it("that was there when the source was read has no absence, even if it was noticed and is gone again", async () => {
@@ -363,12 +363,12 @@ describe("a tenant", () => {
     world.tenants.splice(1);
     await world.sync({ settings });
     expect(world.ledger.rows.get("b")).toMatchObject({ absence: { kind: "absent" } });
-    let looks = 0;
+    let lookups = 0;
     const session = aSession(world, {
       settings,
       at: async ({ call }) => {
-        // The look has found no row, and goes on while the source is being read.
-        if (call === "rowsOf" && ++looks === 1) {
+        // The lookup has found no row, and goes on while the source is being read.
+        if (call === "rowsOf" && ++lookups === 1) {
           world.tenants.push(...tenants("b"));
           await world.time.sleep(1);
         }

@@ -28,9 +28,9 @@ function aServer() {
   };
   const run: OpenService = {
     isIndexed: true,
-    async serve(ids, { looked, served }) {
+    async serve(ids, { lookedUp, served }) {
       if (world.lookFails) throw world.lookFails;
-      looked();
+      lookedUp();
       await world.before;
       for (const id of ids) served(id, world.end);
     },
@@ -44,7 +44,7 @@ function aServer() {
   return { server, clock, world, ends };
 }
 
-test("whoever asks while the tenant is being served hears of the next look, which sees the newest row", async () => {
+test("whoever asks while the tenant is being served hears of the next lookup, which sees the newest row", async () => {
   const { server, clock, world } = aServer();
   let isThere = (): void => {};
   world.before = new Promise((resolve) => {

@@ -24,7 +24,7 @@ function aClientOf(url: string): Socket {
   return client;
 }
 
-test("connections are cut after just as many bytes as were allowed, until the line is mended", async () => {
+test("connections are cut after just as many bytes as were allowed, until the line is repaired", async () => {
   const proxy = await tcpProxy(await aServer());
   for (const bytes of [1, 1_000, 3_000_001]) {
     proxy.limit(bytes);

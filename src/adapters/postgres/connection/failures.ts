@@ -65,7 +65,7 @@ const MESSAGES: readonly (readonly [RegExp, string])[] = [
   ],
 ];
 
-/** A broken connection (08), a read-only transaction or server (25), no room (53), and trouble with files (58). */
+/** A broken connection (08), a read-only transaction or server (25), no room (53), and errors of files (58). */
 const GENERAL = /^(08|25|53|58)/;
 
 const messageHint = (error: unknown): string | undefined =>

@@ -27,11 +27,11 @@ export class PostgresChangeChannel implements ChangeChannel {
     this.#options = options;
   }
 
-  async open(hear: (payload: string) => void, stop: AbortSignal): Promise<OpenChannel> {
+  async open(onPayload: (payload: string) => void, stop: AbortSignal): Promise<OpenChannel> {
     const explain = (error: unknown): SyncError => cannotListen(this.#options.channel, error);
     let line: Line | undefined;
     try {
-      line = new Line({ ...this.#options, hear, stop, explain });
+      line = new Line({ ...this.#options, onPayload, stop, explain });
       await line.listen();
     } catch (error) {
       await line?.close();
@@ -42,7 +42,7 @@ export class PostgresChangeChannel implements ChangeChannel {
 }
 
 interface LineParts extends ChannelOptions {
-  readonly hear: (payload: string) => void;
+  readonly onPayload: (payload: string) => void;
   readonly stop: AbortSignal;
   readonly explain: (error: unknown) => SyncError;
 }
@@ -64,7 +64,7 @@ class Line implements OpenChannel {
     client.on("notification", ({ channel, payload = "" }) => {
       if (channel !== parts.channel) return;
       if (payload.startsWith(PROBE)) this.#onProbe();
-      else parts.hear(payload);
+      else parts.onPayload(payload);
     });
   }
 
@@ -75,7 +75,7 @@ class Line implements OpenChannel {
       client.query<{ pid: number }>("SELECT pg_catalog.pg_backend_pid() AS pid"),
     );
     // A pooler has session ids of its own. LISTEN would stay behind in a session that it gives to other clients.
-    if (rows[0]?.pid !== Reflect.get(client, "processID")) throw notHeard();
+    if (rows[0]?.pid !== Reflect.get(client, "processID")) throw notReceived();
     const listen = `LISTEN ${quoteName(this.#parts.channel)}`;
     await this.#inTime(client.query(`SELECT ${textOrBytes("end of session")}; ${listen}`));
     await this.#insistOnArrival();
@@ -108,7 +108,7 @@ class Line implements OpenChannel {
       throw error;
     });
     await this.#inTime(Promise.race([arrives, isLost])).catch((error: unknown) => {
-      throw error instanceof NoAnswer ? notHeard() : error;
+      throw error instanceof NoAnswer ? notReceived() : error;
     });
   }
 
@@ -134,7 +134,7 @@ function ignore(): void {}
  */
 const PROBE = "groupsync tries whether notifications arrive; this is no id: ";
 
-const notHeard = (): SyncError => {
+const notReceived = (): SyncError => {
   const { code, message, hint } = CHANGES_NOT_HEARD;
   return new SyncError(code, message, { hint });
 };

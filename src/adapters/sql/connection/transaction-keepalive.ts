@@ -21,7 +21,7 @@ export class TransactionKeepalive {
   #pinging: Promise<void> = Promise.resolve();
   #failure: { readonly error: unknown } | undefined;
   /** When the last answered statement was sent. */
-  #heard = now();
+  #lastAnswer = now();
 
   constructor(ping: () => Promise<unknown>, idleMs: number) {
     this.#ping = ping;
@@ -41,7 +41,7 @@ export class TransactionKeepalive {
    * transaction, and another instance take the lease, before a call to another store is over.
    */
   assertOpen(): void {
-    if (msSince(this.#heard) <= this.#idleMs / 2) return;
+    if (msSince(this.#lastAnswer) <= this.#idleMs / 2) return;
     throw new SyncError(
       "PAUSED",
       "this process stood still before the token was written; it asks for its lease again",
@@ -69,7 +69,7 @@ export class TransactionKeepalive {
     this.#underWay++;
     try {
       const answer = await statement();
-      this.#heard = sent;
+      this.#lastAnswer = sent;
       return answer;
     } finally {
       this.#underWay--;

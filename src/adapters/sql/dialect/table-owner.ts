@@ -39,14 +39,14 @@ export async function insistOnOwner(
   if (!first) return;
   const { owner, user } = first;
   const shown = (name: string): string => [tables.schema, name].map(dialect.quoteName).join(".");
-  const mend = foreign
+  const repair = foreign
     .map(({ table }) => `ALTER TABLE ${shown(table)} OWNER TO ${dialect.quoteName(user)}`)
     .join("; ");
   throw new SyncError(
     "CONFIG_TABLE_OWNER",
     `the table ${shown(first.table)} belongs to the role ${owner}, and groupsync works as ${user}: whoever owns a table reads what is written there, and can run code as whoever writes it`,
     {
-      hint: `if you don't know that table, find out who made it before anything else. If it is meant, write tokens.owner: ${owner} in the config; or give it to groupsync: ${mend}`,
+      hint: `if you don't know that table, find out who made it before anything else. If it is meant, write tokens.owner: ${owner} in the config; or give it to groupsync: ${repair}`,
     },
   );
 }

@@ -2,7 +2,7 @@ import { interrupted } from "../../../core/failure/sync-error.ts";
 import { compareIds, type SourceBucket, type TenantRow } from "../../../core/group/tenant.ts";
 import type {
   SourceRole,
-  TenantLookUps,
+  TenantLookups,
   TenantSnapshot,
   TenantSource,
 } from "../../../ports/tenant-source.ts";
@@ -45,17 +45,17 @@ export class SqlTenantSource<Session extends SourceSession> implements TenantSou
     return new SqlTenantSnapshot(this.#dialect, this.#options, reader);
   }
 
-  lookUps(
+  lookups(
     columns: readonly string[],
     seed: string,
     stop: AbortSignal,
     before?: string | null,
-  ): Promise<TenantLookUps> {
+  ): Promise<TenantLookups> {
     const asked = { columns, seed, stop };
-    return SqlTenantLookUps.open((known) => this.#openLookUps(asked, known), before);
+    return SqlTenantLookups.open((known) => this.#openLookups(asked, known), before);
   }
 
-  async #openLookUps(asked: Asked, before: string | null | undefined): Promise<LookUpReader> {
+  async #openLookups(asked: Asked, before: string | null | undefined): Promise<LookupReader> {
     const reader = await openReader(this.#dialect, this.#options, asked, before);
     const { session, query, explain } = reader;
     try {
@@ -130,29 +130,29 @@ class SqlTenantSnapshot<Session extends SourceSession> implements TenantSnapshot
 }
 
 /** A connection that knows the source's columns, and has no transaction open. */
-interface LookUpReader extends OpenReader<SourceSession> {
+interface LookupReader extends OpenReader<SourceSession> {
   /** The columns that the query was made for, as `SourceSession.describe` describes them. */
   readonly columns: string;
   readonly isIndexed: boolean;
 }
 
 /** Rejects with CONFIG_TABLE_MOVED if the config leads to another table than `before`. */
-type OpenLookUps = (before: string | null | undefined) => Promise<LookUpReader>;
+type OpenLookups = (before: string | null | undefined) => Promise<LookupReader>;
 
 /** Looks tenants up by their ids. Each lookup is a transaction of its own. */
-class SqlTenantLookUps implements TenantLookUps {
-  readonly #open: OpenLookUps;
-  #reader: LookUpReader;
+class SqlTenantLookups implements TenantLookups {
+  readonly #open: OpenLookups;
+  #reader: LookupReader;
   #last: Promise<unknown> = Promise.resolve();
   #isClosed = false;
 
-  private constructor(open: OpenLookUps, reader: LookUpReader) {
+  private constructor(open: OpenLookups, reader: LookupReader) {
     this.#open = open;
     this.#reader = reader;
   }
 
-  static async open(open: OpenLookUps, before: string | null | undefined): Promise<SqlTenantLookUps> {
-    return new SqlTenantLookUps(open, await open(before));
+  static async open(open: OpenLookups, before: string | null | undefined): Promise<SqlTenantLookups> {
+    return new SqlTenantLookups(open, await open(before));
   }
 
   get table(): string | null {
@@ -190,7 +190,7 @@ class SqlTenantLookUps implements TenantLookUps {
   }
 
   /** Undefined if one of the columns is gone. */
-  #describe({ session, query, explain }: LookUpReader): Promise<string | undefined> {
+  #describe({ session, query, explain }: LookupReader): Promise<string | undefined> {
     return session.describe(query.columns).catch((error: unknown) => {
       if (explain(error).code === "CONFIG_SOURCE") return undefined;
       throw error;
@@ -198,7 +198,7 @@ class SqlTenantLookUps implements TenantLookUps {
   }
 
   /** Begins a lookup. Finds out the columns again if the connection broke or the table was altered. */
-  async #begin(): Promise<LookUpReader> {
+  async #begin(): Promise<LookupReader> {
     const { session, columns, table } = this.#reader;
     if (session.isOpen) {
       await session.begin();
@@ -215,7 +215,7 @@ class SqlTenantLookUps implements TenantLookUps {
 /** Ids in one statement. */
 const PAGE = 500;
 
-/** The rows of these ids, as `TenantLookUps.rowsOf` gives them, in the session's present transaction. */
+/** The rows of these ids, as `TenantLookups.rowsOf` gives them, in the session's present transaction. */
 async function rowsOf(
   session: Pick<SourceSession, "rows">,
   query: TenantQuery,

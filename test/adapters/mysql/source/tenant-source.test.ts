@@ -171,12 +171,12 @@ test("single tenants of a view are found by the index for a user that may explai
   await query(`REVOKE SHOW VIEW ON ${database.name}.* FROM ${reader.name}`);
   const looksByIndex = async (): Promise<boolean> => {
     const source = mysqlSource(reader.url, { table: "active_customers" });
-    const lookUps = await source.lookUps(["id", "name"], "seed", NEVER);
+    const lookups = await source.lookups(["id", "name"], "seed", NEVER);
     try {
-      expect((await lookUps.rowsOf(["a", "b"])).map(({ cells }) => cells)).toEqual([["a", "Acme"]]);
-      return lookUps.isIndexed;
+      expect((await lookups.rowsOf(["a", "b"])).map(({ cells }) => cells)).toEqual([["a", "Acme"]]);
+      return lookups.isIndexed;
     } finally {
-      await lookUps.close();
+      await lookups.close();
     }
   };
   await query(`GRANT SELECT ON active_customers TO ${reader.name}`);

@@ -99,10 +99,10 @@ describe("a policy that may hide tenants", () => {
 
   test("is an error of a lookup of single tenants too, or hides them there", async () => {
     const { reader } = await aHiddenRow();
-    const lookUps = (rowSecurity: "error" | "filter") =>
-      postgresSource(reader.url, { table: "customers", rowSecurity }).lookUps(["id"], "seed", NEVER);
-    await expect(lookUps("error")).rejects.toMatchObject(refusal(reader.name));
-    const some = await lookUps("filter");
+    const lookups = (rowSecurity: "error" | "filter") =>
+      postgresSource(reader.url, { table: "customers", rowSecurity }).lookups(["id"], "seed", NEVER);
+    await expect(lookups("error")).rejects.toMatchObject(refusal(reader.name));
+    const some = await lookups("filter");
     onTestFinished(() => some.close());
     expect((await some.rowsOf(["a", "b"])).map(({ cells }) => cells)).toEqual([["a"]]);
   });

@@ -6,7 +6,7 @@ import { Secret } from "../../../../src/core/secret/secret.ts";
 import { readTenants } from "../../../../src/engine/plan/read-tenants.ts";
 import { column, someRules } from "../../../builders/rules.ts";
 import { collect } from "../../../contracts/collect.ts";
-import { lookUpsOf } from "../../../contracts/look-ups.ts";
+import { lookupsOf } from "../../../contracts/lookups.ts";
 import { NEVER, readAll } from "../../../contracts/rows-of.ts";
 import { encodedDatabase } from "../encoded-database.ts";
 import { postgresSource } from "./source-database.ts";
@@ -63,11 +63,11 @@ async function* collectedIn<T>(items: readonly T[]): AsyncGenerator<readonly T[]
 
 test("single tenants are found beside such rows", async () => {
   const source = postgresSource(await customers(), { table: "customers" });
-  const lookUps = await lookUpsOf(source, COLUMNS);
+  const lookups = await lookupsOf(source, COLUMNS);
   const ids = ["é", "zo\ufffd", "c", "日", "😀"];
   const { rows } = await readAll(source, COLUMNS);
   const wanted = rows.filter(({ cells: [id] }) => typeof id === "string" && ids.includes(id));
-  expect(await lookUps.rowsOf(ids)).toEqual(wanted);
+  expect(await lookups.rowsOf(ids)).toEqual(wanted);
   expect(wanted.map(({ cells: [id] }) => id)).toEqual(["c", "é", "😀"].sort(compareIds));
 });
 

@@ -2,7 +2,7 @@ import pg from "pg";
 import { describe, expect, test } from "vitest";
 import { compareIds, type RowDigest } from "../../../../src/core/group/tenant.ts";
 import { collect } from "../../../contracts/collect.ts";
-import { lookUpsOf } from "../../../contracts/look-ups.ts";
+import { lookupsOf } from "../../../contracts/lookups.ts";
 import { NEVER, rowsOf } from "../../../contracts/rows-of.ts";
 import { freshDatabase } from "../../../support/databases/fresh-database.ts";
 import { encodedDatabase } from "../encoded-database.ts";
@@ -65,8 +65,8 @@ test("a database in LATIN1 is ordered by the bytes of UTF-8 all the same", async
   const rows = await rowsOf(postgresSource(url, { table: "customers" }), ["id", "name"]);
   expect(rows).toEqual(ids.toSorted(compareIds).map((id) => [id, "Größe"]));
 
-  const lookUps = await lookUpsOf(postgresSource(url, { table: "customers" }));
-  const found = await lookUps.rowsOf(["日", "Ä", "€", "a"]);
+  const lookups = await lookupsOf(postgresSource(url, { table: "customers" }));
+  const found = await lookups.rowsOf(["日", "Ä", "€", "a"]);
   expect(found.map(({ cells }) => cells)).toEqual([
     ["a", "Größe"],
     ["Ä", "Größe"],

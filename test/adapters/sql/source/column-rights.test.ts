@@ -2,7 +2,7 @@ import { expect, inject, onTestFinished, test } from "vitest";
 import { mysqlChangeFeed } from "../../../../src/adapters/mysql/source/change-feed.ts";
 import { postgresChangeFeed } from "../../../../src/adapters/postgres/source/change-feed.ts";
 import { Secret } from "../../../../src/core/secret/secret.ts";
-import { lookUpsOf } from "../../../contracts/look-ups.ts";
+import { lookupsOf } from "../../../contracts/lookups.ts";
 import { NEVER, readAll, rowsOf } from "../../../contracts/rows-of.ts";
 import { freshDatabase } from "../../../support/databases/fresh-database.ts";
 import { aRole } from "../../../support/databases/role.ts";
@@ -43,9 +43,9 @@ test.each([
     ["b", "Brill"],
   ]);
   expect(buckets.length).toBeGreaterThan(0);
-  const lookUps = await lookUpsOf(source);
-  expect((await lookUps.rowsOf(["b"])).map(({ cells }) => cells)).toEqual([["b", "Brill"]]);
-  if (place === "customers") expect(lookUps.isIndexed).toBe(true);
+  const lookups = await lookupsOf(source);
+  expect((await lookups.rowsOf(["b"])).map(({ cells }) => cells)).toEqual([["b", "Brill"]]);
+  if (place === "customers") expect(lookups.isIndexed).toBe(true);
   const snapshot = await source.open(["id", "name"], "seed", NEVER);
   onTestFinished(() => snapshot.close());
   expect(await snapshot.role()).toMatchObject({ secrets: [] });

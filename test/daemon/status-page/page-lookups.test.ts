@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { interrupted, SyncError } from "../../../src/core/failure/sync-error.ts";
-import { type Lookup, TenantLookups } from "../../../src/daemon/status-page/tenant-lookups.ts";
+import { type Lookup, PageLookups } from "../../../src/daemon/status-page/page-lookups.ts";
 import type { Explanation } from "../../../src/engine/explain/explain-tenant.ts";
 import { anExplanation } from "../../builders/explained.ts";
 import { aClock } from "../../fakes/set-clock.ts";
@@ -27,7 +27,7 @@ function aVisit() {
       stop.addEventListener("abort", () => reject(interrupted()));
     });
   };
-  const lookups = new TenantLookups(
+  const lookups = new PageLookups(
     { explain, clock, log: ({ message }) => logged.push(message) },
     daemon.signal,
   );

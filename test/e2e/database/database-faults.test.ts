@@ -9,7 +9,7 @@ import { endProgramSessions } from "./database-acts.ts";
 /** A missing right: what the program says then, and the statements that grant the right. */
 interface MissingRight {
   readonly said: readonly string[];
-  readonly mend: readonly string[];
+  readonly repair: readonly string[];
 }
 
 /** The words of each database's own errors. */
@@ -28,21 +28,21 @@ const COMPLAINTS: Readonly<Record<DatabaseKind, Complaints>> = {
       {
         said: ["there is no schema ops", `CREATE SCHEMA "ops" AUTHORIZATION "${role}"`],
         // Before PostgreSQL 15 everybody may create tables in public.
-        mend: ["CREATE SCHEMA ops", "REVOKE ALL ON SCHEMA public FROM public"],
+        repair: ["CREATE SCHEMA ops", "REVOKE ALL ON SCHEMA public FROM public"],
       },
       {
         said: [
           `user ${role} may not create tables in schema ops`,
           `GRANT USAGE, CREATE ON SCHEMA "ops" TO "${role}"`,
         ],
-        mend: [`GRANT USAGE, CREATE ON SCHEMA ops TO ${role}`, `GRANT USAGE ON SCHEMA public TO ${role}`],
+        repair: [`GRANT USAGE, CREATE ON SCHEMA ops TO ${role}`, `GRANT USAGE ON SCHEMA public TO ${role}`],
       },
       {
         said: [
           `user ${role} may not create tables in schema public`,
           `GRANT USAGE, CREATE ON SCHEMA "public" TO "${role}"`,
         ],
-        mend: [
+        repair: [
           "CREATE TABLE groupsync_tokens (user_group_id text PRIMARY KEY, token text, updated_at timestamptz)",
           `ALTER TABLE groupsync_tokens OWNER TO ${role}`,
           `REVOKE INSERT, UPDATE, DELETE ON groupsync_tokens FROM ${role}`,
@@ -53,11 +53,11 @@ const COMPLAINTS: Readonly<Record<DatabaseKind, Complaints>> = {
           `user ${role} may not write tokens to groupsync_tokens`,
           `GRANT SELECT, INSERT, UPDATE, DELETE ON "public"."groupsync_tokens" TO "${role}"`,
         ],
-        mend: [`GRANT SELECT, INSERT, UPDATE, DELETE ON groupsync_tokens TO ${role}`],
+        repair: [`GRANT SELECT, INSERT, UPDATE, DELETE ON groupsync_tokens TO ${role}`],
       },
       {
         said: ["permission denied for table customers", `GRANT SELECT ON "public"."customers" TO "${role}"`],
-        mend: [`GRANT SELECT ON customers TO ${role}`],
+        repair: [`GRANT SELECT ON customers TO ${role}`],
       },
     ],
   },
@@ -70,13 +70,13 @@ const COMPLAINTS: Readonly<Record<DatabaseKind, Complaints>> = {
           `user ${role}@% may not create the ledger's tables in database`,
           "GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, ALTER, INDEX ON ",
         ],
-        mend: LEDGER_TABLES.map(
+        repair: LEDGER_TABLES.map(
           (table) => `GRANT CREATE, SELECT, INSERT, UPDATE, DELETE ON ops_groupsync_${table} TO ${role}`,
         ),
       },
       {
         said: [`SELECT command denied to user '${role}'@`, "groupsync_tokens", "grant the user the right"],
-        mend: [`GRANT CREATE, SELECT ON groupsync_tokens TO ${role}`],
+        repair: [`GRANT CREATE, SELECT ON groupsync_tokens TO ${role}`],
       },
       {
         said: [
@@ -84,11 +84,11 @@ const COMPLAINTS: Readonly<Record<DatabaseKind, Complaints>> = {
           ".`groupsync_tokens` TO ",
           `\`${role}\`@\`%\``,
         ],
-        mend: [`GRANT INSERT, UPDATE, DELETE ON groupsync_tokens TO ${role}`],
+        repair: [`GRANT INSERT, UPDATE, DELETE ON groupsync_tokens TO ${role}`],
       },
       {
         said: ["permission denied for table customers", "GRANT SELECT ON ", `TO \`${role}\`@\`%\``],
-        mend: [`GRANT SELECT ON customers TO ${role}`],
+        repair: [`GRANT SELECT ON customers TO ${role}`],
       },
     ],
   },
@@ -159,12 +159,12 @@ test("each missing right is named, one after the other, until the sync works", a
   const planned = await world.run("plan");
   expect(planned.code).toBe(1);
   for (const words of complaints.missingRights(role)[0]?.said ?? []) expect(planned.stderr).toContain(words);
-  for (const { said, mend } of complaints.missingRights(role)) {
+  for (const { said, repair } of complaints.missingRights(role)) {
     const { code, stdout } = await world.run("sync");
     expect(code).toBe(1);
     for (const words of said) expect(stdout).toContain(words);
     expect(await world.requests()).toMatchObject({ total: 0 });
-    for (const statement of mend) await world.database.query(statement);
+    for (const statement of repair) await world.database.query(statement);
   }
   await expectRecovery(world);
 });

@@ -7,7 +7,7 @@ import { unknownIds } from "../../engine/plan/make-plan.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 
-interface TenantLookupPorts {
+interface PageLookupPorts {
   /** Reads all that is known of one tenant, and changes nothing. Rejects soon after the signal aborts. */
   readonly explain: (id: string, stop: AbortSignal) => Promise<Explanation>;
   readonly clock: Clock;
@@ -32,14 +32,14 @@ const LONGEST_LOOKUP = 10_000;
  * Looks single tenants up for whoever has the status page open. The page has no login, so a visitor must not burden the
  * databases: there is one lookup at a time, few in a time, and none for long.
  */
-export class TenantLookups {
-  readonly #ports: TenantLookupPorts;
+export class PageLookups {
+  readonly #ports: PageLookupPorts;
   readonly #stop: AbortSignal;
   readonly #limiter = tokenBucket(ALLOWED);
   #isBusy = false;
 
   /** After the signal to stop aborts, each lookup ends. */
-  constructor(ports: TenantLookupPorts, stop: AbortSignal) {
+  constructor(ports: PageLookupPorts, stop: AbortSignal) {
     this.#ports = ports;
     this.#stop = stop;
   }

@@ -1,6 +1,6 @@
 import { expect, inject, onTestFinished, test, vi } from "vitest";
 import { compareIds } from "../../../../src/core/group/tenant.ts";
-import { lookUpsOf } from "../../../contracts/look-ups.ts";
+import { lookupsOf } from "../../../contracts/lookups.ts";
 import { readAll } from "../../../contracts/rows-of.ts";
 import {
   type DatabaseKind,
@@ -124,14 +124,14 @@ test.each(TYPES[kind].map((type) => [type.type, type] as const))(
     await database.query(ANALYZE[kind]);
 
     const source = SOURCES[kind](database.url, { table: "customers" });
-    const lookUps = await lookUpsOf(source);
-    expect(lookUps.isIndexed).toBe(true);
+    const lookups = await lookupsOf(source);
+    expect(lookups.isIndexed).toBe(true);
     const { rows } = await readAll(source, ["id", "name"]);
     const found = rows.map(({ cells }) => cells[0] as string);
     expect(found).toEqual(ids.toSorted(compareIds));
-    for (const [index, id] of found.entries()) expect(await lookUps.rowsOf([id])).toEqual([rows[index]]);
-    for (const other of others) expect(await lookUps.rowsOf([other])).toEqual([]);
-    expect(await lookUps.rowsOf([...others, ...found])).toEqual(rows);
+    for (const [index, id] of found.entries()) expect(await lookups.rowsOf([id])).toEqual([rows[index]]);
+    for (const other of others) expect(await lookups.rowsOf([other])).toEqual([]);
+    expect(await lookups.rowsOf([...others, ...found])).toEqual(rows);
   },
 );
 
@@ -147,9 +147,9 @@ test.each([
   }
   await database.query(ANALYZE[kind].replace("customers", "plans"));
   const query = "SELECT c.id, p.title FROM customers AS c LEFT JOIN plans AS p ON p.code = c.name";
-  const lookUps = await lookUpsOf(SOURCES[kind](database.url, { query }), ["id", "title"]);
-  expect(lookUps.isIndexed).toBe(isIndexed);
-  expect((await lookUps.rowsOf(["a"])).map(({ cells }) => cells)).toEqual([["a", null]]);
+  const lookups = await lookupsOf(SOURCES[kind](database.url, { query }), ["id", "title"]);
+  expect(lookups.isIndexed).toBe(isIndexed);
+  expect((await lookups.rowsOf(["a"])).map(({ cells }) => cells)).toEqual([["a", null]]);
 });
 
 async function customers(): Promise<FreshDatabase> {
@@ -162,39 +162,39 @@ async function customers(): Promise<FreshDatabase> {
 test("a look after the connection broke opens another", async () => {
   const database = await customers();
   const line = await tcpProxy(database.url);
-  const lookUps = await lookUpsOf(SOURCES[kind](line.url, { table: "customers" }));
-  expect(await lookUps.rowsOf(["a"])).toHaveLength(1);
+  const lookups = await lookupsOf(SOURCES[kind](line.url, { table: "customers" }));
+  expect(await lookups.rowsOf(["a"])).toHaveLength(1);
   for (let cut = 0; cut < 3; cut++) {
     line.limit(0);
-    await expect(lookUps.rowsOf(["a"])).rejects.toMatchObject({ code: "SOURCE_UNAVAILABLE" });
+    await expect(lookups.rowsOf(["a"])).rejects.toMatchObject({ code: "SOURCE_UNAVAILABLE" });
     line.limit(Number.POSITIVE_INFINITY);
-    expect(await lookUps.rowsOf(["a"])).toHaveLength(1);
+    expect(await lookups.rowsOf(["a"])).toHaveLength(1);
   }
 });
 
 test("a look gives up on a locked table after a while, and the next look finds it free", async () => {
   const database = await customers();
   const timeouts = { lockMs: 4_000, silenceMs: 600_000 };
-  const lookUps = await lookUpsOf(SOURCES[kind](database.url, { table: "customers" }, timeouts));
+  const lookups = await lookupsOf(SOURCES[kind](database.url, { table: "customers" }, timeouts));
   const lock = await lockTable(database, "customers");
-  await expect(lookUps.rowsOf(["a"])).rejects.toMatchObject({
+  await expect(lookups.rowsOf(["a"])).rejects.toMatchObject({
     code: "SOURCE_UNAVAILABLE",
     message: expect.stringContaining(`session ${lock.session}`),
   });
   await lock.release();
-  await expect.poll(async () => (await lookUps.rowsOf(["a"]).catch(() => [])).length).toBe(1);
+  await expect.poll(async () => (await lookups.rowsOf(["a"]).catch(() => [])).length).toBe(1);
 });
 
 test("a look ends after a minute if the host has gone since the last one", async () => {
   const database = await customers();
   const line = await tcpProxy(database.url);
-  const lookUps = await lookUpsOf(SOURCES[kind](line.url, { table: "customers" }));
-  expect(await lookUps.rowsOf(["a"])).toHaveLength(1);
+  const lookups = await lookupsOf(SOURCES[kind](line.url, { table: "customers" }));
+  expect(await lookups.rowsOf(["a"])).toHaveLength(1);
   line.swallow(true);
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   onTestFinished(() => void vi.useRealTimers());
   let ended: unknown;
-  void lookUps.rowsOf(["a"]).catch((error: unknown) => {
+  void lookups.rowsOf(["a"]).catch((error: unknown) => {
     ended = error;
   });
   await vi.advanceTimersByTimeAsync(90_000);

@@ -1,21 +1,21 @@
 import fc from "fast-check";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { compareIds, type SourceBucket, type TenantRow } from "../../src/core/group/tenant.ts";
-import type { TenantLookUps, TenantSource } from "../../src/ports/tenant-source.ts";
+import type { TenantLookups, TenantSource } from "../../src/ports/tenant-source.ts";
 import { anyId } from "../builders/arbitraries.ts";
 import { rounds } from "../support/long.ts";
 import { collect } from "./collect.ts";
 import { NEVER, readAll } from "./rows-of.ts";
 import type { SourceDatabase, SourceOptions } from "./tenant-source.ts";
 
-/** Look-ups that are closed when the test is over. */
-export async function lookUpsOf(
+/** Lookups that are closed when the test is over. */
+export async function lookupsOf(
   source: TenantSource,
   columns: readonly string[] = ["id", "name"],
-): Promise<TenantLookUps> {
-  const lookUps = await source.lookUps(columns, "seed", NEVER);
-  onTestFinished(() => lookUps.close());
-  return lookUps;
+): Promise<TenantLookups> {
+  const lookups = await source.lookups(columns, "seed", NEVER);
+  onTestFinished(() => lookups.close());
+  return lookups;
 }
 
 const idsOf = (rows: readonly TenantRow[]): unknown[] => rows.map(({ cells }) => cells[0]);
@@ -41,7 +41,7 @@ const ODD_IDS = [
 ];
 
 /** How every source finds single tenants, on a database of its own for each test. */
-export function lookUpsContract(name: string, makeDatabase: () => Promise<SourceDatabase>): void {
+export function lookupsContract(name: string, makeDatabase: () => Promise<SourceDatabase>): void {
   /** A table `customers` with these ids, and an index that the planner may pass over because the table is so small. */
   const customers = async (...ids: (string | null)[]): Promise<SourceDatabase> => {
     const database = await makeDatabase();
@@ -56,11 +56,11 @@ export function lookUpsContract(name: string, makeDatabase: () => Promise<Source
       ids.map((id) => ({ id, name: `Name of ${id}` })),
     );
 
-  describe(`${name}: looks at single tenants`, () => {
+  describe(`${name}: looks single tenants up`, () => {
     test("find the rows that a full read finds, with their digests, whatever the ids", async () => {
       const database = await customers();
       const source = database.source({ table: "customers" });
-      const lookUps = await lookUpsOf(source);
+      const lookups = await lookupsOf(source);
       const ids = fc.uniqueArray(fc.tuple(anyId(), fc.boolean()), { maxLength: 20, selector: ([id]) => id });
       await fc.assert(
         fc.asyncProperty(ids, ids, async (there, others) => {
@@ -69,7 +69,7 @@ export function lookUpsContract(name: string, makeDatabase: () => Promise<Source
           const wanted = [...there.filter(([, isWanted]) => isWanted), ...others].map(([id]) => id);
           const { rows } = await readAll(source, ["id", "name"]);
           const found = rows.filter(({ cells: [id] }) => wanted.includes(id as string));
-          expect(await lookUps.rowsOf(wanted)).toEqual(found);
+          expect(await lookups.rowsOf(wanted)).toEqual(found);
           const snapshot = await source.open(["id", "name"], "seed", NEVER);
           expect(await snapshot.rowsOf(wanted)).toEqual(found);
           await snapshot.close();
@@ -80,23 +80,23 @@ export function lookUpsContract(name: string, makeDatabase: () => Promise<Source
 
     test("find all duplicates, and no row without an id", async () => {
       const { source } = await customers("b", null, "a", "b", "c", null);
-      const lookUps = await lookUpsOf(source({ table: "customers" }));
-      expect(idsOf(await lookUps.rowsOf(["b", "a", "b"]))).toEqual(["a", "b", "b"]);
-      expect(await lookUps.rowsOf([])).toEqual([]);
+      const lookups = await lookupsOf(source({ table: "customers" }));
+      expect(idsOf(await lookups.rowsOf(["b", "a", "b"]))).toEqual(["a", "b", "b"]);
+      expect(await lookups.rowsOf([])).toEqual([]);
     });
 
     test("find more ids than fit into one statement, in their order", async () => {
       const ids = Array.from({ length: 1_700 }, (_, index) => `${index % 2 === 0 ? "t" : "T"}-${index >> 1}`);
       const { source } = await customers(...ids);
-      const lookUps = await lookUpsOf(source({ table: "customers" }));
-      expect(idsOf(await lookUps.rowsOf(ids))).toEqual(ids.toSorted(compareIds));
+      const lookups = await lookupsOf(source({ table: "customers" }));
+      expect(idsOf(await lookups.rowsOf(ids))).toEqual(ids.toSorted(compareIds));
     });
 
     test("find nothing by an id that no row can have, and still find the others", async () => {
       const { source } = await customers("a", "?");
-      const lookUps = await lookUpsOf(source({ table: "customers" }));
-      for (const id of ODD_IDS) expect(await lookUps.rowsOf([id])).toEqual([]);
-      expect(idsOf(await lookUps.rowsOf(["a", ...ODD_IDS]))).toEqual(["a"]);
+      const lookups = await lookupsOf(source({ table: "customers" }));
+      for (const id of ODD_IDS) expect(await lookups.rowsOf([id])).toEqual([]);
+      expect(idsOf(await lookups.rowsOf(["a", ...ODD_IDS]))).toEqual(["a"]);
     });
 
     test("mark removed rows and rows that aren't ready, and leave out what `where` leaves out", async () => {
@@ -107,24 +107,24 @@ export function lookUpsContract(name: string, makeDatabase: () => Promise<Source
         removedWhen: "id = 'c' -- that one",
         readyWhen: "id <> 'd' -- nor that one",
       };
-      const lookUps = await lookUpsOf(source(options));
+      const lookups = await lookupsOf(source(options));
       const { rows } = await readAll(source(options), ["id", "name"]);
       expect(rows.map(({ removed, notReady }) => [removed, notReady])).toEqual([
         [false, false],
         [true, false],
         [false, true],
       ]);
-      expect(await lookUps.rowsOf(["a", "b", "c", "d"])).toEqual(rows);
-      expect(lookUps.isIndexed).toBe(true);
+      expect(await lookups.rowsOf(["a", "b", "c", "d"])).toEqual(rows);
+      expect(lookups.isIndexed).toBe(true);
     });
 
     test("see the source as it is at each look", async () => {
       const database = await customers("a");
-      const lookUps = await lookUpsOf(database.source({ table: "customers" }));
-      expect(idsOf(await lookUps.rowsOf(["a", "b"]))).toEqual(["a"]);
+      const lookups = await lookupsOf(database.source({ table: "customers" }));
+      expect(idsOf(await lookups.rowsOf(["a", "b"]))).toEqual(["a"]);
       await insert(database, "b");
       await database.execute("UPDATE customers SET name = 'New' WHERE id = 'a'");
-      expect((await lookUps.rowsOf(["a", "b"])).map(({ cells }) => cells)).toEqual([
+      expect((await lookups.rowsOf(["a", "b"])).map(({ cells }) => cells)).toEqual([
         ["a", "New"],
         ["b", "Name of b"],
       ]);
@@ -149,22 +149,22 @@ export function lookUpsContract(name: string, makeDatabase: () => Promise<Source
 
     test("keep one connection, and take turns on it", async () => {
       const { source, sessions } = await customers("a", "b", "c");
-      const lookUps = await lookUpsOf(source({ table: "customers" }));
-      const looks = await Promise.all(["c", "a", "x", "b"].map((id) => lookUps.rowsOf([id])));
+      const lookups = await lookupsOf(source({ table: "customers" }));
+      const looks = await Promise.all(["c", "a", "x", "b"].map((id) => lookups.rowsOf([id])));
       expect(looks.map(idsOf)).toEqual([["c"], ["a"], [], ["b"]]);
       await expect.poll(sessions).toBe(1);
-      await lookUps.close();
-      await lookUps.close();
+      await lookups.close();
+      await lookups.close();
       await expect.poll(sessions).toBe(0);
-      await expect(lookUps.rowsOf(["a"])).rejects.toMatchObject({ code: "INTERRUPTED" });
+      await expect(lookups.rowsOf(["a"])).rejects.toMatchObject({ code: "INTERRUPTED" });
     });
 
     test("hold no lock between them", async () => {
       const { source, execute } = await customers("a");
-      const lookUps = await lookUpsOf(source({ table: "customers" }));
-      await lookUps.rowsOf(["a"]);
+      const lookups = await lookupsOf(source({ table: "customers" }));
+      await lookups.rowsOf(["a"]);
       await execute("DROP TABLE customers");
-      await expect(lookUps.rowsOf(["a"])).rejects.toMatchObject({
+      await expect(lookups.rowsOf(["a"])).rejects.toMatchObject({
         code: "SOURCE_UNAVAILABLE",
         message: expect.stringContaining("customers"),
       });
@@ -174,13 +174,13 @@ export function lookUpsContract(name: string, makeDatabase: () => Promise<Source
       const database = await customers();
       await database.insert("customers", [{ id: "1", name: "2" }]);
       const source = database.source({ table: "customers" });
-      const lookUps = await lookUpsOf(source);
-      expect((await lookUps.rowsOf(["1"]))[0]?.cells).toEqual(["1", "2"]);
+      const lookups = await lookupsOf(source);
+      expect((await lookups.rowsOf(["1"]))[0]?.cells).toEqual(["1", "2"]);
       await database.execute("ALTER TABLE customers ADD COLUMN number integer");
       await database.execute("UPDATE customers SET number = 2");
       await database.execute("ALTER TABLE customers DROP COLUMN name");
       await database.execute("ALTER TABLE customers RENAME COLUMN number TO name");
-      const [row] = await lookUps.rowsOf(["1"]);
+      const [row] = await lookups.rowsOf(["1"]);
       expect(row?.cells).toEqual(["1", 2]);
       expect([row]).toEqual((await readAll(source, ["id", "name"])).rows);
       await expect.poll(() => database.sessions()).toBe(1);
@@ -188,12 +188,12 @@ export function lookUpsContract(name: string, makeDatabase: () => Promise<Source
 
     test("name the table, and refuse another one than before", async () => {
       const { source } = await customers("a");
-      const { table } = await lookUpsOf(source({ table: "customers" }));
+      const { table } = await lookupsOf(source({ table: "customers" }));
       expect(table).toMatch(/\.customers$/);
-      const query = await lookUpsOf(source({ query: "SELECT * FROM customers" }));
+      const query = await lookupsOf(source({ query: "SELECT * FROM customers" }));
       expect(query.table).toBeNull();
       await expect(
-        source({ table: "customers" }).lookUps(["id"], "seed", NEVER, "other.customers"),
+        source({ table: "customers" }).lookups(["id"], "seed", NEVER, "other.customers"),
       ).rejects.toMatchObject({ code: "CONFIG_TABLE_MOVED" });
     });
 
@@ -203,17 +203,17 @@ export function lookUpsContract(name: string, makeDatabase: () => Promise<Source
       ["a missing table", { table: "clients" }, ["id"], "SOURCE_UNAVAILABLE"],
     ])("are refused for %s", async (_, options, columns, code) => {
       const { source, sessions } = await customers("a");
-      await expect(source(options).lookUps(columns, "seed", NEVER)).rejects.toMatchObject({ code });
+      await expect(source(options).lookups(columns, "seed", NEVER)).rejects.toMatchObject({ code });
       await expect.poll(sessions).toBe(0);
     });
 
     test("end with a stop", async () => {
       const { source } = await customers("a");
       const stop = new AbortController();
-      const lookUps = await source({ table: "customers" }).lookUps(["id"], "seed", stop.signal);
-      onTestFinished(() => lookUps.close());
+      const lookups = await source({ table: "customers" }).lookups(["id"], "seed", stop.signal);
+      onTestFinished(() => lookups.close());
       stop.abort();
-      await expect(lookUps.rowsOf(["a"])).rejects.toMatchObject({ code: "INTERRUPTED" });
+      await expect(lookups.rowsOf(["a"])).rejects.toMatchObject({ code: "INTERRUPTED" });
     });
 
     test.each<[string, boolean, SourceOptions]>([
@@ -241,15 +241,15 @@ export function lookUpsContract(name: string, makeDatabase: () => Promise<Source
       await execute("CREATE VIEW clients AS SELECT id, name FROM customers");
       await execute("CREATE TABLE plans (id varchar(40), name varchar(40))");
       await execute("INSERT INTO plans VALUES ('a', 'A')");
-      const lookUps = await lookUpsOf(source(options));
-      expect(lookUps.isIndexed).toBe(isIndexed);
+      const lookups = await lookupsOf(source(options));
+      expect(lookups.isIndexed).toBe(isIndexed);
       const snapshot = await source(options).open(["id", "name"], "seed", NEVER);
       expect(await snapshot.isIndexed()).toBe(isIndexed);
       await snapshot.close();
       const { rows } = await readAll(source(options), ["id", "name"]);
       for (const { cells } of rows) {
         const [id] = cells as [string];
-        expect(await lookUps.rowsOf([id])).toEqual(rows.filter((row) => row.cells[0] === id));
+        expect(await lookups.rowsOf([id])).toEqual(rows.filter((row) => row.cells[0] === id));
       }
     });
   });
