@@ -191,7 +191,7 @@ export const failuresOf = ({ record }: Explanation): [FailureKind, RecordedFailu
 
 /**
  * The source for readers whom nobody vouches for: it looks a tenant up only if an index finds the tenant. Without an
- * index each look would read the whole source. `lookups` rejects with LOOKUPS_NOT_INDEXED then.
+ * index each lookup would read the whole source. `lookups` rejects with LOOKUPS_NOT_INDEXED then.
  */
 export const indexedOnly = (source: TenantSource): TenantSource => ({
   open: (...request) => source.open(...request),
