@@ -73,6 +73,8 @@ export class ServiceIdentity {
   /** Takes the team of an answer. Throws TEAM_CHANGED if the ledger's groups belong to another team. */
   confirmTeam(teamId: number): void {
     if (this.#known.teamId !== null && this.#known.teamId !== teamId) {
+      // An answer to another team's key shows nothing of this ledger's.
+      this.#answered = undefined;
       throw new SyncError(
         "TEAM_CHANGED",
         `the service answered for team ${teamId}, but this ledger's groups belong to team ${this.#known.teamId}`,

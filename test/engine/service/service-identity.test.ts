@@ -29,6 +29,13 @@ describe("the service's identity", () => {
     expect(identity.unrecorded).toEqual(bound({ updates: true }));
   });
 
+  it("takes no answer to another team for a sign of life", () => {
+    const identity = new ServiceIdentity(known(), URL);
+    identity.answered(new Date());
+    expect(() => identity.confirmTeam(8)).toThrow("the service answered for team 8");
+    expect(identity.unrecordedAnswer).toBeUndefined();
+  });
+
   it("has to be recorded until it is", () => {
     const identity = new ServiceIdentity(known(), URL);
     identity.learnUpdates(true);
