@@ -187,6 +187,28 @@ describe("a limit that is used up for longer than a minute", () => {
   });
 });
 
+describe("a group that alone is told to come back later", () => {
+  const aloneFor = (world: World, minutes: number): Fate["at"] => {
+    const busy = (): ServiceFailure =>
+      new ServiceFailure("THROTTLED", "HTTP 429", { retryAfterMs: minutes * MINUTE });
+    return deferring(world, busy, ({ id }) => id === "t002");
+  };
+
+  it("is given up after a minute if it is the last of a sync", async () => {
+    const world = new World(tenants("t000", "t001", "t002"));
+    const report = await world.sync({ at: aloneFor(world, 5) });
+    expect(report).toMatchObject({ counts: { created: 2, failed: 1 } });
+    expect(report.durationMs).toBeLessThan(2 * MINUTE);
+  });
+
+  it("holds up no other rotation for longer than it was told", async () => {
+    const world = await aSyncedWorld(["t000", "t001", "t002", "t003"]);
+    const report = await world.rotate({ kind: "all" }, { at: aloneFor(world, 20) });
+    expect(report).toMatchObject({ counts: { rotated: 3, failed: 1 } });
+    expect(report.durationMs).toBeLessThan(25 * MINUTE);
+  });
+});
+
 describe("a 503 without Retry-After", () => {
   const MANY = Array.from({ length: 1_200 }, (_, n) => `t${String(n).padStart(4, "0")}`);
 
