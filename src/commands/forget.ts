@@ -4,14 +4,9 @@ import { SyncError } from "../core/failure/sync-error.ts";
 import { exitCodeOfRun } from "../core/report/exit-code.ts";
 import { printable, shellWord } from "../core/text/printable.ts";
 import { quantity } from "../core/text/quantity.ts";
-import {
-  deleteAndForget,
-  type Forgotten,
-  forgetScope,
-  type ScopeOverview,
-  scopeOverview,
-} from "../engine/forget.ts";
+import { deleteAndForget, type Forgotten, forgetScope } from "../engine/forget.ts";
 import type { RunPorts, RunSettings } from "../engine/leased-run.ts";
+import { type ScopeOverview, scopeOverview } from "../engine/scope/scope-overview.ts";
 import type { CommandContext, CommandIo } from "./context.ts";
 import { errorLines } from "./output/attention.ts";
 import { painter } from "./output/colours.ts";

@@ -13,13 +13,12 @@ import type { RotationCandidate } from "../core/rotation/rotation-policy.ts";
 import type { Json } from "../core/text/json.ts";
 import { printable, printableId } from "../core/text/printable.ts";
 import { quantity } from "../core/text/quantity.ts";
+import type { DueRotations, FailedRotation } from "../engine/check/due-rotations.ts";
+import { predictedFailures } from "../engine/check/sync-conditions.ts";
 import {
-  type DueRotations,
-  type FailedRotation,
   type ForecastSetup,
   forecastNumbers,
   forecastSync,
-  predictedFailures,
   type SyncForecast,
 } from "../engine/check/sync-forecast.ts";
 import { changeCount, heldFrom, isHeld, type Plan, type PlanEntry } from "../engine/plan/plan.ts";

@@ -1,6 +1,6 @@
 import { type PageRequest, plain, type Reply, type Routes } from "./http/routes.ts";
 import type { Metrics } from "./metrics/metrics.ts";
-import { readiness } from "./state/problems.ts";
+import { readiness } from "./state/readiness.ts";
 import type { DaemonState } from "./state/state.ts";
 import { pageHeaders } from "./status-page/document.ts";
 import type { Lookup, PageLookups } from "./status-page/page-lookups.ts";

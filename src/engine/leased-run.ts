@@ -21,7 +21,8 @@ import { ServiceIdentity } from "./service/service-identity.ts";
 import { Throttle } from "./service/throttle.ts";
 import type { ServingRun, WorkBeside } from "./serving/serve-tenants.ts";
 import { DestinationOwners, insistOnOwnership } from "./tokens/destination-owners.ts";
-import { detectIncompleteDestinations, insistOnTables, recordTables } from "./tokens/moved-destinations.ts";
+import { detectIncompleteDestinations } from "./tokens/moved-destinations.ts";
+import { insistOnTables, recordTables } from "./tokens/token-tables.ts";
 
 export interface RunPorts {
   readonly service: GroupService;

@@ -16,7 +16,7 @@ import { type CanaryDeletion, deleteCanary, deleteLeftCanary, isNo, remains } fr
 import { leasedRun, NO_TOKENS, type Run, type RunPorts, type RunSettings } from "./leased-run.ts";
 import type { RunReport } from "./report/run-report.ts";
 import { ServiceCalls, type Unanswered } from "./service/service-calls.ts";
-import { lostLedgerWarnings } from "./tokens/moved-destinations.ts";
+import { lostLedgerWarnings } from "./tokens/lost-ledger.ts";
 
 export interface ProbeReport {
   readonly run: RunReport;

@@ -17,8 +17,8 @@ import {
   rotationCandidates,
 } from "./rotation/rotation-selection.ts";
 import { NOT_BEGUN, TokenRotation } from "./rotation/token-rotation.ts";
-import { insistOnLedger } from "./tokens/moved-destinations.ts";
-import { UNTRACKED, untrackedGroups } from "./verify/verify-tokens.ts";
+import { insistOnLedger } from "./tokens/lost-ledger.ts";
+import { UNTRACKED, untrackedGroups } from "./verify/untracked-tokens.ts";
 
 export interface RotateSettings extends RunSettings {
   readonly rotation: RotationPolicy;

@@ -1,6 +1,6 @@
 import { NOBODY_MISSING } from "../../src/core/deletion/missing-tenants.ts";
 import { noCounts } from "../../src/core/report/counts.ts";
-import type { WatchError, WatchState } from "../../src/daemon/changes/noticing.ts";
+import type { WatchError, WatchState } from "../../src/daemon/changes/watch.ts";
 import type { CurrentRun, DaemonState, LedgerSnapshot, ServingNow } from "../../src/daemon/state/state.ts";
 import type { LedgerStatus, RecordedRun } from "../../src/ports/ledger/scope.ts";
 import type { RunSummary } from "../../src/ports/observer.ts";

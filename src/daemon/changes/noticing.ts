@@ -1,12 +1,10 @@
-import { ANYTHING, type Feed, type Notice } from "../../core/changes/notice.ts";
-import { waitBeforeReconnect } from "../../core/failure/backoff.ts";
-import { asSyncError, type Failure } from "../../core/failure/sync-error.ts";
-import { MAX_ID_BYTES } from "../../core/group/tenant.ts";
-import { WakeableSleep } from "../../engine/serving/wakeable-sleep.ts";
+import { ANYTHING, type Notice } from "../../core/changes/notice.ts";
 import type { ChangeChannel, ChangeFeed } from "../../ports/change-feed.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
+import { listen } from "./listener.ts";
 import { Poller } from "./poller.ts";
+import { type Connection, Watch, type WatchState } from "./watch.ts";
 
 /** What the config names: at least one. */
 export interface NoticingFeeds {
@@ -19,18 +17,6 @@ export interface NoticingPorts {
   readonly log: Log;
   /** Called from the loops: it must not throw, and not take long. */
   readonly onNotice: (notice: Notice) => void;
-}
-
-/** Whether changed tenants are noticed by a column or a channel. Contains no secret. */
-export interface WatchState {
-  /** Since when it works, or has been failing. */
-  readonly since: Date;
-  /** Why it doesn't work; null if it does. */
-  readonly error: WatchError | null;
-}
-
-export interface WatchError extends Failure {
-  readonly hint?: string;
 }
 
 /** Each is undefined if the config doesn't name it, and null while it is off: another instance holds the lease, or it starts. */
@@ -154,123 +140,5 @@ export class Noticing {
     const isWrong = this.#column.state?.error?.code.startsWith("CONFIG_") === true;
     if (this.#poller && !isWrong) this.#poller.lookUpNow();
     else this.#notice(ANYTHING);
-  }
-}
-
-interface Texts {
-  readonly works: string;
-  readonly consequence: string;
-}
-
-const TEXTS: Readonly<Record<Feed, Texts>> = {
-  column: {
-    works: "groupsync asks for changed tenants by source.changes.column",
-    consequence: "until that is repaired, the next full sync finds what changes",
-  },
-  channel: {
-    works: "groupsync listens for changed tenants on source.changes.channel",
-    consequence: "until that is repaired, no notification arrives, and the next full sync finds what changes",
-  },
-};
-
-/** Watches for changes over a connection. Calls `works` whenever the connection has shown to work; ends by a rejection. */
-type Connection = (works: () => void) => Promise<void>;
-
-/** Keeps one connection that watches for changes: opens it again with backoff, and tells the log when that begins and ends. */
-class Watch {
-  readonly #texts: Texts;
-  readonly #clock: Clock;
-  readonly #log: Log;
-  #state: WatchState | null = null;
-
-  constructor(feed: Feed, clock: Clock, log: Log) {
-    this.#texts = TEXTS[feed];
-    this.#clock = clock;
-    this.#log = log;
-  }
-
-  /** Null before the first attempt and after the end. */
-  get state(): WatchState | null {
-    return this.#state;
-  }
-
-  /** Watches until `stop` aborts. `attempted` is called whenever an attempt has worked or failed. Never rejects. */
-  async run(connection: Connection, attempted: () => void, stop: AbortSignal): Promise<void> {
-    let failures = 0;
-    const works = (): void => {
-      failures = 0;
-      this.#works();
-      attempted();
-    };
-    while (!stop.aborted) {
-      try {
-        await connection(works);
-      } catch (error) {
-        if (stop.aborted) break;
-        failures++;
-        this.#fails(error);
-      }
-      attempted();
-      await this.#clock.sleep(
-        waitBeforeReconnect(Math.max(1, failures), () => this.#clock.random()),
-        stop,
-      );
-    }
-    this.#state = null;
-    attempted();
-  }
-
-  #works(): void {
-    const before = this.#state;
-    if (before?.error === null) return;
-    this.#state = { since: this.#clock.now(), error: null };
-    this.#log({ level: "info", message: `${this.#texts.works}${before ? " again" : ""}` });
-  }
-
-  #fails(thrown: unknown): void {
-    const { code, message, hint } = asSyncError(thrown);
-    const error = { code, message, ...(hint !== undefined && { hint }) };
-    const before = this.#state;
-    this.#state = { since: before?.error ? before.since : this.#clock.now(), error };
-    if (before?.error?.code === code) return;
-    this.#log({ level: "warn", ...error, message: `${message}; ${this.#texts.consequence}` });
-  }
-}
-
-interface Listening {
-  readonly channel: ChangeChannel;
-  readonly clock: Clock;
-  readonly onTenant: (user_group_id: string) => void;
-  /** Something changed, and the payload doesn't say what. */
-  readonly onAnything: () => void;
-  readonly works: () => void;
-  readonly stop: AbortSignal;
-}
-
-/** How often the connection is tried, in milliseconds: one that has fallen silent gives no sign of it. */
-const PROBE_EVERY = 20_000;
-
-/** Listens over one connection until `stop` aborts. Rejects as `ChangeChannel` does, and once the connection is lost. */
-async function listen({ channel, clock, onTenant, onAnything, works, stop }: Listening): Promise<void> {
-  const receive = (payload: string): void => {
-    if (payload === "" || Buffer.byteLength(payload) > MAX_ID_BYTES) onAnything();
-    else onTenant(payload);
-  };
-  const open = await channel.open(receive, stop);
-  try {
-    works();
-    const pause = new WakeableSleep(clock);
-    let lost: Error | undefined;
-    void open.lost.then((why) => {
-      lost = why;
-      pause.wake();
-    });
-    while (!stop.aborted) {
-      await pause.sleep(PROBE_EVERY, stop);
-      if (lost) throw lost;
-      if (!stop.aborted) await open.probe();
-    }
-  } finally {
-    await open.close();
   }
 }

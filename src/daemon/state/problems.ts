@@ -1,12 +1,11 @@
-import { NOBODY_MISSING, recently } from "../../core/deletion/missing-tenants.ts";
-import { LONGEST_SILENCE } from "../../core/drift/refresh.ts";
-import { rejectedRows } from "../../core/group/rejections.ts";
-import { healthOf, type Verdict } from "../../core/report/health.ts";
+import { recently } from "../../core/deletion/missing-tenants.ts";
+import type { Verdict } from "../../core/report/health.ts";
 import { queuedText } from "../../core/report/progress.ts";
 import { asSentence, printable } from "../../core/text/printable.ts";
 import { durationText, quantity } from "../../core/text/quantity.ts";
-import type { RecordedRun } from "../../ports/ledger/scope.ts";
-import { brokenFeedsOf, type CurrentRun, type DaemonState, type FinishedRun } from "./state.ts";
+import { healthOfState } from "./health-of-state.ts";
+import { pastRuns } from "./past-runs.ts";
+import { brokenFeedsOf, type CurrentRun, type DaemonState } from "./state.ts";
 
 export type ProblemKind =
   | Exclude<Verdict["kind"], "unanswered" | "empty" | "running" | "well">
@@ -235,100 +234,6 @@ function recentDrift({ ledger }: DaemonState): Problem[] {
   return [attention("drift", sentence, advice)];
 }
 
-interface Readiness {
-  readonly isReady: boolean;
-  /** For an operator to read. It has codes only: a database's message may quote a tenant's text, and anybody may ask. */
-  readonly reason: string;
-}
+export const age = (since: Date, now: Date): number => Math.max(0, now.getTime() - since.getTime());
 
-/**
- * Ready means that the last sync that reached its end, on any instance, ended so lately that `staleAt` is not over. Whatever else is
- * wrong changes nothing about that: one group that fails must not hide from a monitor that nothing is synced any more. The
- * reason tells it.
- */
-export function readiness(state: DaemonState, now: Date): Readiness {
-  const isReady = state.lastGoodSync !== null && now <= state.staleAt;
-  const wrong = problemsOf(state, now).flatMap(({ kind, sentence, discreet }) =>
-    kind === "stale" ? [] : [`\n${discreet ?? sentence}`],
-  );
-  return { isReady, reason: lastSyncText(state, now) + wrong.join("") };
-}
-
-function lastSyncText({ lastGoodSync, staleAt, standby }: DaemonState, now: Date): string {
-  const because = standby ? ": another instance holds the lease" : "";
-  if (lastGoodSync === null) return `no sync has reached its end yet${because}`;
-  const ended = `the last sync that reached its end was ${agoText(lastGoodSync, now)}`;
-  return now <= staleAt
-    ? ended
-    : `${ended}, and has been too old for ${durationText(age(staleAt, now))}${because}`;
-}
-
-const age = (since: Date, now: Date): number => Math.max(0, now.getTime() - since.getTime());
-
-const agoText = (since: Date, now: Date): string => `${durationText(age(since, now))} ago`;
-
-/** What is wrong with the scope, or one sentence that says that nothing is. */
-export function healthOfState(state: DaemonState, now: Date): readonly [Verdict, ...Verdict[]] {
-  // While this instance stands by, another one serves.
-  const servedHere = state.standby ? null : state.serving;
-  return healthOf({
-    // The ledger is read after each run, and single tenants fail between two.
-    groups: { failing: Math.max(state.ledger?.status.groups.failing ?? 0, servedHere?.failing ?? 0) },
-    rejected: rejectedRows(state.ledger?.status.rejected ?? []),
-    held: state.ledger?.status.held ?? null,
-    refreshHold: state.ledger?.refreshHold ?? null,
-    missing: state.ledger?.missing ?? NOBODY_MISSING,
-    lease: state.ledger?.status.lease ?? null,
-    oldestWaitMs: servedHere?.oldestMs ?? 0,
-    silentMs: silentMs(state, now),
-    runs: pastRuns(state),
-    unanswered: unansweredRun(state),
-  });
-}
-
-/** The last run that the service made fail; null if the service has given a good answer since. */
-export function unansweredRun({ ledger, lastAnswer }: DaemonState): RecordedRun | null {
-  const run = ledger?.status.unanswered ?? null;
-  // Single tenants are served after the ledger was read.
-  return run?.finishedAt && lastAnswer && lastAnswer > run.finishedAt ? null : run;
-}
-
-/** A daemon asks after an hour, or with its next sync: by then it has asked twice, or is stale. */
-function silentMs(
-  { standby, ledger, lastAnswer, startedAt, lastGoodSync, staleAt }: DaemonState,
-  now: Date,
-): number {
-  if (standby || ledger?.status.service.teamId == null) return 0;
-  const ms = now.getTime() - (lastAnswer ?? startedAt).getTime();
-  const syncsWithinMs = staleAt.getTime() - (lastGoodSync ?? startedAt).getTime();
-  return ms > LONGEST_SILENCE + Math.max(LONGEST_SILENCE, syncsWithinMs) ? ms : 0;
-}
-
-/** A finished or killed run, from this process's memory or from the ledger. */
-export interface PastRun extends RecordedRun {
-  /** What the operator can do about the run's error; empty if unknown. */
-  readonly hint: string;
-}
-
-/**
- * The last runs, newest first. For the last run of this process, its memory replaces what the ledger has: it knows the
- * hint, and also how the run ended if the ledger was out of reach at the end.
- */
-export function pastRuns({ ledger, lastRun }: DaemonState): readonly PastRun[] {
-  const recorded = (ledger?.status.runs ?? []).map((run) => ({ ...run, hint: "" }));
-  if (!lastRun) return recorded;
-  const own = asPast(lastRun);
-  if (recorded.some(({ id }) => id === own.id)) return recorded.map((run) => (run.id === own.id ? own : run));
-  const [newest] = recorded;
-  return newest && newest.startedAt > lastRun.startedAt ? recorded : [own, ...recorded];
-}
-
-/** With the duration that the log has. */
-const asPast = (run: FinishedRun): PastRun => ({
-  id: run.run ?? "",
-  command: run.command,
-  startedAt: new Date(run.finishedAt.getTime() - run.durationMs),
-  finishedAt: run.finishedAt,
-  result: run,
-  hint: run.error?.hint ?? "",
-});
+export const agoText = (since: Date, now: Date): string => `${durationText(age(since, now))} ago`;

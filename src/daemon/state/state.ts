@@ -5,7 +5,8 @@ import type { Failure } from "../../core/failure/sync-error.ts";
 import type { LedgerStatus, RecordedRun, RunId } from "../../ports/ledger/scope.ts";
 import type { Unreached } from "../../ports/notifier.ts";
 import type { RunSummary } from "../../ports/observer.ts";
-import type { NoticingState, WatchError, WatchState } from "../changes/noticing.ts";
+import type { NoticingState } from "../changes/noticing.ts";
+import type { WatchError, WatchState } from "../changes/watch.ts";
 
 /** Everything that the daemon's probes, status page and metrics show. Contains no secret. */
 export interface DaemonState {

@@ -9,7 +9,7 @@ import {
 } from "../../core/group/rejections.ts";
 import { asSentence, printable, printableId } from "../../core/text/printable.ts";
 import type { HeldGroups } from "../../ports/ledger/scope.ts";
-import { copied } from "./document.ts";
+import { copied } from "./copied-command.ts";
 import { type Content, type Html, html } from "./html.ts";
 import { briefMoment, grouped, groupedCount, type PageTime, roundText } from "./number-and-time-text.ts";
 

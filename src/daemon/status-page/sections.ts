@@ -3,7 +3,7 @@ import { countsText } from "../../core/report/counts.ts";
 import { progress, queuedText } from "../../core/report/progress.ts";
 import { printable } from "../../core/text/printable.ts";
 import type { LedgerStatus, RunResult } from "../../ports/ledger/scope.ts";
-import { type PastRun, pastRuns } from "../state/problems.ts";
+import { type PastRun, pastRuns } from "../state/past-runs.ts";
 import {
   type CurrentRun,
   type DaemonState,

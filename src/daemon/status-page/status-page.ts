@@ -1,7 +1,9 @@
 import type { Verdict } from "../../core/report/health.ts";
-import { healthOfState, type Part, type Problem, problemsOf } from "../state/problems.ts";
+import { healthOfState } from "../state/health-of-state.ts";
+import { type Part, type Problem, problemsOf } from "../state/problems.ts";
 import { brokenFeedsOf, type DaemonState, type LedgerSnapshot } from "../state/state.ts";
-import { documentOf, headlineBox, type Tone } from "./document.ts";
+import { documentOf } from "./document.ts";
+import { headlineBox, type Tone } from "./headline-box.ts";
 import { failingSection, heldRefreshSection, heldSection, rejectedSection } from "./held-and-failing.ts";
 import { type Content, type Html, html } from "./html.ts";
 import { grouped, groupedCount, type PageTime, relative } from "./number-and-time-text.ts";

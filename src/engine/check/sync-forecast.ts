@@ -1,17 +1,9 @@
 import { describeHeldRemovals } from "../../core/deletion/removals.ts";
-import { SyncError } from "../../core/failure/sync-error.ts";
+import type { SyncError } from "../../core/failure/sync-error.ts";
 import type { ResolvedTables } from "../../core/report/tables-text.ts";
-import {
-  dueBefore,
-  mayStart,
-  type RotationCandidate,
-  type RotationPolicy,
-} from "../../core/rotation/rotation-policy.ts";
+import type { RotationPolicy } from "../../core/rotation/rotation-policy.ts";
 import { quantity } from "../../core/text/quantity.ts";
 import { shownTable } from "../../core/tokens/destination.ts";
-import type { RotationReads } from "../../ports/ledger/groups.ts";
-import type { LedgerView } from "../../ports/ledger/ledger.ts";
-import type { KnownService } from "../../ports/ledger/scope.ts";
 import type { Warning } from "../../ports/observer.ts";
 import type { TokenStore } from "../../ports/token-store.ts";
 import {
@@ -23,16 +15,12 @@ import {
 } from "../plan/make-plan.ts";
 import { changeCount, changeCounts, missingCount, type Plan } from "../plan/plan.ts";
 import { type RefreshPolicy, type RefreshStart, startOfRefresh } from "../refresh/refresh-start.ts";
-import { rotationCandidates } from "../rotation/rotation-selection.ts";
-import { ServiceIdentity } from "../service/service-identity.ts";
-import { insistOnOwnership } from "../tokens/destination-owners.ts";
-import {
-  areSameDestinations,
-  insistOnTables,
-  lostLedgerWarnings,
-  tokenTables,
-} from "../tokens/moved-destinations.ts";
-import { untrackedWarnings } from "../verify/verify-tokens.ts";
+import { lostLedgerWarnings } from "../tokens/lost-ledger.ts";
+import { areSameDestinations } from "../tokens/moved-destinations.ts";
+import { tokenTables } from "../tokens/token-tables.ts";
+import { untrackedWarnings } from "../verify/untracked-tokens.ts";
+import { type DueRotations, dueRotations, NO_ROTATIONS } from "./due-rotations.ts";
+import { predictedFailures } from "./sync-conditions.ts";
 
 /** What `plan` and `check` look at. They have no way to call the service. */
 export interface ForecastSetup {
@@ -148,102 +136,3 @@ export function forecastNumbers({
     ...more,
   ].join(", ");
 }
-
-export interface SyncConditions {
-  readonly ledger: Pick<LedgerView, "inspect" | "id" | "tokenTables">;
-  readonly tokens: Pick<TokenStore, "inspect" | "destinations">;
-  readonly service: KnownService;
-  readonly name: string;
-  readonly baseUrl: string;
-}
-
-/** Every known reason why a sync would fail now, in the order in which the sync would meet them. Sends no request. */
-export const predictedFailures = (inputs: SyncConditions): Promise<readonly SyncError[]> =>
-  broken([
-    () => inputs.ledger.inspect(),
-    () => new ServiceIdentity(inputs.service, inputs.baseUrl),
-    ...destinationConditions(inputs),
-    () => inputs.tokens.inspect(),
-  ]);
-
-/** Why a sync would fail because tokens have moved, or belong to another config. */
-export const destinationFailures = (inputs: SyncConditions): Promise<readonly SyncError[]> =>
-  broken(destinationConditions(inputs));
-
-/** What a sync insists on before it changes anything. Throws or rejects with the error that the sync would end with. */
-type Condition = () => unknown;
-
-const destinationConditions = ({
-  ledger,
-  tokens,
-  service,
-  name,
-  baseUrl,
-}: SyncConditions): readonly Condition[] => [
-  () => insistOnTables({ ledger, tokens }),
-  // If base_url has changed, `ServiceIdentity` has reported it; an ownership error would repeat it.
-  () =>
-    (service.baseUrl ?? baseUrl) === baseUrl &&
-    insistOnOwnership({ ledger, tokens }, { name, baseUrl }, service),
-];
-
-/** The errors of all conditions that don't hold, in their order. */
-async function broken(conditions: readonly Condition[]): Promise<readonly SyncError[]> {
-  const failures: SyncError[] = [];
-  for (const condition of conditions) {
-    try {
-      await condition();
-    } catch (error) {
-      if (!(error instanceof SyncError)) throw error;
-      // Several conditions may fail because of one table.
-      if (!failures.some(({ message }) => message === error.message)) failures.push(error);
-    }
-  }
-  return failures;
-}
-
-/** Tokens that are older than `rotation.max_age`, and which of them a sync would rotate now. */
-export interface DueRotations {
-  readonly total: number;
-  /** How many a sync would rotate. Beyond the first thousand, groups that wait for their next try count too. */
-  readonly count: number;
-  /** The tokens to rotate, oldest first, at most a thousand. */
-  readonly next: readonly RotationCandidate[];
-  /** Groups whose last rotation failed and whose next try is not due yet, at most a thousand. */
-  readonly waiting: readonly FailedRotation[];
-  /** Whether it is within `rotation.window` now. */
-  readonly isTime: boolean;
-}
-
-export type FailedRotation = RotationCandidate & {
-  readonly failure: NonNullable<RotationCandidate["failure"]>;
-};
-
-/** A sync of some tenants rotates none. */
-const NO_ROTATIONS: DueRotations = { total: 0, count: 0, next: [], waiting: [], isTime: true };
-
-const SHOWN_ROTATIONS = 1_000;
-
-export async function dueRotations(
-  ledger: RotationReads,
-  policy: RotationPolicy,
-  now: Date,
-): Promise<DueRotations> {
-  const isTime = mayStart(policy, now);
-  const until = dueBefore(policy, now);
-  const total = until === null ? 0 : await ledger.rotatableCount(until);
-  if (until === null || !isTime) return { total, count: 0, next: [], waiting: [], isTime };
-
-  const most = policy.maxPerRun ?? total;
-  const next: RotationCandidate[] = [];
-  const waiting: FailedRotation[] = [];
-  for await (const candidate of rotationCandidates(ledger, until)) {
-    if (next.length === Math.min(most, SHOWN_ROTATIONS) || waiting.length === SHOWN_ROTATIONS) break;
-    if (isWaiting(candidate, now)) waiting.push(candidate);
-    else next.push(candidate);
-  }
-  return { total, count: Math.min(most, total - waiting.length), next, waiting, isTime };
-}
-
-const isWaiting = (candidate: RotationCandidate, now: Date): candidate is FailedRotation =>
-  candidate.failure !== null && candidate.failure.retryAt > now;

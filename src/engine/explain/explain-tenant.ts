@@ -11,7 +11,7 @@ import type { LedgerView } from "../../ports/ledger/ledger.ts";
 import type { GroupHistory, KnownService } from "../../ports/ledger/scope.ts";
 import type { TenantSource } from "../../ports/tenant-source.ts";
 import type { TokenStore } from "../../ports/token-store.ts";
-import { predictedFailures, type SyncConditions } from "../check/sync-forecast.ts";
+import { predictedFailures, type SyncConditions } from "../check/sync-conditions.ts";
 import {
   type HostTime,
   type PlanSettings,

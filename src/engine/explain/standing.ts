@@ -2,7 +2,7 @@ import { ABSENCE_TEXT, GONE_TEXT, missingText } from "../../core/deletion/missin
 import { remedyOf } from "../../core/failure/remedies.ts";
 import { type Change, isForToken, isRemoval } from "../../core/plan/change.ts";
 import { shellWord, type TimedText } from "../../core/text/printable.ts";
-import { adviceOnKeptGroups } from "../plan/make-plan.ts";
+import { adviceOnKeptGroups } from "../plan/kept-groups.ts";
 import type { Explanation } from "./explain-tenant.ts";
 
 export type State =

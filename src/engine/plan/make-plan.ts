@@ -1,5 +1,5 @@
 import { RemovalSummaryBuilder } from "../../core/deletion/removals.ts";
-import { isClockDifference, SyncError } from "../../core/failure/sync-error.ts";
+import { SyncError } from "../../core/failure/sync-error.ts";
 import type { GroupRules } from "../../core/group/group-rules.ts";
 import { type DeletionPolicy, LIMIT_PERIOD_MS } from "../../core/plan/deletion-policy.ts";
 import { ledgerUpdateOf } from "../../core/plan/ledger-update.ts";
@@ -12,22 +12,22 @@ import {
 import {
   clockDifference,
   clockLead,
-  type GoodSync,
   lastTable,
-  longPause,
   nextReading,
   type ReadHistory,
-  SHORTEST_LONG_PAUSE_MS,
 } from "../../core/plan/read-history.ts";
 import { durationText, quantity } from "../../core/text/quantity.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { LedgerView } from "../../ports/ledger/ledger.ts";
-import type { KnownService, RecordedRun, RunReads } from "../../ports/ledger/scope.ts";
+import type { KnownService } from "../../ports/ledger/scope.ts";
 import type { Warning } from "../../ports/observer.ts";
 import type { OpenSpool } from "../../ports/spool.ts";
 import type { TenantSource } from "../../ports/tenant-source.ts";
-import { type Plan, PlanBuilder, type PlanEntry } from "./plan.ts";
+import { keptGroupsWarnings } from "./kept-groups.ts";
+import type { Plan, PlanEntry } from "./plan.ts";
+import { PlanBuilder } from "./plan-builder.ts";
 import { type PlanRead, readAll, readSome } from "./read-differences.ts";
+import { readLongPause } from "./read-long-pause.ts";
 
 export interface PlanPorts {
   readonly source: TenantSource;
@@ -189,71 +189,4 @@ export const unknownIds = (ids: ReadonlySet<string>): SyncError =>
     {
       hint: "ids are compared byte by byte: check case and spaces, and whether the config's source section selects the row",
     },
-  );
-
-/**
- * What an operator does about a service that leaves existing groups as they are, if a probe has found that out. A single group
- * is no reason to give all others new tokens.
- */
-export const adviceOnKeptGroups = ({
-  updates,
-  isProbed,
-}: Pick<KnownService, "updates" | "isProbed">): string | null =>
-  updates === false && isProbed
-    ? "set service.update to replace, which gives changed groups new tokens, or to never"
-    : null;
-
-/** What an operator does if a group was kept, and nobody has probed the service. */
-export const PROBE_KEPT_GROUPS = "groupsync probe finds out whether the service ever changes a group";
-
-/**
- * Warns of updates that the service will not make, because a probe or an earlier sync has found out that a GET leaves an
- * existing group as it is. `planned` is how many updates a plan has.
- */
-const keptGroupsWarnings = (
-  service: Pick<KnownService, "updates" | "isProbed">,
-  planned: number,
-): readonly Warning[] =>
-  service.updates === false && planned > 0
-    ? [
-        {
-          kind: "warning",
-          code: "NOT_UPDATED",
-          message: `${quantity(planned, "update")} planned, but a GET doesn't change an existing group at this service: a changed group fails`,
-          hint: adviceOnKeptGroups(service) ?? PROBE_KEPT_GROUPS,
-        },
-      ]
-    : [];
-
-/** The syncs of a month, one each five minutes: pauses that come each week are usual. */
-const MOST_SYNCS = 10_000;
-
-/**
- * See `longPause`. Reads the whole run history only if there was no sync for some time. A good read counts as a good sync,
- * even if the service failed after it.
- */
-export async function readLongPause(
-  ledger: RunReads,
-  { healthyAt }: Pick<ReadHistory, "healthyAt">,
-  now: Date,
-): Promise<number | null> {
-  const shortAgo = new Date(now.getTime() - SHORTEST_LONG_PAUSE_MS);
-  if (healthyAt !== null && healthyAt > shortAgo) return null;
-  if (goodSyncs(await ledger.history(shortAgo, MOST_SYNCS, "sync")).length > 0) return null;
-  const syncs = goodSyncs(await ledger.history(new Date(0), MOST_SYNCS, "sync"));
-  const [last] = syncs;
-  const isAfterAll = healthyAt !== null && last !== undefined && healthyAt > last.finishedAt;
-  return longPause(now, isAfterAll ? [{ startedAt: healthyAt, finishedAt: healthyAt }, ...syncs] : syncs);
-}
-
-/** A run that read no valid row, or whose clock can't be trusted, has not recorded which tenants are there, and when. */
-const goodSyncs = (runs: readonly RecordedRun[]): GoodSync[] =>
-  runs.flatMap(({ startedAt, finishedAt, result }) =>
-    finishedAt !== null &&
-    result !== null &&
-    result.outcome !== "failed" &&
-    result.error?.code !== "SOURCE_INCONCLUSIVE" &&
-    !(result.error && isClockDifference(result.error))
-      ? [{ startedAt, finishedAt }]
-      : [],
   );

@@ -9,7 +9,7 @@ import type { KnownService } from "../../ports/ledger/scope.ts";
 import type { Warning } from "../../ports/observer.ts";
 import type { SourceRole, TenantSnapshot, TenantSource } from "../../ports/tenant-source.ts";
 import { mergeById } from "./merge-by-id.ts";
-import type { PlanBuilder } from "./plan.ts";
+import type { PlanBuilder } from "./plan-builder.ts";
 import { inOneBatch, readTenants } from "./read-tenants.ts";
 
 /** What the reads of a plan need, and what they feed. */

@@ -3,21 +3,21 @@ import { digestSeed } from "../../core/group/desired-group.ts";
 import { columnsOf } from "../../core/group/group-rules.ts";
 import { isUsableId } from "../../core/group/tenant.ts";
 import type { Change } from "../../core/plan/change.ts";
-import type { GroupReads } from "../../ports/ledger/groups.ts";
 import type { Observe, RunEvent } from "../../ports/observer.ts";
 import type { Served } from "../../ports/serve-tenant.ts";
 import type { TenantLookups, TenantSource } from "../../ports/tenant-source.ts";
 import { type Applying, applyChanges } from "../apply/apply-changes.ts";
-import { recordLedgerUpdates, recordRejections } from "../apply/record-plan.ts";
-import { ALREADY_LOCKED, type Lock, type Locks, type TenantLocks } from "../lease/tenant-locks.ts";
+import { recordLedgerUpdates } from "../apply/record-ledger-updates.ts";
+import { recordRejections } from "../apply/record-rejections.ts";
+import { ALREADY_LOCKED, type Lock, type TenantLocks } from "../lease/tenant-locks.ts";
 import { makePlan, type PlanPorts, type PlanSettings } from "../plan/make-plan.ts";
 import { changesOf, type Plan, type PlanEntry } from "../plan/plan.ts";
-import { type Reporting, reportFailure, Tally } from "../report/run-report.ts";
+import { Tally } from "../report/run-report.ts";
 import { settleRotations } from "../rotation/settle-rotations.ts";
 import { restoreTokens } from "../verify/restore-tokens.ts";
 import { mayPass, type OpenService, type ServedTenant, type ServingEvents } from "./tenant-server.ts";
 
-/** Opens the lookup-ups for a run. The caller closes them. Rejects as `TenantSource.lookups` does. */
+/** Opens the lookups for a run. The caller closes them. Rejects as `TenantSource.lookups` does. */
 export async function openService(
   ports: PlanPorts,
   settings: PlanSettings,
@@ -251,36 +251,3 @@ export interface ServingRun extends Applying {
  * run goes on when it resolves, to what waits for the end of the work. The work ends soon after `until` aborts.
  */
 export type WorkBeside = (run: ServingRun, until: AbortSignal) => Promise<() => Promise<void>>;
-
-/**
- * Reports the tenants that were looked up singly and are not served: their groups fail, as the ledger knows it, or their last
- * look could not serve them. A full sync leaves them to whoever serves them, and must not end as if all were well with them.
- * As long as the service has answered nobody in this run, waits for those who are being served: their calls tell whether
- * it answers at all. If that ends the run, no tenant is charged.
- */
-export async function reportUnserved(
-  locks: Pick<Locks, "lookedUp" | "unserved" | "acquire">,
-  reporting: Reporting & {
-    readonly ledger: Pick<GroupReads, "of">;
-    readonly throttle: { readonly hasAnswered: boolean };
-    readonly signal: AbortSignal;
-  },
-): Promise<void> {
-  const { lookedUp } = locks;
-  if (lookedUp.length === 0) return;
-  for (const id of lookedUp) {
-    if (reporting.throttle.hasAnswered) break;
-    (await locks.acquire([id])).release();
-  }
-  if (reporting.signal.aborted) return;
-  const { unserved } = locks;
-  const groups = new Map((await reporting.ledger.of(lookedUp)).map((group) => [group.user_group_id, group]));
-  for (const id of lookedUp) {
-    const group = groups.get(id);
-    const why = unserved.get(id);
-    const failing = group?.failures.change ?? group?.failures.storing;
-    if (failing) reporting.tally.waits(id, failing);
-    else if (why && (why.wanted === undefined || why.wanted !== group?.fingerprint))
-      reportFailure(id, why, reporting);
-  }
-}

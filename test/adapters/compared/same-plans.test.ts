@@ -4,7 +4,7 @@ import { hostClock } from "../../../src/adapters/host/clock.ts";
 import { sqlLedger } from "../../../src/adapters/sql/ledger/ledger.ts";
 import { SqlTokenTable } from "../../../src/adapters/sql/tokens/token-table.ts";
 import { writePlanJson } from "../../../src/commands/plan.ts";
-import { dueRotations } from "../../../src/engine/check/sync-forecast.ts";
+import { dueRotations } from "../../../src/engine/check/due-rotations.ts";
 import { RecentCommits } from "../../../src/engine/durability/recent-commits.ts";
 import { makePlan, readLedgerState } from "../../../src/engine/plan/make-plan.ts";
 import { type SyncSettings, sync } from "../../../src/engine/sync.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { noCounts, type RunOutcome } from "../../../src/core/report/counts.ts";
-import type { WatchState } from "../../../src/daemon/changes/noticing.ts";
+import type { WatchState } from "../../../src/daemon/changes/watch.ts";
 import { Metrics } from "../../../src/daemon/metrics/metrics.ts";
 import type { DaemonState } from "../../../src/daemon/state/state.ts";
 import type { LedgerStatus } from "../../../src/ports/ledger/scope.ts";

@@ -1,6 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { noCounts } from "../../../src/core/report/counts.ts";
-import { pastRuns, problemsOf, readiness } from "../../../src/daemon/state/problems.ts";
+import { pastRuns } from "../../../src/daemon/state/past-runs.ts";
+import { problemsOf } from "../../../src/daemon/state/problems.ts";
+import { readiness } from "../../../src/daemon/state/readiness.ts";
 import type { DaemonState } from "../../../src/daemon/state/state.ts";
 import { aBrokenFeed, aDaemonState, aLedgerSnapshot, aServingState } from "../../builders/daemon-state.ts";
 import { aRejection } from "../../builders/groups.ts";

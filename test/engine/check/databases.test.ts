@@ -7,11 +7,11 @@ import {
   connectionFinding,
   connectionFindings,
   ledgerFindings,
-  planFindings,
   type SyncConnection,
   sourceFindings,
   tokenFindings,
 } from "../../../src/engine/check/databases.ts";
+import { planFindings } from "../../../src/engine/check/plan.ts";
 import type { SourceRole, TenantSource } from "../../../src/ports/tenant-source.ts";
 import { column, someRules } from "../../builders/rules.ts";
 import { FakeChannel, FakeFeed } from "../../fakes/change-feed.ts";

@@ -2,12 +2,8 @@ import { describe, expect, it } from "vitest";
 import { ServiceFailure } from "../../../src/core/failure/service-failure.ts";
 import { SyncError } from "../../../src/core/failure/sync-error.ts";
 import type { RotationPolicy } from "../../../src/core/rotation/rotation-policy.ts";
-import {
-  type DueRotations,
-  dueRotations,
-  predictedFailures,
-  type SyncConditions,
-} from "../../../src/engine/check/sync-forecast.ts";
+import { type DueRotations, dueRotations } from "../../../src/engine/check/due-rotations.ts";
+import { predictedFailures, type SyncConditions } from "../../../src/engine/check/sync-conditions.ts";
 import { Instance } from "../../fakes/instance.ts";
 import { VirtualClock } from "../../fakes/virtual-time.ts";
 import { BASE_URL, tenants, World } from "../../fakes/world.ts";

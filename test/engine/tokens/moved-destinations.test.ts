@@ -4,7 +4,7 @@ import type { FoundTokenTable, TokenTable } from "../../../src/core/tokens/desti
 import type { RunReport } from "../../../src/engine/report/run-report.ts";
 import type { RotationSelection } from "../../../src/engine/rotation/rotation-selection.ts";
 import type { SyncSettings } from "../../../src/engine/sync.ts";
-import { insistOnTables } from "../../../src/engine/tokens/moved-destinations.ts";
+import { insistOnTables } from "../../../src/engine/tokens/token-tables.ts";
 import type { RunEvent } from "../../../src/ports/observer.ts";
 import type { TokenDestination } from "../../../src/ports/token-store.ts";
 import type { Point } from "../../fakes/instance.ts";

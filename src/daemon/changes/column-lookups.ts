@@ -1,0 +1,84 @@
+import {
+  type ChangePosition,
+  type ChangeWindow,
+  isFlood,
+  lowered,
+  MOST_ROWS,
+  nextPoll,
+  openWindow,
+  type PollTime,
+  polled,
+  reopenWindow,
+} from "../../core/changes/change-window.ts";
+import { ANYTHING, type Notice } from "../../core/changes/notice.ts";
+import type { ChangeReader } from "../../ports/change-feed.ts";
+import type { Clock } from "../../ports/clock.ts";
+
+/** Looks the newest rows of the change column up, and remembers what it has seen while readers come and go. */
+export class ColumnLookups {
+  readonly #clock: Clock;
+  #window: ChangeWindow | undefined;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Where the next lookup begins; undefined if no row has had a value yet. */
+  get position(): ChangePosition | undefined {
+    return this.#window === undefined || this.#window.newest === null ? undefined : nextPoll(this.#window);
+  }
+
+  /** The newest value that any row had at the last lookup; null if no row has had one. */
+  get newest(): string | null {
+    return this.#window?.newest ?? null;
+  }
+
+  /** The next lookup is the first one again. */
+  forget(): void {
+    this.#window = undefined;
+  }
+
+  /** Returns the news. Nothing is known before the first lookup, so anything is. After a rejection the news come again. */
+  async lookUp(reader: ChangeReader): Promise<readonly Notice[]> {
+    if (this.#window === undefined) {
+      this.#window = await this.#opened(reader);
+      return [ANYTHING];
+    }
+    const from = nextPoll(this.#window);
+    const [rows, time] = await this.#timed(() => reader.rows(from, MOST_ROWS + 1));
+    if (isFlood(rows)) {
+      this.#window = await this.#reopened(reader);
+      return [ANYTHING];
+    }
+    const { window, notices } = polled(this.#window, rows, time);
+    this.#window = window;
+    // Perhaps the newest value is gone, and would hide all rows below it.
+    if (rows.length === 0) await this.goDown(reader);
+    return notices;
+  }
+
+  /** Goes down to the newest value that there is, if the one from which the lookups begin is gone. */
+  async goDown(reader: ChangeReader): Promise<void> {
+    const newest = await reader.newest();
+    if (newest !== null && this.#window !== undefined)
+      this.#window = lowered(this.#window, newest, this.#clock.monotonic());
+  }
+
+  async #opened(reader: ChangeReader): Promise<ChangeWindow> {
+    const newest = await reader.newest();
+    const from = newest && { value: newest.before, isIncluded: true };
+    const [rows, time] = await this.#timed(() => reader.rows(from, MOST_ROWS + 1));
+    return isFlood(rows) ? this.#reopened(reader) : openWindow(newest, rows, time);
+  }
+
+  async #reopened(reader: ChangeReader): Promise<ChangeWindow> {
+    const [newest, time] = await this.#timed(() => reader.newest());
+    return reopenWindow(newest, time);
+  }
+
+  async #timed<T>(ask: () => Promise<T>): Promise<[T, PollTime]> {
+    const begun = this.#clock.monotonic();
+    const answer = await ask();
+    return [answer, { begun, ended: this.#clock.monotonic() }];
+  }
+}

@@ -1,0 +1,97 @@
+import type { Feed } from "../../core/changes/notice.ts";
+import { waitBeforeReconnect } from "../../core/failure/backoff.ts";
+import { asSyncError, type Failure } from "../../core/failure/sync-error.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { Log } from "../../ports/log.ts";
+
+/** Whether changed tenants are noticed by a column or a channel. Contains no secret. */
+export interface WatchState {
+  /** Since when it works, or has been failing. */
+  readonly since: Date;
+  /** Why it doesn't work; null if it does. */
+  readonly error: WatchError | null;
+}
+
+export interface WatchError extends Failure {
+  readonly hint?: string;
+}
+
+interface Texts {
+  readonly works: string;
+  readonly consequence: string;
+}
+
+const TEXTS: Readonly<Record<Feed, Texts>> = {
+  column: {
+    works: "groupsync asks for changed tenants by source.changes.column",
+    consequence: "until that is repaired, the next full sync finds what changes",
+  },
+  channel: {
+    works: "groupsync listens for changed tenants on source.changes.channel",
+    consequence: "until that is repaired, no notification arrives, and the next full sync finds what changes",
+  },
+};
+
+/** Watches for changes over a connection. Calls `works` whenever the connection has shown to work; ends by a rejection. */
+export type Connection = (works: () => void) => Promise<void>;
+
+/** Keeps one connection that watches for changes: opens it again with backoff, and tells the log when that begins and ends. */
+export class Watch {
+  readonly #texts: Texts;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  #state: WatchState | null = null;
+
+  constructor(feed: Feed, clock: Clock, log: Log) {
+    this.#texts = TEXTS[feed];
+    this.#clock = clock;
+    this.#log = log;
+  }
+
+  /** Null before the first attempt and after the end. */
+  get state(): WatchState | null {
+    return this.#state;
+  }
+
+  /** Watches until `stop` aborts. `attempted` is called whenever an attempt has worked or failed. Never rejects. */
+  async run(connection: Connection, attempted: () => void, stop: AbortSignal): Promise<void> {
+    let failures = 0;
+    const works = (): void => {
+      failures = 0;
+      this.#works();
+      attempted();
+    };
+    while (!stop.aborted) {
+      try {
+        await connection(works);
+      } catch (error) {
+        if (stop.aborted) break;
+        failures++;
+        this.#fails(error);
+      }
+      attempted();
+      await this.#clock.sleep(
+        waitBeforeReconnect(Math.max(1, failures), () => this.#clock.random()),
+        stop,
+      );
+    }
+    this.#state = null;
+    attempted();
+  }
+
+  #works(): void {
+    const before = this.#state;
+    if (before?.error === null) return;
+    this.#state = { since: this.#clock.now(), error: null };
+    this.#log({ level: "info", message: `${this.#texts.works}${before ? " again" : ""}` });
+  }
+
+  #fails(thrown: unknown): void {
+    const { code, message, hint } = asSyncError(thrown);
+    const error = { code, message, ...(hint !== undefined && { hint }) };
+    const before = this.#state;
+    this.#state = { since: before?.error ? before.since : this.#clock.now(), error };
+    if (before?.error?.code === code) return;
+    this.#log({ level: "warn", ...error, message: `${message}; ${this.#texts.consequence}` });
+  }
+}

@@ -1,0 +1,62 @@
+import type { Change } from "../../core/plan/change.ts";
+import {
+  afterApproval,
+  afterHealthyRead,
+  afterHeldRead,
+  afterPartialRead,
+  type ReadHistory,
+  whileReading,
+} from "../../core/plan/read-history.ts";
+import type { LedgerWriting } from "../lease/lease.ts";
+import { changesOf, heldOf, isEvidence, type Plan } from "../plan/plan.ts";
+
+/** Pauses the grace clock before a read: if the read fails, the time since the last good read must not count. */
+export async function pauseGraceClock(history: ReadHistory, { ledger, lease }: LedgerWriting): Promise<void> {
+  if (history.healthyAt !== null)
+    await ledger.write(lease, (transaction) => transaction.recordReadHistory(whileReading(history)));
+}
+
+/**
+ * Records whether the read was good, which removals are held, and that an approval code was used. Returns the changes that
+ * may be made now.
+ *
+ * Run this step after every GET for a lost token: the answer to such a GET clears the held mark of its group. Changes of
+ * the groups in `failedGets` are left to the next sync.
+ */
+export async function recordRead(
+  plan: Plan,
+  before: ReadHistory,
+  failedGets: ReadonlySet<string>,
+  run: LedgerWriting,
+): Promise<AsyncIterable<Change>> {
+  await recordHistory(plan, before, run);
+  return without(failedGets, changesOf(plan));
+}
+
+async function recordHistory(
+  plan: Plan,
+  before: ReadHistory,
+  { ledger, lease }: LedgerWriting,
+): Promise<void> {
+  const isApproved = plan.guard.kind === "allowed" && plan.guard.approved;
+  if (!isEvidence(plan)) return;
+  if (!plan.isWhole) {
+    // A plan for some ids says nothing about the other tenants, but an approval code that it used is spent.
+    const after = afterPartialRead(isApproved ? afterApproval(before) : before, plan.reading);
+    if (after !== before) await ledger.write(lease, (transaction) => transaction.recordReadHistory(after));
+    return;
+  }
+  const { guard, reading } = plan;
+  const isHeld = guard.kind === "held";
+  const after = isHeld
+    ? afterHeldRead(before, reading, guard.removals.code)
+    : afterHealthyRead(before, reading);
+  await ledger.write(lease, async (transaction) => {
+    if (isHeld || before.heldCode !== null) await transaction.markHeld(heldOf(plan));
+    await transaction.recordReadHistory(isApproved ? afterApproval(after) : after);
+  });
+}
+
+async function* without(ids: ReadonlySet<string>, changes: AsyncIterable<Change>): AsyncGenerator<Change> {
+  for await (const change of changes) if (!ids.has(change.user_group_id)) yield change;
+}

@@ -1,0 +1,138 @@
+import {
+  type Circumstances,
+  guardRemovals,
+  type RemovalSummaryBuilder,
+} from "../../core/deletion/removals.ts";
+import type { LedgerGroup } from "../../core/group/ledger-group.ts";
+import type { Tenant } from "../../core/group/tenant.ts";
+import type { LedgerUpdate } from "../../core/plan/ledger-update.ts";
+import type { PlannedAction } from "../../core/plan/planned-action.ts";
+import type { Spool } from "../../ports/spool.ts";
+import { isChange, type LeftUnderWay, type Plan, type PlanEntry, phaseOf } from "./plan.ts";
+
+const NO_ENTRIES: Plan["counts"] = {
+  create: 0,
+  update: 0,
+  replace: 0,
+  delete: 0,
+  waiting: 0,
+  missing: 0,
+  gone: 0,
+  outdated: 0,
+  not_ready: 0,
+  rejected: 0,
+  left: 0,
+  returned: 0,
+  forgotten: 0,
+  cleared: 0,
+  settled: 0,
+};
+
+const NO_CHANGES: Plan["phases"] = {
+  "under way": 0,
+  create: 0,
+  "failed before": 0,
+  update: 0,
+  replace: 0,
+  delete: 0,
+};
+
+interface LedgerTotals {
+  readonly owned: number;
+  /** Groups whose removal an earlier run began. */
+  readonly removalsUnderWay: number;
+}
+
+/** Builds a plan while the source and the ledger are read side by side. */
+export class PlanBuilder {
+  readonly #entries: Spool<PlanEntry>;
+  readonly #removals: RemovalSummaryBuilder;
+  readonly #counts = { ...NO_ENTRIES };
+  readonly #phases = { ...NO_CHANGES };
+  readonly #leftUnderWay: LeftUnderWay[] = [];
+  #unchanged = 0;
+  #notReady = 0;
+  #notEverywhere = 0;
+  #owned = 0;
+  #conclusive = false;
+
+  constructor(entries: Spool<PlanEntry>, removals: RemovalSummaryBuilder) {
+    this.#entries = entries;
+    this.#removals = removals;
+  }
+
+  /** Counts rows that need not be read: rows that equal what the ledger has recorded, and rows that are not ready. */
+  addUnread({ unchanged, notReady }: Pick<Plan, "unchanged" | "notReady">): void {
+    this.#unchanged += unchanged;
+    this.#notReady += notReady;
+    this.#owned += unchanged;
+    this.#conclusive ||= unchanged + notReady > 0;
+  }
+
+  /** Counts a group of the ledger, even if the plan will have no entry for it. */
+  see(group: LedgerGroup): void {
+    this.#owned++;
+    if (group.failures.storing !== null) this.#notEverywhere++;
+    this.#removals.see(group);
+  }
+
+  /** Counts the groups of a ledger that isn't read to its end. */
+  seeTotals({ owned, removalsUnderWay }: LedgerTotals): void {
+    this.#owned += owned;
+    this.#removals.seeUnderWay(removalsUnderWay);
+  }
+
+  /** How many removals were added. */
+  get removals(): number {
+    return this.#counts.replace + this.#counts.delete;
+  }
+
+  /** Adds the action and the ledger update for an id. */
+  add(tenant: Tenant | undefined, action: PlannedAction | null, update: LedgerUpdate | null): void {
+    if (tenant !== undefined && tenant.kind !== "rejected") this.#conclusive = true;
+    if (action === null && tenant?.kind === "desired") this.#unchanged++;
+    if (action !== null) {
+      this.#append(action);
+      this.#removals.add(action);
+    }
+    if (update !== null) this.#append(update);
+  }
+
+  /** Keeps a group in memory whose open intent no change of this plan settles. A run leaves few of them. */
+  leaveUnderWay({ user_group_id, failures }: LedgerGroup): void {
+    this.#leftUnderWay.push({ user_group_id, failure: failures.storing });
+  }
+
+  /** Returns the plan. Nothing can be added afterwards. */
+  build(
+    known: Pick<Plan, "reading" | "isWhole" | "sourceTable" | "warnings" | "unknown">,
+    circumstances: Omit<Circumstances, "conclusive" | "owned">,
+  ): Plan {
+    const removals = this.#removals.summary();
+    const conclusive = this.#conclusive;
+    return {
+      entries: this.#entries,
+      counts: this.#counts,
+      phases: this.#phases,
+      unchanged: this.#unchanged,
+      notReady: this.#notReady + this.#counts.not_ready,
+      leftUnderWay: this.#leftUnderWay,
+      notEverywhere: this.#notEverywhere,
+      conclusive,
+      ...known,
+      removals,
+      guard: guardRemovals(removals, {
+        ...circumstances,
+        // A plan for some ids takes no tenant for gone, and so needs no evidence.
+        conclusive: conclusive || !known.isWhole,
+        owned: this.#owned,
+      }),
+    };
+  }
+
+  #append(entry: PlanEntry): void {
+    this.#counts[entry.kind]++;
+    if (isChange(entry)) this.#phases[phaseOf(entry)]++;
+    this.#entries.append(entry);
+  }
+}

@@ -1,0 +1,42 @@
+import { SyncError } from "../../core/failure/sync-error.ts";
+import { shownTable } from "../../core/tokens/destination.ts";
+import type { LedgerView } from "../../ports/ledger/ledger.ts";
+import type { LedgerStatus } from "../../ports/ledger/scope.ts";
+
+/** What a ledger keeps of a scope, as far as somebody has to know it who wants to forget the scope. */
+export interface ScopeOverview extends Pick<LedgerStatus, "groups" | "runs" | "lease" | "service"> {
+  readonly name: string;
+  /** How many groups the service has or may have. */
+  readonly existing: number;
+  /** The canary of a probe that the service may still have; null if there is none. */
+  readonly canary: string | null;
+  /** Where its tokens are, in words. Empty if the ledger doesn't know. */
+  readonly destinations: readonly string[];
+}
+
+/** Changes nothing. Rejects with UNKNOWN_SCOPE if the ledger keeps nothing of the scope. */
+export async function scopeOverview(name: string, ledger: LedgerView): Promise<ScopeOverview> {
+  const scopes = await ledger.scopes();
+  if (!scopes.includes(name)) throw unknownScope(name, scopes, await ledger.ownTables());
+  const { groups, runs, lease, service } = await ledger.status();
+  const tables = (await ledger.tokenTables()).map((table) => `table ${shownTable(table)}`);
+  const others = (await ledger.tokenDestinations())?.filter((place) => !place.startsWith("table ")) ?? [];
+  return {
+    ...{ name, groups, runs, lease, service },
+    existing: await ledger.existingCount({}),
+    canary: (await ledger.canary())?.user_group_id ?? null,
+    destinations: [...tables, ...others],
+  };
+}
+
+function unknownScope(name: string, scopes: readonly string[], tables: string | null): SyncError {
+  const known =
+    scopes.length === 0 ? "no scope at all" : scopes.map((scope) => JSON.stringify(scope)).join(", ");
+  return new SyncError(
+    "UNKNOWN_SCOPE",
+    `the ledger${tables === null ? "" : ` in ${tables}`} keeps nothing of a scope ${JSON.stringify(name)}; it has ${known}`,
+    {
+      hint: "a scope is the `name` of a config; check ledger.url and ledger.table_prefix if another ledger is meant",
+    },
+  );
+}
