@@ -42,11 +42,11 @@ export function desiredTenants(rules: GroupRules): (row: TenantRow) => Tenant {
     const index = columns.indexOf(column);
     return ({ cells }) => cells[index] as Cell;
   };
-  const readName = textReader("name", rules.name, cell, filledText);
+  const readName = requiredText("name", rules.name, cell);
   const readMapping = objectReader("mapping", rules.mapping, cell, filledText);
   const readProperties = objectReader("properties", rules.properties, cell, (_, value) => value);
   const readDataSourceId = rules.dataSourceId
-    ? textReader("data_source_provided_id", rules.dataSourceId, cell, optionalText)
+    ? optionalText("data_source_provided_id", rules.dataSourceId, cell)
     : () => null;
 
   return (row) => {
@@ -61,6 +61,9 @@ export function desiredTenants(rules: GroupRules): (row: TenantRow) => Tenant {
         mapping: readMapping(row),
         properties: readProperties(row),
       };
+      if (isNestedDeeperThan(MAX_DEPTH, group.properties)) {
+        throw new Rejected("VALUE_UNUSABLE", `the group is nested more than ${MAX_DEPTH} levels deep`);
+      }
       if (isTooLarge(group)) {
         throw new Rejected("GROUP_TOO_LARGE", `the group is larger than ${MAX_GROUP_BYTES} bytes of JSON`);
       }
@@ -209,23 +212,25 @@ function valueReader(
   }
 }
 
-/** Reads one value of a group, which `convert` makes a text of. A value that is left out is null. */
-function textReader<T>(
-  field: string,
-  rule: Rule,
-  cell: (column: string) => Read<Cell>,
-  convert: (place: string, value: Json) => T,
-): Read<T> {
+/** Reads a value as text, and rejects the row if the value is left out, null or blank. */
+function requiredText(field: string, rule: Rule, cell: (column: string) => Read<Cell>): Read<string> {
   const read = valueReader(rule, cell);
   const place = `${field}${columnsNote(rule)}`;
   return (row) => {
     const value = read(row, place);
-    return convert(place, value === OMIT ? null : value);
+    return filledText(place, value === OMIT ? null : value);
   };
 }
 
-const optionalText = (place: string, value: Json): string | null =>
-  value === null ? null : asText(place, value);
+/** Reads a value as text; null if the value is left out or null. */
+function optionalText(field: string, rule: Rule, cell: (column: string) => Read<Cell>): Read<string | null> {
+  const read = valueReader(rule, cell);
+  const place = `${field}${columnsNote(rule)}`;
+  return (row) => {
+    const value = read(row, place);
+    return value === OMIT || value === null ? null : asText(place, value);
+  };
+}
 
 /**
  * Refuses null and blank text, which a service may trim: without a name nobody can tell whose the group is, and without a
@@ -259,6 +264,15 @@ function columnsNote(rule: Rule): string {
   return rule.kind === "column" ? ` (column ${rule.column})` : "";
 }
 
+/** Whether an object or array lies deeper in the value than this many levels below it. */
+function isNestedDeeperThan(levels: number, value: Json): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  if (levels < 0) return true;
+  for (const key in value)
+    if (isNestedDeeperThan(levels - 1, (value as JsonObject)[key] as Json)) return true;
+  return false;
+}
+
 /** Measures exactly only if a rough estimate is high, because nearly every group is far below the limit. */
 function isTooLarge(group: Group): boolean {
   const { mapping, properties } = group;
@@ -267,13 +281,10 @@ function isTooLarge(group: Group): boolean {
 }
 
 /** At least a sixth of the value's bytes as JSON: an escape takes six bytes for a UTF-16 unit, a number at most 24. */
-function roughSize(value: Json, depth = 0): number {
+function roughSize(value: Json): number {
   if (typeof value === "string") return value.length + 1;
   if (typeof value !== "object" || value === null) return 4;
-  if (depth > MAX_DEPTH) {
-    throw new Rejected("VALUE_UNUSABLE", `the group is nested more than ${MAX_DEPTH} levels deep`);
-  }
   let size = 1;
-  for (const key in value) size += key.length + 1 + roughSize((value as JsonObject)[key] as Json, depth + 1);
+  for (const key in value) size += key.length + 1 + roughSize((value as JsonObject)[key] as Json);
   return size;
 }
