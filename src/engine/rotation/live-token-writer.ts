@@ -71,14 +71,17 @@ export class LiveTokenWriter {
     return this.#storeAndRecord(token, record, async () => {
       const refusal = await this.#tryToStore(token);
       if (refusal === undefined || refusal.code === "TOKEN_SHARED") return refusal;
-      const givenUp = this.#tryAgain(token, refusal);
-      this.#waiting.add(givenUp);
+      const retries = this.#tryAgain(token, refusal);
+      this.#waiting.add(retries);
+      let isStored = false;
       try {
-        const failure = await givenUp;
-        this.#hasGivenUp ||= failure !== undefined;
+        const failure = await retries;
+        isStored = failure === undefined;
         return failure;
       } finally {
-        this.#waiting.delete(givenUp);
+        // Also if the retries rejected, as when the lease is lost meanwhile.
+        this.#hasGivenUp ||= !isStored;
+        this.#waiting.delete(retries);
       }
     });
   }

@@ -82,6 +82,18 @@ describe("if another instance may have taken over since the transaction was open
     expect(tokens.get("a")).toBe("new");
   });
 
+  it("the token counts as not stored, even if the retries end because the lease is lost", async () => {
+    const { writer, seen } = await aTokenWriter(async (world) => {
+      await world.time.sleep(3_600_000);
+      await world
+        .ports(new Instance(), new VirtualClock(world.time))
+        .ledger.acquireLease("another", 3_600_000);
+    });
+    await expect(writer.store(TOKEN, async () => {})).rejects.toMatchObject({ code: "LEASE_LOST" });
+    expect(seen).toEqual(["unstored: 0 stored"]);
+    expect(await writer.allStored()).toBe(false);
+  });
+
   it("no token is written to prove the store either, because that token may be dead by now", async () => {
     const lost = (): never => {
       throw new SyncError("LEASE_LOST", "it was not renewed in time");
