@@ -5,6 +5,7 @@ import { sqlLedger } from "../adapters/sql/ledger/ledger.ts";
 import type { Config } from "../config/config.ts";
 import type { Notice } from "../core/changes/notice.ts";
 import { Secret } from "../core/secret/secret.ts";
+import type { Noticing } from "../daemon/changes/noticing.ts";
 import { UnnoticedChanges } from "../daemon/changes/unnoticed-changes.ts";
 import type { Serving } from "../daemon/session.ts";
 import type { ServingNow } from "../daemon/state/state.ts";
@@ -49,8 +50,8 @@ function sourceOf({ name, source, group, http }: NoticingConfig): string {
     const value = this[key];
     return value instanceof Secret ? value.reveal() : shown;
   }
-  const feeds = { name, source, group, isAsked: http.sync_key !== undefined };
-  return hash("sha256", JSON.stringify(feeds, revealed));
+  const needed = { name, source, group, isAsked: http.sync_key !== undefined };
+  return hash("sha256", JSON.stringify(needed, revealed));
 }
 
 const noticesChanges = ({ source: { changes } }: NoticingConfig): boolean =>
@@ -60,6 +61,17 @@ const noticesChanges = ({ source: { changes } }: NoticingConfig): boolean =>
 export const feedsOf = (config: NoticingConfig): string | undefined =>
   noticesChanges(config) || config.http.sync_key !== undefined ? sourceOf(config) : undefined;
 
+/** How single tenants are noticed and served by one config. */
+interface Composition {
+  /** The `sourceOf` of that config. */
+  readonly source: string;
+  /** Undefined if the config names no feed. */
+  readonly serving: Serving | undefined;
+  /** Null if only `POST /sync` names tenants. */
+  readonly noticing: Noticing | null;
+  readonly takesRequests: boolean;
+}
+
 /** What serves single tenants in a daemon. It outlives the syncs, and the configs that a reload brings. */
 export function composeServing(ports: ServingPorts): ComposedServing {
   const { config, host, log, observe, syncSoon, isHolder, holder } = ports;
@@ -68,8 +80,9 @@ export function composeServing(ports: ServingPorts): ComposedServing {
     onServed: (user_group_id, served, ms) => observe({ kind: "served", user_group_id, served, ms }),
     onOverflow: syncSoon,
   });
-  let newestChange = (): string | null => null;
-  const unnoticed = new UnnoticedChanges(log, () => newestChange());
+  /** Of the config in force, once a sync has asked for it. */
+  let current: Composition | undefined;
+  const unnoticed = new UnnoticedChanges(log, () => current?.noticing?.newestChange ?? null);
   const onNotice = (notice: Notice): void => {
     if (notice.kind === "anything") {
       syncSoon();
@@ -78,26 +91,12 @@ export function composeServing(ports: ServingPorts): ComposedServing {
     unnoticed.noticed(notice.user_group_id);
     server.notice(notice.user_group_id, notice.feed);
   };
-  let composed: { readonly source: string; readonly serving: Promise<Serving | undefined> } | undefined;
-  let now: (() => ServingNow) | undefined;
-  let syncEnded = (): void => {};
 
-  const composeFor = async (of: Config): Promise<Serving | undefined> => {
-    now = undefined;
-    syncEnded = () => {};
-    newestChange = () => null;
-    if (feedsOf(of) === undefined) return undefined;
-    unnoticed.begin(noticesChanges(of));
+  const compose = async (of: Config): Promise<Composition> => {
+    const takesRequests = of.http.sync_key !== undefined;
     const noticing = await composeNoticing(of, { clock: hostClock, log, onNotice });
-    syncEnded = () => noticing?.syncEnded();
-    newestChange = () => noticing?.newestChange ?? null;
-    now = () => ({
-      feeds: noticing?.state ?? {},
-      takesRequests: of.http.sync_key !== undefined,
-      oldestMs: server.oldestMs,
-      failing: server.failing,
-    });
-    return { server, noticing: noticing ?? undefined };
+    const serving = feedsOf(of) === undefined ? undefined : { server, noticing: noticing ?? undefined };
+    return { source: sourceOf(of), serving, noticing, takesRequests };
   };
 
   /** One pool for all requests at the same time, so that many sign-ups don't take many connections. */
@@ -122,18 +121,28 @@ export function composeServing(ports: ServingPorts): ComposedServing {
   };
 
   return {
-    serving() {
+    async serving() {
       const of = config();
-      const source = sourceOf(of);
-      if (composed?.source !== source) composed = { source, serving: composeFor(of) };
-      return composed.serving;
+      if (current?.source !== sourceOf(of)) {
+        current = await compose(of);
+        unnoticed.begin(noticesChanges(of));
+      }
+      return current.serving;
     },
     serveTenant: (id, waitMs, signal) =>
       isHolder() ? server.serve(id, waitMs, signal) : askThroughLedger(id),
-    servingNow: () => now?.() ?? null,
+    servingNow: () =>
+      current?.serving
+        ? {
+            feeds: current.noticing?.state ?? {},
+            takesRequests: current.takesRequests,
+            oldestMs: server.oldestMs,
+            failing: server.failing,
+          }
+        : null,
     observe: (event) => {
       unnoticed.observe(event);
-      if (event.kind === "finished") syncEnded();
+      if (event.kind === "finished") current?.noticing?.syncEnded();
     },
   };
 }
