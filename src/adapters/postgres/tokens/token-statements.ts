@@ -12,7 +12,8 @@ import type {
 import { quoteName, quoteTable } from "../connection/identifiers.ts";
 import { logsParameters, RAISED } from "../connection/settings.ts";
 import { tableExists } from "../connection/table-place.ts";
-import { type Equality, inspectTokenTable, prepareTokenTable } from "./token-table-preparation.ts";
+import type { Equality } from "./id-equality.ts";
+import { inspectTokenTable, prepareTokenTable } from "./token-table-preparation.ts";
 
 const IDS = "pg_catalog.unnest($1::pg_catalog.text[]) AS t (id)";
 const TOKENS = `ROWS FROM (pg_catalog.unnest($1::pg_catalog.text[]), pg_catalog.unnest($2::pg_catalog.text[]))
