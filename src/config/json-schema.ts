@@ -1,14 +1,13 @@
 import * as z from "zod";
 import { configSchema } from "./config.ts";
 
-/** What the `meta` of a key adds to JSON Schema: see `schema.ts` and `values.ts`. */
-export interface KeySchema extends z.core.JSONSchema.JSONSchema {
-  what?: string;
-  remedy?: string;
-  otherwise?: string;
-  see?: string;
-  example?: unknown;
-}
+/** What the `meta` of a key has beside JSON Schema's own keywords: see `schema.ts` and `values.ts`. */
+const META_KEYS = ["what", "remedy", "otherwise", "see", "example"] as const;
+
+/** A schema with the `meta` of its key, of which all but the example are texts. */
+export interface KeySchema
+  extends z.core.JSONSchema.JSONSchema,
+    Partial<Record<Exclude<(typeof META_KEYS)[number], "example">, string>> {}
 
 /**
  * The JSON Schema of a config file as a user writes it, before any `${…}` is replaced, with what each key means. In draft 7,
@@ -34,11 +33,7 @@ const schemaOf = (finish: (schema: KeySchema) => void): KeySchema =>
 /** Makes one text of a key's meta. It has no code marks, because editors show plain text. */
 function forEditors(schema: KeySchema): void {
   const { description, otherwise, see } = schema;
-  delete schema.what;
-  delete schema.remedy;
-  delete schema.otherwise;
-  delete schema.see;
-  delete schema.example;
+  for (const key of META_KEYS) delete schema[key];
   if (description === undefined) return;
   const parts = [description, otherwise && `If left out: ${otherwise}.`, see && `See docs/${see}.`];
   schema.description = parts.filter(Boolean).join(" ").replaceAll("`", "");
@@ -57,8 +52,8 @@ function allowUnprocessed(schema: KeySchema): void {
   else if (type === "integer" || type === "number") allowText(schema, NUMBER, REFERENCE);
   // A section without a required key may have nothing below its name.
   else if (type === "object" && required === undefined) allowInstead(schema, [NOTHING]);
-  // A set of rules may have nothing below its name either.
-  else if (anyOf?.includes(NOTHING) === false) anyOf.push(NOTHING);
+  // A set of rules may have nothing below its name either. Zod shows the list of one with a `meta` twice.
+  else if (anyOf !== undefined && !anyOf.includes(NOTHING)) anyOf.push(NOTHING);
   // A single token store needs no list.
   else if (type === "array") allowInstead(schema, [items as KeySchema, NOTHING]);
 }
@@ -73,7 +68,7 @@ function allowSeveral(schema: KeySchema): void {
 const allowText = (schema: KeySchema, ...patterns: readonly string[]): void =>
   allowInstead(schema, [{ type: "string", pattern: patterns.join("|") }]);
 
-const ANNOTATIONS = ["description", "default", "example", "what", "remedy", "otherwise", "see"];
+const ANNOTATIONS: readonly string[] = ["description", "default", ...META_KEYS];
 
 /** Makes what the schema says of the value one of several. What it tells the reader stays. */
 function allowInstead(schema: KeySchema, others: readonly KeySchema[]): void {
