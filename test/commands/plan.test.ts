@@ -1,11 +1,7 @@
 import { describe, expect, test } from "vitest";
-import {
-  type PlanFlags,
-  planCommand,
-  plan as runPlan,
-  writePlanJson,
-  writePlanText,
-} from "../../src/commands/plan.ts";
+import { writePlanJson } from "../../src/commands/output/plan-json.ts";
+import { writePlanText } from "../../src/commands/output/plan-text.ts";
+import { type PlanFlags, planCommand, plan as runPlan } from "../../src/commands/plan.ts";
 import { ABSENCE_TEXT } from "../../src/core/deletion/missing-tenants.ts";
 import { RemovalSummaryBuilder } from "../../src/core/deletion/removals.ts";
 import { ServiceFailure } from "../../src/core/failure/service-failure.ts";

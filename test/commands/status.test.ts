@@ -1,11 +1,6 @@
 import { expect, onTestFinished, test, vi } from "vitest";
-import {
-  type KnownStatus,
-  status as runStatus,
-  type StatusFlags,
-  statusCommand,
-  statusText,
-} from "../../src/commands/status.ts";
+import { type KnownStatus, statusText } from "../../src/commands/output/status.ts";
+import { status as runStatus, type StatusFlags, statusCommand } from "../../src/commands/status.ts";
 import { NOBODY_MISSING } from "../../src/core/deletion/missing-tenants.ts";
 import { ServiceFailure } from "../../src/core/failure/service-failure.ts";
 import type { Failure } from "../../src/core/failure/sync-error.ts";

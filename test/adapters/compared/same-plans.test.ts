@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { hostClock } from "../../../src/adapters/host/clock.ts";
 import { sqlLedger } from "../../../src/adapters/sql/ledger/ledger.ts";
 import { SqlTokenTable } from "../../../src/adapters/sql/tokens/token-table.ts";
-import { writePlanJson } from "../../../src/commands/plan.ts";
+import { writePlanJson } from "../../../src/commands/output/plan-json.ts";
 import { dueRotations } from "../../../src/engine/check/due-rotations.ts";
 import { RecentCommits } from "../../../src/engine/durability/recent-commits.ts";
 import { makePlan, readLedgerState } from "../../../src/engine/plan/make-plan.ts";

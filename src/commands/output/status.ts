@@ -1,0 +1,204 @@
+import { isAlarming, type WentMissing } from "../../core/deletion/missing-tenants.ts";
+import { approveRefreshCommand, type RefreshHold } from "../../core/drift/refresh.ts";
+import type { FailingGroup } from "../../core/failure/group-failures.ts";
+import { type RejectionReason, reasonsOf, rejectedRows } from "../../core/group/rejections.ts";
+import { countsText } from "../../core/report/counts.ts";
+import { healthOf, type Verdict } from "../../core/report/health.ts";
+import { type ResolvedTables, tablesText } from "../../core/report/tables-text.ts";
+import { printable, printableId } from "../../core/text/printable.ts";
+import { durationText, quantity } from "../../core/text/quantity.ts";
+import type { KnownService, LedgerStatus, RecordedRun } from "../../ports/ledger/scope.ts";
+import { heldJson, heldLines, type Names, refreshHoldJson, remedyLines } from "./attention.ts";
+import { type Paint, painter } from "./colours.ts";
+
+/** What `status` has read of the ledger. */
+export interface KnownStatus {
+  readonly status: LedgerStatus;
+  readonly names: Names;
+  readonly tables: ResolvedTables;
+  readonly missing: WentMissing;
+  /** Null if no refresh is held. */
+  readonly refreshHold: RefreshHold | null;
+  /** As many of the last runs as are to be shown. */
+  readonly runs: readonly RecordedRun[];
+  readonly now: Date;
+}
+
+const SHOWN_FAILURES = 20;
+const SHOWN_REASONS = 20;
+const SHOWN_IDS = 5;
+/** The longest error message in the list of runs, in characters. */
+const LONGEST = 120;
+
+const COLOURS: Partial<Record<Verdict["kind"], Parameters<Paint>[0]>> = {
+  killed: "red",
+  failed: "red",
+  unanswered: "red",
+  held: "yellow",
+  clocks: "yellow",
+  refresh: "yellow",
+  missing: "yellow",
+  waiting: "yellow",
+  rejected: "yellow",
+  failing: "yellow",
+  outdated: "yellow",
+  well: "green",
+};
+
+/** What the ledger knows: all that is wrong, the numbers, what needs attention, the last runs. */
+export function statusText(
+  { status, names, tables, missing, refreshHold, runs, now }: KnownStatus,
+  colours: boolean,
+): string {
+  const paint = painter(colours);
+  const { groups, oldestToken, held, failing, rejected, lease, service } = status;
+  const counts = [
+    [groups.in_sync, "in sync"],
+    [groups.under_way, "under way"],
+    [groups.failing, "failing"],
+    [groups.missing, "missing"],
+    [groups.unverified, "unverified"],
+  ] as const;
+  const states = counts.flatMap(([count, state]) => (count > 0 ? [`${count} ${state}`] : []));
+  const verdicts = healthOf({
+    ...status,
+    rejected: rejectedRows(rejected),
+    missing,
+    refreshHold,
+    oldestWaitMs: oldestWaitMs(status, now),
+    // No command asks the service, so its silence means nothing here.
+    silentMs: 0,
+  });
+  const lines = [
+    ...verdicts.map(({ kind, sentence }) => {
+      const colour = COLOURS[kind];
+      return colour === undefined ? sentence : paint(colour, sentence);
+    }),
+    "",
+    `Groups   ${[`${groups.total} in all`, ...states].join(", ")}`,
+    `Tokens   ${oldestToken ? `oldest from ${oldestToken.toISOString()}` : "none yet"}`,
+    `Service  ${serviceText(service)}`,
+    `Tables   ${tablesText(tables) || "not known yet"}`,
+    `Lease    ${lease ? `${printable(lease.holder)}, since ${lease.acquiredAt.toISOString()}` : "free"}`,
+  ];
+  if (isAlarming(missing))
+    lines.push("", "Look at the source first: are these tenants really gone? `groupsync plan` names them.");
+  if (held) {
+    lines.push("", "Held", ...heldLines(held.groups, names, held.count).map((line) => `  ${line}`));
+    lines.push(
+      `  if they are meant to go: ${held.code === null ? "groupsync plan shows the code" : `groupsync sync --approve-deletions ${held.code}`}`,
+    );
+  }
+  if (refreshHold)
+    lines.push(
+      "",
+      "Held refresh",
+      "  find out who has deleted these groups: to ask for a group that is gone makes it again",
+      `  if they are to be made again: ${approveRefreshCommand(refreshHold.approval)}`,
+    );
+  if (failing.length > 0) lines.push("", "Failing", ...failing.slice(0, SHOWN_FAILURES).map(failureLine));
+  if (failing.length > SHOWN_FAILURES) lines.push("  … `groupsync status --json` lists more");
+  lines.push(...remedyLines(failing));
+  if (rejected.length > 0) {
+    lines.push("", "Rejected", ...reasonsOf(rejected).slice(0, SHOWN_REASONS).map(reasonLine));
+    lines.push("  correct the rows, or see docs/rows.md; their groups stay as they are");
+  }
+  if (runs.length > 0) lines.push("", "Last runs", ...runLines(runs, now, lease !== null));
+  return `${lines.join("\n")}\n`;
+}
+
+const serviceText = ({ baseUrl, teamId, answeredAt }: KnownService): string =>
+  baseUrl === null
+    ? "not known yet"
+    : `${printable(baseUrl)}, team ${teamId ?? "not known yet"}${answeredAt ? `, last answered well at ${answeredAt.toISOString()}` : ""}`;
+
+/** Between two runs, what is under way is the change of a single tenant, or what a run has left. */
+const oldestWaitMs = ({ groups, oldestUnsynced, runs }: LedgerStatus, now: Date): number =>
+  oldestUnsynced && groups.failing === 0 && runs[0]?.result ? now.getTime() - oldestUnsynced.getTime() : 0;
+
+const failureLine = ({ user_group_id, code, message, since, count, retryAt }: FailingGroup): string =>
+  `  ${printableId(user_group_id)}  ${code} (${count} in a row since ${since.toISOString()}, next try after ${retryAt.toISOString()}): ${printable(message)}`;
+
+function reasonLine({ code, message, rows, since, ids }: RejectionReason): string {
+  const named = ids.slice(0, SHOWN_IDS).map((id) => printableId(id));
+  const all = [...named, ...(named.length > 0 && rows > named.length ? ["…"] : [])].join(", ");
+  return `  ${quantity(rows, "row")}  ${code} (since ${since.toISOString()}): ${printable(message)}${all === "" ? "" : `: ${all}`}`;
+}
+
+function runLines(runs: readonly RecordedRun[], now: Date, leaseHeld: boolean): string[] {
+  const width = Math.max(...runs.map(({ command }) => command.length));
+  // Only the newest run can still be running. Another run without an end was killed.
+  return runs.map((run, index) =>
+    runLine({ ...run, command: run.command.padEnd(width) }, now, leaseHeld && index === 0),
+  );
+}
+
+function runLine(
+  { command, startedAt, finishedAt, result }: RecordedRun,
+  now: Date,
+  mayGoOn: boolean,
+): string {
+  const when = `  ${startedAt.toISOString()}  ${command}`;
+  if (!result || !finishedAt) {
+    return `${when}  ${mayGoOn ? `running for ${durationText(now.getTime() - startedAt.getTime())}` : "did not finish"}`;
+  }
+  const { outcome, counts, requests, error } = result;
+  const changed = countsText({ ...counts, unchanged: 0 });
+  const what = [
+    // A probe changes no group of a tenant.
+    ...(changed === "" && (error || command === "probe") ? [] : [changed || "nothing to do"]),
+    `${quantity(requests, "request")} in ${durationText(finishedAt.getTime() - startedAt.getTime())}`,
+    ...(error ? [`${error.code}: ${printable(error.message, LONGEST)}`] : []),
+  ];
+  return `${when}  ${outcome.padEnd(7)}  ${what.join("; ")}`;
+}
+
+/** The object of `status --json`. */
+export function statusJson({ status, names, tables, missing, refreshHold, runs }: KnownStatus): string {
+  const { groups, oldestToken, held, failing, rejected, lease, service } = status;
+  const object = {
+    groups,
+    went_missing: { count: missing.count, allowed: missing.allowed, to_be_held: missing.toBeHeld },
+    tokens: { oldest: oldestToken },
+    tables,
+    failing: failing.map(({ user_group_id, code, message, since, count, retryAt }) => ({
+      user_group_id,
+      code,
+      message,
+      since,
+      count,
+      retry_at: retryAt,
+    })),
+    rejected: {
+      count: rejectedRows(rejected),
+      reasons: reasonsOf(rejected).map(({ code, message, rows, since }) => ({ code, message, rows, since })),
+      rows: rejected.flatMap(({ user_group_id, code, message, since }) =>
+        user_group_id === null ? [] : [{ user_group_id, code, message, since }],
+      ),
+    },
+    held: held && {
+      code: held.code,
+      count: held.count,
+      groups: held.groups.map((group) => heldJson(group, names.get(group.user_group_id))),
+    },
+    refresh_held: refreshHoldJson(refreshHold),
+    runs: runs.map(({ id, command, startedAt, finishedAt, result }) => ({
+      id,
+      command,
+      started_at: startedAt,
+      finished_at: finishedAt,
+      outcome: result?.outcome ?? null,
+      ...result?.counts,
+      requests: result?.requests ?? null,
+      error: result?.error ?? null,
+    })),
+    lease: lease && { holder: lease.holder, acquired_at: lease.acquiredAt, expires_at: lease.expiresAt },
+    service: {
+      base_url: service.baseUrl,
+      team_id: service.teamId,
+      updates: service.updates,
+      answered_at: service.answeredAt,
+    },
+  };
+  return `${JSON.stringify(object)}\n`;
+}
