@@ -1,5 +1,4 @@
 import { randomBytes } from "node:crypto";
-import { STATUS_CODES } from "node:http";
 import { type Limiter, tokenBucket } from "../core/limits/rate-limit.ts";
 import type { Json } from "../core/text/json.ts";
 import {
@@ -11,23 +10,12 @@ import {
   resultOfCall,
   type StoredGroup,
 } from "./groups.ts";
+import { type Headers, type HttpAnswer, type HttpReply, htmlAnswer, jsonAnswer } from "./http-reply.ts";
 import { ConcurrencyLimit, fixedWindow, retryAfterValue } from "./rate-limit.ts";
 import type { RequestCounts } from "./request-counts.ts";
 import type { Fault } from "./request-faults.ts";
 import type { ApiOptions } from "./service-options.ts";
 import type { Journal } from "./state-file.ts";
-
-type Headers = Readonly<Record<string, string>>;
-
-export interface HttpAnswer {
-  readonly kind: "answer";
-  readonly status: number;
-  readonly headers: Headers;
-  readonly body: string;
-}
-
-/** How a request ends: with an answer, with a cut connection, or never (`hang`: the connection stays open). */
-export type HttpReply = HttpAnswer | { readonly kind: "cut" | "hang" };
 
 interface ApiRequest {
   readonly method: string;
@@ -194,21 +182,3 @@ export const carriesKey = (authorization: string | undefined, apiKey: string): b
 
 /** 40 characters, base64url. */
 const newToken = (): string => randomBytes(30).toString("base64url");
-
-export const jsonAnswer = (status: number, body: unknown, headers: Headers = {}): HttpAnswer => ({
-  kind: "answer",
-  status,
-  headers: { "content-type": "application/json", ...headers },
-  body: JSON.stringify(body),
-});
-
-/** An HTML page such as a proxy or a web application firewall sends. */
-function htmlAnswer(status: number): HttpAnswer {
-  const title = `${status} ${STATUS_CODES[status] ?? ""}`.trimEnd();
-  return {
-    kind: "answer",
-    status,
-    headers: { "content-type": "text/html; charset=utf-8" },
-    body: `<html>\n<head><title>${title}</title></head>\n<body><h1>${title}</h1></body>\n</html>\n`,
-  };
-}

@@ -6,8 +6,9 @@ import {
 } from "../../core/failure/service-failure.ts";
 import { Secret } from "../../core/secret/secret.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../core/text/json.ts";
-import { hidesCharacters, printable } from "../../core/text/printable.ts";
+import { hidesCharacters } from "../../core/text/printable.ts";
 import type { GetAnswer, ServiceGroup, ServiceMethod } from "../../ports/group-service.ts";
+import { hidesSecret, quoted } from "./quoted.ts";
 
 /** An answer as the service sent it. */
 export interface WireAnswer {
@@ -208,38 +209,3 @@ export function jsonObject({ body }: Pick<WireAnswer, "body">): JsonObject | und
 export const isHtml = ({ body, contentType }: WireAnswer): boolean =>
   /^\s*<(!doctype|html|head|body|center|h1|title)/i.test(body.slice(0, 500)) ||
   (/^text\/html\b/i.test(contentType) && body !== "" && jsonObject({ body }) === undefined);
-
-const HIDDEN = "[…]";
-const LONGEST_QUOTE = 300;
-
-/** The service's words without secrets: also without any word that could be a token or a key. */
-function quoted(text: string, { id, secrets }: WireRequest): string {
-  const known = secrets.flatMap(writtenForms).reduce((rest, form) => rest.replaceAll(form, HIDDEN), text);
-  const shown = known
-    .replace(/[^\s"'`,;:()]{6,}/g, (word) => (word !== id && mayBeSecret(word) ? HIDDEN : word))
-    .replace(/\p{C}+/gu, " ");
-  return printable(shown, LONGEST_QUOTE);
-}
-
-/** A long word, or a word with a digit or with a capital in the middle, as no language has. */
-const mayBeSecret = (word: string): boolean => word.length >= 20 || /\d|[a-z][A-Z]/.test(word);
-
-/** The secret itself, and the forms that a url, a header or a JSON string would carry it in. */
-function writtenForms(secret: Secret): string[] {
-  const value = secret.reveal();
-  const bytes = Buffer.from(value);
-  const base64 = bytes.toString("base64");
-  return [
-    value,
-    JSON.stringify(value).slice(1, -1),
-    encodeURIComponent(value),
-    base64,
-    base64.replace(/=+$/, ""),
-    bytes.toString("base64url"),
-    bytes.toString("hex"),
-  ];
-}
-
-/** Whether the origin of a url contains a secret. The url parser has put the host into small letters. */
-const hidesSecret = (origin: string, secrets: readonly Secret[]): boolean =>
-  secrets.flatMap(writtenForms).some((form) => origin.includes(form.toLowerCase()));
