@@ -4,7 +4,7 @@ import { type LedgerBesideTokens, SqlTokenTable } from "../adapters/sql/tokens/t
 import { CompositeTokenStore } from "../adapters/token-stores/composite-token-store.ts";
 import type { SecretStore } from "../adapters/token-stores/secret-store.ts";
 import { SecretTokenStore } from "../adapters/token-stores/secret-token-store.ts";
-import type { VaultAuth } from "../adapters/token-stores/vault-client.ts";
+import type { VaultAuth } from "../adapters/token-stores/vault-session.ts";
 import type { Config } from "../config/config.ts";
 import { describeTokenDestinations } from "../config/destinations.ts";
 import type { SecretTokens } from "../config/token-stores.ts";

@@ -3,6 +3,7 @@ import { SyncError } from "../../core/failure/sync-error.ts";
 import { Secret } from "../../core/secret/secret.ts";
 import { isPlainHttpToAnotherHost } from "../../core/tls/database-tls.ts";
 import { SECRET_NAMING } from "../../core/tokens/secrets.ts";
+import { failureOf, isLoginFailure, nameOf } from "./aws-failure.ts";
 import {
   type FoundSecret,
   hasTags,
@@ -11,10 +12,9 @@ import {
   notManaged,
   type SecretStore,
   SecretStoreFailure,
-  type SecretStoreProblem,
   scopeIn,
 } from "./secret-store.ts";
-import { optional, retryAfterMs, systemCodeOf, VendorClient } from "./vendor-client.ts";
+import { optional, VendorClient } from "./vendor-client.ts";
 
 interface AwsStoreOptions {
   /** By default AWS_REGION or the profile's, as in AWS's own programs. */
@@ -200,107 +200,3 @@ const noRegion = (cause: unknown): SyncError =>
     hint: "name it in tokens.region, in AWS_REGION or in the profile, such as eu-central-1",
     cause,
   });
-
-const RIGHTS =
-  "the identity needs secretsmanager:CreateSecret, TagResource, DescribeSecret, GetSecretValue, PutSecretValue " +
-  "and DeleteSecret on these secrets, and kms:Decrypt and kms:GenerateDataKey if " +
-  "they are encrypted with a key of your own";
-const LOG_IN =
-  "groupsync logs in with AWS's default chain of credentials: do its environment, profile or role give some that are " +
-  "valid, and is this machine's clock right?";
-const REACH = "can Secrets Manager in this region be reached from here, and is it well?";
-const REGION = "is the region one of AWS, and can names be looked up from here?";
-const FORMAT = "does tokens.endpoint, or a proxy on the way, lead to Secrets Manager?";
-const QUOTA = "a quota of Secrets Manager is used up: see Service Quotas in this region";
-const KEY = "is the KMS key of this secret enabled, and may groupsync use it?";
-const REQUEST = "a secret holds 64 KiB at most, and one with replicas in other regions can't be removed";
-
-const PASSING: Meaning = ["passing", REACH];
-const THROTTLED: Meaning = ["throttled", QUOTA];
-const NO_LOGIN: Meaning = ["unavailable", LOG_IN];
-const NO_RIGHT: Meaning = ["unavailable", RIGHTS];
-
-type Meaning = readonly [SecretStoreProblem, hint: string];
-
-/** The meaning of errors by name, of those that their status doesn't tell. Messages repeat only the name: the text may hold a secret. */
-const MEANINGS = new Map<string, Meaning>(
-  Object.entries({
-    AccessDenied: NO_RIGHT,
-    AccessDeniedException: NO_RIGHT,
-    NotAuthorized: NO_RIGHT,
-    OptInRequired: NO_RIGHT,
-
-    CredentialsProviderError: NO_LOGIN,
-    TokenProviderError: NO_LOGIN,
-    ExpiredToken: NO_LOGIN,
-    ExpiredTokenException: NO_LOGIN,
-    IncompleteSignature: NO_LOGIN,
-    InvalidClientTokenId: NO_LOGIN,
-    InvalidSignatureException: NO_LOGIN,
-    MissingAuthenticationToken: NO_LOGIN,
-    MissingAuthenticationTokenException: NO_LOGIN,
-    RequestExpired: NO_LOGIN,
-    UnrecognizedClientException: NO_LOGIN,
-
-    RequestLimitExceeded: THROTTLED,
-    RequestThrottledException: THROTTLED,
-    SlowDown: THROTTLED,
-    Throttling: THROTTLED,
-    ThrottledException: THROTTLED,
-    ThrottlingException: THROTTLED,
-    TooManyRequestsException: THROTTLED,
-
-    RequestTimeout: PASSING,
-    RequestTimeoutException: PASSING,
-    TimeoutError: PASSING,
-    // Both can come while a secret is being made or removed, and then pass.
-    ResourceExistsException: PASSING,
-    ResourceNotFoundException: PASSING,
-
-    DecryptionFailure: ["refused", KEY],
-    EncryptionFailure: ["refused", KEY],
-    InvalidParameterException: ["refused", REQUEST],
-    InvalidRequestException: ["refused", REQUEST],
-    LimitExceededException: ["refused", QUOTA],
-    ValidationException: ["refused", REQUEST],
-  } satisfies Record<string, Meaning>),
-);
-
-const nameOf = (error: unknown): string => (error instanceof Error ? error.name : "");
-
-/** Whether the credentials were refused, or there are none. */
-const isLoginFailure = (error: unknown): boolean => MEANINGS.get(nameOf(error)) === NO_LOGIN;
-
-/** Repeats only names that are AWS's own: texts, and other names, may quote the request. */
-function failureOf(error: unknown, call: string): SecretStoreFailure {
-  const known = MEANINGS.get(nameOf(error));
-  if (known) return new SecretStoreFailure(known[0], `${call}: ${nameOf(error)}`, known[1], waitIn(error));
-  const status = statusOf(error);
-  if (status !== undefined) {
-    const [problem, hint]: Meaning =
-      status === 429 ? THROTTLED : status >= 500 ? PASSING : ["unavailable", FORMAT];
-    return new SecretStoreFailure(problem, `${call}: an answer with status ${status}`, hint, waitIn(error));
-  }
-  const code = systemCodeOf(error);
-  if (code === "ENOTFOUND")
-    return new SecretStoreFailure("unavailable", `${call}: there is no such host`, REGION);
-  const reason = /^E[A-Z_]{2,20}$/.test(code) ? code : "no answer";
-  return new SecretStoreFailure("passing", `${call}: ${reason}`, REACH);
-}
-
-interface AwsErrorFields {
-  readonly $metadata?: { readonly httpStatusCode?: number };
-  readonly $response?: {
-    readonly statusCode?: number;
-    readonly headers?: Readonly<Record<string, string>>;
-  };
-}
-
-const answerOf = (error: unknown): AwsErrorFields =>
-  error instanceof Error ? (error as Error & AwsErrorFields) : {};
-
-const statusOf = (error: unknown): number | undefined =>
-  answerOf(error).$metadata?.httpStatusCode ?? answerOf(error).$response?.statusCode;
-
-const waitIn = (error: unknown): number | undefined =>
-  retryAfterMs(answerOf(error).$response?.headers?.["retry-after"]);

@@ -12,16 +12,8 @@ import {
   SecretStoreFailure,
   scopeIn,
 } from "./secret-store.ts";
-import {
-  failureOf,
-  NO_ENGINE,
-  notVaults,
-  says,
-  type VaultAnswer,
-  type VaultAuth,
-  VaultHttp,
-  VaultSession,
-} from "./vault-client.ts";
+import { failureOf, NO_ENGINE, notVaults, says, type VaultAnswer, VaultHttp } from "./vault-client.ts";
+import { type VaultAuth, VaultSession } from "./vault-session.ts";
 
 export interface VaultStoreOptions {
   /** The url of Vault. Its path comes before `/v1/`. */

@@ -1,0 +1,153 @@
+import { readFile } from "node:fs/promises";
+import { Secret } from "../../core/secret/secret.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../core/text/json.ts";
+import type { Clock } from "../../ports/clock.ts";
+import { SecretStoreFailure } from "./secret-store.ts";
+import { failureOf, type VaultAnswer, type VaultHttp } from "./vault-client.ts";
+
+export type VaultAuth =
+  | { readonly method: "token"; readonly token: Secret }
+  | {
+      readonly method: "approle";
+      /** The mount path of the login, after `auth/`, without slashes at its ends. */
+      readonly mount: string;
+      readonly roleId: string;
+      readonly secretId: Secret;
+    }
+  | {
+      readonly method: "kubernetes";
+      readonly mount: string;
+      readonly role: string;
+      /** The file is read at each login: the cluster replaces the token before it expires. */
+      readonly tokenFile: string;
+    };
+
+interface Login {
+  readonly token: Secret;
+  readonly isRenewable: boolean;
+  /** The lease's length at the login, in milliseconds; undefined if the lease doesn't end. */
+  readonly fullMs: number | undefined;
+  /** On the monotonic clock: when half of the rest of the lease is over. */
+  readonly renewAt: number;
+}
+
+/** How long `close` waits for the login to be revoked, in milliseconds. */
+const LONGEST_REVOCATION = 2_000;
+
+/** Keeps one login, and renews it while it is used. */
+export class VaultSession {
+  readonly #http: VaultHttp;
+  readonly #auth: VaultAuth;
+  readonly #clock: Clock;
+  #login: Login | undefined;
+  #underWay: Promise<Login> | undefined;
+
+  constructor(http: VaultHttp, auth: VaultAuth, clock: Clock) {
+    this.#http = http;
+    this.#auth = auth;
+    this.#clock = clock;
+  }
+
+  /** Logs in at the first call, and renews a lease that is more than half over. */
+  async token(): Promise<Secret> {
+    if (this.#login && this.#clock.monotonic() < this.#login.renewAt) return this.#login.token;
+    this.#underWay ??= this.#fresh(this.#login).finally(() => {
+      this.#underWay = undefined;
+    });
+    this.#login = await this.#underWay;
+    return this.#login.token;
+  }
+
+  /** Whether there is another login than the refused one. Logs in again if the refused one was the present login. */
+  async isReplaced(refused: Secret): Promise<boolean> {
+    if (this.#auth.method === "token") return false;
+    if (this.#login?.token === refused) this.#login = undefined;
+    await this.token();
+    return true;
+  }
+
+  /** Revokes a login that this session made: unused leases would fill Vault's storage. */
+  async close(): Promise<void> {
+    if (this.#auth.method === "token" || !this.#login) return;
+    const { token } = this.#login;
+    this.#login = undefined;
+    const path = "auth/token/revoke-self";
+    await this.#http.send({ method: "POST", path, token, timeoutMs: LONGEST_REVOCATION }).catch(() => {});
+  }
+
+  async #fresh(login: Login | undefined): Promise<Login> {
+    const renewed = login?.isRenewable ? await this.#renewed(login) : undefined;
+    if (renewed) return renewed;
+    if (this.#auth.method !== "token") return this.#loggedIn(this.#auth);
+    return login ? { ...login, renewAt: Number.POSITIVE_INFINITY } : this.#lookedUp(this.#auth.token);
+  }
+
+  /** Undefined if Vault refuses, or if the lease comes near its maximum and gets shorter. */
+  async #renewed({ token, fullMs }: Login): Promise<Login | undefined> {
+    const answer = await this.#http.send({
+      method: "POST",
+      path: "auth/token/renew-self",
+      token,
+      body: {},
+    });
+    const login = answer.status === 200 ? this.#loginIn(answer.body.auth, fullMs) : undefined;
+    const isShort = login && fullMs !== undefined && login.renewAt - this.#clock.monotonic() < fullMs / 4;
+    return isShort ? undefined : login;
+  }
+
+  /** Looks up the lease of a token from the config. A token without the right to this lookup may still be valid. */
+  async #lookedUp(token: Secret): Promise<Login> {
+    const { status, body } = await this.#http.send({ method: "GET", path: "auth/token/lookup-self", token });
+    const data = status === 200 && isJsonObject(body.data) ? body.data : {};
+    return this.#lease(token, data.renewable, data.ttl, undefined);
+  }
+
+  async #loggedIn(auth: Exclude<VaultAuth, { method: "token" }>): Promise<Login> {
+    const answer = await this.#http.send({
+      method: "POST",
+      path: `auth/${auth.mount}/login`,
+      body: await credentials(auth),
+    });
+    const login = answer.status === 200 ? this.#loginIn(answer.body.auth, undefined) : undefined;
+    if (!login) throw refusal(answer, auth.method);
+    return login;
+  }
+
+  #loginIn(auth: Json | undefined, fullMs: number | undefined): Login | undefined {
+    if (!isJsonObject(auth) || typeof auth.client_token !== "string" || auth.client_token === "") return;
+    return this.#lease(new Secret(auth.client_token), auth.renewable, auth.lease_duration, fullMs);
+  }
+
+  #lease(token: Secret, renewable: Json | undefined, seconds: Json | undefined, fullMs?: number): Login {
+    const ms = typeof seconds === "number" && seconds > 0 ? seconds * 1000 : undefined;
+    const renewAt = ms === undefined ? Number.POSITIVE_INFINITY : this.#clock.monotonic() + ms / 2;
+    return { token, isRenewable: renewable === true, fullMs: fullMs ?? ms, renewAt };
+  }
+}
+
+async function credentials(auth: Exclude<VaultAuth, { method: "token" }>): Promise<JsonObject> {
+  if (auth.method === "approle") return { role_id: auth.roleId, secret_id: auth.secretId.reveal() };
+  try {
+    return { role: auth.role, jwt: (await readFile(auth.tokenFile, "utf8")).trim() };
+  } catch {
+    throw new SecretStoreFailure(
+      "unavailable",
+      `the service account's token can't be read from ${auth.tokenFile}`,
+      "name the file in tokens.auth.token_file; the pod needs automountServiceAccountToken",
+    );
+  }
+}
+
+function refusal(answer: VaultAnswer, method: "approle" | "kubernetes"): SecretStoreFailure {
+  const hint =
+    method === "approle"
+      ? "check tokens.auth: the role_id, and whether the secret_id has expired or is used up"
+      : "check tokens.auth.role, and the service accounts, namespaces and audience that it is bound to";
+  const failure = failureOf(answer, hint);
+  if (failure.passes || !answer.isVaults) return failure;
+  return new SecretStoreFailure(
+    "unavailable",
+    `the ${method} login was refused (HTTP ${answer.status})`,
+    hint,
+  );
+}
