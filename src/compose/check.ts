@@ -1,8 +1,9 @@
 import { addressTrial } from "../adapters/host/address-trial.ts";
 import { hostClock } from "../adapters/host/clock.ts";
 import type { Config } from "../config/config.ts";
-import { describeDatabase } from "../config/destinations.ts";
-import { type DatabaseUrl, defaultListenAddress } from "../config/urls.ts";
+import { describeDatabase } from "../config/database-description.ts";
+import { defaultListenAddress } from "../config/listen-address.ts";
+import type { DatabaseUrl } from "../config/urls.ts";
 import { asFinding, type Finding, ok, warning } from "../core/report/finding.ts";
 import { connectionPrivacy } from "../core/tls/database-tls.ts";
 import { dueTimesOf } from "../daemon/schedule.ts";

@@ -6,7 +6,7 @@ import { runLog } from "../adapters/log/run-log.ts";
 import { HttpNotifier } from "../adapters/notify/http-notifier.ts";
 import { AcceptedConfig } from "../config/accepted-config.ts";
 import type { Config } from "../config/config.ts";
-import { defaultListenAddress } from "../config/urls.ts";
+import { defaultListenAddress } from "../config/listen-address.ts";
 import { SyncError } from "../core/failure/sync-error.ts";
 import { isConfigError } from "../core/report/exit-code.ts";
 import type { LogLevel } from "../core/report/log-level.ts";

@@ -1,7 +1,8 @@
 import { DiskSpool } from "../adapters/disk/spool.ts";
 import { hostClock } from "../adapters/host/clock.ts";
 import type { Config } from "../config/config.ts";
-import { describeSource, describeTokenDestinations } from "../config/destinations.ts";
+import { describeSource } from "../config/database-description.ts";
+import { describeTokenDestinations } from "../config/token-destinations.ts";
 import type { ForecastSetup } from "../engine/check/sync-forecast.ts";
 import type { ExplainSetup } from "../engine/explain/explain-tenant.ts";
 import type { PlanSettings } from "../engine/plan/make-plan.ts";

@@ -3,7 +3,7 @@ import { hostClock } from "../adapters/host/clock.ts";
 import { isDead, thisInstance } from "../adapters/host/instance.ts";
 import { sqlLedger } from "../adapters/sql/ledger/ledger.ts";
 import type { Config } from "../config/config.ts";
-import { describeTokenDestinations } from "../config/destinations.ts";
+import { describeTokenDestinations } from "../config/token-destinations.ts";
 import { RecentCommits } from "../engine/durability/recent-commits.ts";
 import type { SyncPorts, SyncSettings } from "../engine/sync.ts";
 import type { Observe } from "../ports/observer.ts";

@@ -1,6 +1,6 @@
 import { type SensitiveTableName, sensitiveTables } from "../adapters/sql/source/sensitive-tables.ts";
 import type { Config } from "../config/config.ts";
-import { describeSource } from "../config/destinations.ts";
+import { describeSource } from "../config/database-description.ts";
 import { digestSeed } from "../core/group/desired-group.ts";
 import { columnsOf } from "../core/group/group-rules.ts";
 import { tableBefore } from "../engine/plan/make-plan.ts";

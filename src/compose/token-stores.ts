@@ -6,7 +6,7 @@ import type { SecretStore } from "../adapters/token-stores/secret-store.ts";
 import { SecretTokenStore } from "../adapters/token-stores/secret-token-store.ts";
 import type { VaultAuth } from "../adapters/token-stores/vault-session.ts";
 import type { Config } from "../config/config.ts";
-import { describeTokenDestinations } from "../config/destinations.ts";
+import { describeTokenDestinations } from "../config/token-destinations.ts";
 import type { SecretTokens } from "../config/token-stores.ts";
 import type { DatabaseUrl } from "../config/urls.ts";
 import type { TokenStore } from "../ports/token-store.ts";

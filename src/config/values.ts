@@ -4,7 +4,8 @@ import { describe } from "../core/failure/sync-error.ts";
 import { isTemplate } from "../core/group/group-rules.ts";
 import { Secret } from "../core/secret/secret.ts";
 import { parseDuration } from "../core/text/quantity.ts";
-import { parseBaseUrl, parseDatabaseUrl, parseListenAddress, parseWebUrl, tlsProblems } from "./urls.ts";
+import { parseListenAddress } from "./listen-address.ts";
+import { parseBaseUrl, parseDatabaseUrl, parseWebUrl, tlsProblems } from "./urls.ts";
 
 /**
  * The kinds of values that keys have. Each says `what` its values are and, as a `remedy`, what would be right: the
