@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
-import { LATEST_VERSION } from "../src/adapters/sql/ledger/scope.ts";
+import { LATEST_VERSION } from "../src/adapters/sql/ledger/ledger-reader.ts";
 
 type Value = string | number | boolean | null;
 type Row = Readonly<Record<string, Value>>;

@@ -3,7 +3,7 @@ import { tlsSettings } from "../adapters/sql/connection/tls.ts";
 import type { SessionTimeouts } from "../adapters/sql/connection/wait-limits.ts";
 import type { Database, DatabaseOptions } from "../adapters/sql/dialect/database.ts";
 import { sqlLedgerView } from "../adapters/sql/ledger/ledger.ts";
-import type { SourceOptions } from "../adapters/sql/source/open-reader.ts";
+import type { SourceOptions } from "../adapters/sql/source/source-dialect.ts";
 import type { Config } from "../config/config.ts";
 import type { DatabaseUrl } from "../config/urls.ts";
 import type { Durability, DurabilityRisk, LedgerView } from "../ports/ledger/ledger.ts";

@@ -19,15 +19,10 @@ import {
   withinLimits,
 } from "../sql/connection/wait-limits.ts";
 import type { Database, DatabaseOptions } from "../sql/dialect/database.ts";
-import {
-  connectionOptions,
-  cutOff,
-  EVERY_SESSION,
-  endInTime,
-  lockLimits,
-  Session,
-} from "./connection/connection.ts";
+import { connectionOptions, cutOff, endInTime } from "./connection/connection.ts";
 import { isAnswer, tooLarge } from "./connection/failures.ts";
+import { Session } from "./connection/session.ts";
+import { EVERY_SESSION, lockLimits } from "./connection/settings.ts";
 import { columnValue, withValues } from "./connection/statement.ts";
 import { mysql as dialect } from "./dialect.ts";
 

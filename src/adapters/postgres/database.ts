@@ -12,10 +12,13 @@ import {
   withinLimits,
 } from "../sql/connection/wait-limits.ts";
 import type { Database, DatabaseOptions } from "../sql/dialect/database.ts";
-import { allInTime, Client, connectionOptions, Session } from "./connection/connection.ts";
+import { allInTime, Client, connectionOptions } from "./connection/connection.ts";
+import { DURABLY } from "./connection/durability.ts";
 import { isAnswer } from "./connection/failures.ts";
 import { inOneRoundTrip, reading, writing } from "./connection/one-round-trip.ts";
-import { BEGIN, DURABLY, PIN, PINNED_PATH, setLocally, UNHURRIED } from "./connection/settings.ts";
+import { PIN, PINNED_PATH } from "./connection/search-path.ts";
+import { Session } from "./connection/session.ts";
+import { BEGIN, setLocally, UNHURRIED } from "./connection/settings.ts";
 import { postgres } from "./dialect.ts";
 
 /** Runs one statement, and waits for its answer no longer than the limits allow. */

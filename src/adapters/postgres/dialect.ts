@@ -2,17 +2,11 @@ import { escapeLiteral } from "pg";
 import { WRITE } from "../sql/connection/wait-limits.ts";
 import type { Assignments, ColumnType, Dialect } from "../sql/dialect/dialect.ts";
 import { OWNERS_TABLE, type TokenOwnerStatements } from "../sql/dialect/token-statements.ts";
+import { DURABLY, durabilityRisks } from "./connection/durability.ts";
 import { failures } from "./connection/failures.ts";
 import { quoteName, quoteTable } from "./connection/identifiers.ts";
-import {
-  BEGIN,
-  BEGIN_SNAPSHOT,
-  DURABLY,
-  durabilityRisks,
-  PIN_AGAIN,
-  UNLOGGED,
-  UNPIN,
-} from "./connection/settings.ts";
+import { PIN_AGAIN, UNPIN } from "./connection/search-path.ts";
+import { BEGIN, BEGIN_SNAPSHOT, UNLOGGED } from "./connection/settings.ts";
 import { foreignTables, tableExists, tablePlace } from "./connection/table-place.ts";
 import { inspectLedger, migrateLedger } from "./ledger-tables.ts";
 import { PostgresTokenStatements } from "./tokens/token-statements.ts";

@@ -3,9 +3,9 @@ import { SyncError } from "../../core/failure/sync-error.ts";
 import type { Connections } from "../sql/connection/connections.ts";
 import { MIGRATION } from "../sql/connection/wait-limits.ts";
 import type { LedgerLocation, LedgerTables } from "../sql/dialect/ledger-tables.ts";
+import { DURABLY } from "./connection/durability.ts";
 import { quoteName } from "./connection/identifiers.ts";
 import { insistOnSchema } from "./connection/rights.ts";
-import { DURABLY } from "./connection/settings.ts";
 
 interface Migration {
   /** The version that the statements lead to. */

@@ -1,7 +1,8 @@
 import { interrupted, SyncError } from "../../core/failure/sync-error.ts";
 import type { Clock } from "../../ports/clock.ts";
-import type { HandOver, Lease, LeaseHolder, LeaseRequest, RequestId } from "../../ports/ledger/lease.ts";
+import type { Lease, LeaseHolder } from "../../ports/ledger/lease.ts";
 import type { Ledger } from "../../ports/ledger/ledger.ts";
+import type { HandOver, LeaseRequest, RequestId } from "../../ports/ledger/requests.ts";
 import type { Observe } from "../../ports/observer.ts";
 
 export interface LeaseSettings {

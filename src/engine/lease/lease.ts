@@ -1,7 +1,8 @@
 import { SyncError } from "../../core/failure/sync-error.ts";
 import type { Clock } from "../../ports/clock.ts";
-import type { Lease, LeaseRequest, TenantRequest } from "../../ports/ledger/lease.ts";
+import type { Lease } from "../../ports/ledger/lease.ts";
 import type { Ledger } from "../../ports/ledger/ledger.ts";
+import type { LeaseRequest, TenantRequest } from "../../ports/ledger/requests.ts";
 import {
   acquireLease,
   type ClockReading,

@@ -1,6 +1,6 @@
 import { SyncError } from "../../core/failure/sync-error.ts";
 import { isUsableId } from "../../core/group/tenant.ts";
-import type { Requests } from "../../ports/ledger/lease.ts";
+import type { Requests } from "../../ports/ledger/requests.ts";
 import type { Served } from "../../ports/serve-tenant.ts";
 
 interface AskingPorts {

@@ -9,7 +9,8 @@ import type {
   TokenReads,
   TokenWrites,
 } from "./groups.ts";
-import type { Lease, Leases, Requests } from "./lease.ts";
+import type { Lease, Leases } from "./lease.ts";
+import type { Requests } from "./requests.ts";
 import type {
   RejectionReads,
   RejectionWrites,

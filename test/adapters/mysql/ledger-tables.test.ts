@@ -3,7 +3,7 @@ import { mysql } from "../../../src/adapters/mysql/dialect.ts";
 import { migrateLedger } from "../../../src/adapters/mysql/ledger-tables.ts";
 import type { Connections } from "../../../src/adapters/sql/connection/connections.ts";
 import { ledgerTables } from "../../../src/adapters/sql/dialect/ledger-tables.ts";
-import { LATEST_VERSION } from "../../../src/adapters/sql/ledger/scope.ts";
+import { LATEST_VERSION } from "../../../src/adapters/sql/ledger/ledger-reader.ts";
 import { PROCESS_LIST } from "../../support/mysql/mysql-server.ts";
 import { aDatabase, LOCATION, ledgerDatabase } from "../sql/ledger/ledger-database.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { LATEST_VERSION } from "../../../src/adapters/sql/ledger/scope.ts";
+import { LATEST_VERSION } from "../../../src/adapters/sql/ledger/ledger-reader.ts";
 import { collect } from "../collect.ts";
 import { type LedgerDatabase, prepared } from "./rig.ts";
 import { expectEmpty } from "./scopes.ts";

@@ -4,7 +4,8 @@ import { NO_READ_HISTORY, type ReadHistory } from "../../../src/core/plan/read-h
 import type { GroupRecord } from "../../../src/core/record/record.ts";
 import type { TokenTable } from "../../../src/core/tokens/destination.ts";
 import type { SharedGroups } from "../../../src/ports/ledger/groups.ts";
-import type { HandOver, LeaseHolder, RequestId } from "../../../src/ports/ledger/lease.ts";
+import type { LeaseHolder } from "../../../src/ports/ledger/lease.ts";
+import type { HandOver, RequestId } from "../../../src/ports/ledger/requests.ts";
 import type { Canary, KnownService, RecordedRun } from "../../../src/ports/ledger/scope.ts";
 import type { FormerToken } from "../../contracts/ledger/rig.ts";
 import type { Point, Step } from "../instance.ts";

@@ -1,5 +1,5 @@
-import type { RequestId, Requests } from "../../../src/ports/ledger/lease.ts";
 import type { Ledger } from "../../../src/ports/ledger/ledger.ts";
+import type { RequestId, Requests } from "../../../src/ports/ledger/requests.ts";
 import type { Step } from "../instance.ts";
 import { InMemoryLeases } from "./lease.ts";
 import { type CommittedLedger, inMemoryReads } from "./ledger-reads.ts";

@@ -8,7 +8,7 @@ import {
   SqlChangeFeed,
   wrongChangeType,
 } from "../../sql/source/change-feed.ts";
-import type { SourceRequest } from "../../sql/source/open-reader.ts";
+import type { SourceRequest } from "../../sql/source/source-dialect.ts";
 import { identifiers } from "../connection/identifiers.ts";
 import { columnTypeOf } from "./column-types.ts";
 import { isFoundByIndex } from "./index-use.ts";

@@ -1,6 +1,6 @@
 import type { FieldPacket } from "mysql2";
 import { Unusable } from "../../../core/group/tenant.ts";
-import { asText, type CellParser, parseJsonCell } from "../../sql/source/tenant-query.ts";
+import { asText, type CellParser, parseJsonCell } from "../../sql/source/cells.ts";
 
 /** How the values of a column become cells. */
 export interface ColumnType {

@@ -1,16 +1,10 @@
 import { type Connection, createConnection } from "mysql2";
 import type { FieldPacket, RowDataPacket } from "mysql2/promise";
 import { STEP, type WaitLimits, withinLimits } from "../../sql/connection/wait-limits.ts";
-import type { SourceOptions, SourceSession } from "../../sql/source/open-reader.ts";
-import {
-  BEGIN_SNAPSHOT,
-  connectionOptions,
-  cutOff,
-  EVERY_SESSION,
-  endInTime,
-  lockLimits,
-  Session,
-} from "../connection/connection.ts";
+import type { SourceOptions, SourceSession } from "../../sql/source/source-dialect.ts";
+import { connectionOptions, cutOff, endInTime } from "../connection/connection.ts";
+import { Session } from "../connection/session.ts";
+import { BEGIN_SNAPSHOT, EVERY_SESSION, lockLimits } from "../connection/settings.ts";
 
 /**
  * Gives every value the same text whatever the server's settings are. The sql_mode keeps its other parts, because the

@@ -1,10 +1,10 @@
 import type { FieldPacket } from "mysql2/promise";
 import { BUCKETS, MAX_ID_BYTES } from "../../../core/group/tenant.ts";
 import { isInteger, isUnicode, isUuid } from "../../sql/connection/id-texts.ts";
+import { asText } from "../../sql/source/cells.ts";
 import { type CatalogColumn, readColumns, wrongIdType } from "../../sql/source/columns.ts";
-import type { SourceRequest } from "../../sql/source/open-reader.ts";
+import type { SourceRequest } from "../../sql/source/source-dialect.ts";
 import {
-  asText,
   marksOf,
   ofReadyRows,
   ofRowsNotReady,

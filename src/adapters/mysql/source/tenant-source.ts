@@ -1,7 +1,7 @@
 import type { SourceRole, TenantSource } from "../../../ports/tenant-source.ts";
 import { quotePlace } from "../../sql/connection/table-place.ts";
-import type { SourceDialect, SourceOptions } from "../../sql/source/open-reader.ts";
 import type { SensitiveTable } from "../../sql/source/sensitive-tables.ts";
+import type { SourceDialect, SourceOptions } from "../../sql/source/source-dialect.ts";
 import { SqlTenantSource } from "../../sql/source/tenant-source.ts";
 import { failures, isAnswer } from "../connection/failures.ts";
 import { identifiers } from "../connection/identifiers.ts";

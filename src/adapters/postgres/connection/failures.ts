@@ -1,5 +1,5 @@
 import { connectionHint, type Failures, LOCKED, NO_ROOM } from "../../sql/connection/failures.ts";
-import type { SourceFailures } from "../../sql/source/open-reader.ts";
+import type { SourceFailures } from "../../sql/source/source-dialect.ts";
 
 /** PostgreSQL's SQLSTATE for an error. Errors of the network have codes of Node.js. */
 const sqlState = (error: unknown): string =>

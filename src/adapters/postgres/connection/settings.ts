@@ -1,4 +1,3 @@
-import type { DurabilityRisk } from "../../../ports/ledger/ledger.ts";
 import type { Queryable } from "../../sql/connection/connections.ts";
 
 /**
@@ -43,55 +42,6 @@ export const textOrBytes = (until: "end of transaction" | "end of session"): str
   `pg_catalog.set_config('client_encoding',
      CASE WHEN pg_catalog.current_setting('server_encoding') OPERATOR(pg_catalog.=) 'SQL_ASCII' THEN 'SQL_ASCII' ELSE 'UTF8' END,
      ${until === "end of transaction"})`;
-
-/**
- * PostgreSQL looks names up in each schema of the role's search_path. If somebody else may create functions or
- * operators in one of these schemas, a statement may run them with groupsync's rights. Every statement therefore has
- * one of two forms:
- *
- * - The statement names its tables with their schemas, and runs with a search_path that has only PostgreSQL's own
- *   names.
- * - The statement runs with the role's search_path, because it looks up where that path leads, or because the triggers
- *   and policies of a customer's table may need that path. It names every function, operator, type and collation with a
- *   schema.
- *
- * The path is set for a transaction and never for the session, because a pooler may give the session to another client.
- */
-const PATH = "pg_catalog, pg_temp";
-
-/** The setting in which a transaction keeps the session's own search_path. */
-const KEPT = "'groupsync.search_path'";
-
-/** Gives a transaction the search_path with PostgreSQL's own names alone: pins the path. */
-export const PIN = `SELECT pg_catalog.set_config(${KEPT}, pg_catalog.current_setting('search_path'), true);
-  SET LOCAL search_path = ${PATH}`;
-
-/** Gives the transaction the role's path back; PIN_AGAIN pins the path again. */
-export const UNPIN = `SELECT pg_catalog.set_config('search_path', pg_catalog.current_setting(${KEPT}), true)`;
-export const PIN_AGAIN = `SET LOCAL search_path = ${PATH}`;
-
-/** Pins the path in the round trip of one statement. */
-export const PINNED_PATH = { search_path: PATH } as const;
-
-/**
- * An expression for a SELECT list. Makes the transaction's commit wait for the server's disk if `synchronous_commit` is
- * off: a crash of the server undoes a commit that is only in memory. Leaves every other value as the administrator
- * chose it.
- */
-export const RAISED = `CASE WHEN pg_catalog.current_setting('synchronous_commit') OPERATOR(pg_catalog.=) 'off'
-    THEN pg_catalog.set_config('synchronous_commit', 'local', true) END`;
-
-/** Opens a transaction whose commit survives a crash of the server. */
-export const DURABLY = [BEGIN, `SELECT ${RAISED}`] as const;
-
-/** If fsync or full_page_writes is off, a crash of the machine may undo any commit. */
-export async function durabilityRisks(database: Queryable): Promise<readonly DurabilityRisk[]> {
-  const rows = await database.query<{ name: string }>(
-    `SELECT s.name FROM unnest(ARRAY['fsync', 'full_page_writes']) AS s (name)
-     WHERE current_setting(s.name) = 'off'`,
-  );
-  return rows.map(({ name }) => ({ setting: `${name} = off`, safe: `${name} = on` }));
-}
 
 const LOG_SETTING = "'log_parameter_max_length_on_error'";
 const LOGGED = `pg_catalog.current_setting(${LOG_SETTING})`;

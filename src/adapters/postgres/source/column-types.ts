@@ -1,7 +1,7 @@
 import { parse as parseArray } from "postgres-array";
 import { Unusable } from "../../../core/group/tenant.ts";
 import type { Json } from "../../../core/text/json.ts";
-import { asText, type CellParser, parseJsonCell } from "../../sql/source/tenant-query.ts";
+import { asText, type CellParser, parseJsonCell } from "../../sql/source/cells.ts";
 
 /**
  * The SQL for the name of a type in pg_type. It has the schema in front unless the type is one of PostgreSQL's own, or that

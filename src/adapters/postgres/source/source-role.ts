@@ -1,6 +1,6 @@
 import type { SourceRole } from "../../../ports/tenant-source.ts";
-import type { SourceOptions } from "../../sql/source/open-reader.ts";
 import type { SensitiveTable } from "../../sql/source/sensitive-tables.ts";
+import type { SourceOptions } from "../../sql/source/source-dialect.ts";
 import type { PostgresSourceSession } from "./source-session.ts";
 
 /** What the user of this session can do beside reading the tenants. */

@@ -1,7 +1,8 @@
 import type pg from "pg";
 import { STEP, type WaitLimits, withinLimits } from "../../sql/connection/wait-limits.ts";
-import type { SourceOptions, SourceSession } from "../../sql/source/open-reader.ts";
-import { Client, connectionOptions, endInTime, Session } from "../connection/connection.ts";
+import type { SourceOptions, SourceSession } from "../../sql/source/source-dialect.ts";
+import { Client, connectionOptions, endInTime } from "../connection/connection.ts";
+import { Session } from "../connection/session.ts";
 import { BEGIN_SNAPSHOT, setLocally, textOrBytes, UNHURRIED } from "../connection/settings.ts";
 import { readCursor } from "../database.ts";
 

@@ -1,11 +1,10 @@
 import { escapeLiteral, type FieldDef } from "pg";
 import { BUCKETS, MAX_ID_BYTES, Unusable } from "../../../core/group/tenant.ts";
 import { isInteger, isUnicode, isUuid } from "../../sql/connection/id-texts.ts";
+import { asText, type CellParser } from "../../sql/source/cells.ts";
 import { type CatalogColumn, readColumns, wrongIdType } from "../../sql/source/columns.ts";
-import type { SourceRequest } from "../../sql/source/open-reader.ts";
+import type { SourceRequest } from "../../sql/source/source-dialect.ts";
 import {
-  asText,
-  type CellParser,
   marksOf,
   ofReadyRows,
   ofRowsNotReady,

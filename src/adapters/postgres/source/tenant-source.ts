@@ -1,6 +1,6 @@
 import { describe, SyncError } from "../../../core/failure/sync-error.ts";
 import type { TenantSource } from "../../../ports/tenant-source.ts";
-import type { SourceDialect, SourceOptions } from "../../sql/source/open-reader.ts";
+import type { SourceDialect, SourceOptions } from "../../sql/source/source-dialect.ts";
 import { SqlTenantSource } from "../../sql/source/tenant-source.ts";
 import { failures } from "../connection/failures.ts";
 import { quoteName, quoteTable } from "../connection/identifiers.ts";

@@ -9,8 +9,9 @@ import type {
   TokenRow,
   TokenStatements,
 } from "../../sql/dialect/token-statements.ts";
+import { RAISED } from "../connection/durability.ts";
 import { quoteName, quoteTable } from "../connection/identifiers.ts";
-import { logsParameters, RAISED } from "../connection/settings.ts";
+import { logsParameters } from "../connection/settings.ts";
 import { tableExists } from "../connection/table-place.ts";
 import type { Equality } from "./id-equality.ts";
 import { inspectTokenTable, prepareTokenTable } from "./token-table-preparation.ts";

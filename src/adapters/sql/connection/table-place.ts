@@ -33,22 +33,3 @@ export const quotePlace = (
   { quoteName }: Pick<Identifiers, "quoteName">,
   { schema, table }: Pick<TablePlace, "schema" | "table">,
 ): string => `${quoteName(schema)}.${quoteName(table)}`;
-
-/** Caches the first answer for which `tells` is true. Calls at the same time share one request. */
-export function once<T>(ask: () => Promise<T>, tells: (answer: T) => boolean): () => Promise<T> {
-  let asked: Promise<T> | undefined;
-  const askNow = async (): Promise<T> => {
-    try {
-      const answer = await ask();
-      if (!tells(answer)) asked = undefined;
-      return answer;
-    } catch (error) {
-      asked = undefined;
-      throw error;
-    }
-  };
-  return () => {
-    asked ??= askNow();
-    return asked;
-  };
-}

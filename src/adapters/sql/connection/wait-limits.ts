@@ -1,4 +1,3 @@
-import { setMaxListeners } from "node:events";
 import type { Socket } from "node:net";
 import { interrupted } from "../../../core/failure/sync-error.ts";
 
@@ -54,80 +53,6 @@ export const MIGRATION: WaitLimits = {
 export class NoAnswer extends Error {
   constructor(ms: number) {
     super(`the database has not answered for ${Math.round(ms / 1_000)} s`);
-  }
-}
-
-/** A session at the server, as its waits need it. */
-export interface WaitingSession {
-  /** Undefined before the session has one. */
-  socket(): Socket | undefined;
-  /** Asks the server over another connection what this session waits for, in words. Empty if unknown. Never rejects. */
-  waitsFor(): Promise<string>;
-  /** Ends the connection at once, and cancels the session's statement on the server. */
-  cut(): void;
-  isLockTimeout(error: unknown): boolean;
-}
-
-/**
- * Waits for a session's answers, and never without a limit. The server ends a wait for a lock. Its error doesn't name the
- * lock's holder, so another connection asks once, when half of that time is over.
- */
-export class SessionWaits {
-  readonly #session: WaitingSession;
-  readonly #timeouts: SessionTimeouts;
-  readonly #stop: AbortSignal;
-
-  constructor(session: WaitingSession, timeouts: SessionTimeouts, stop: AbortSignal) {
-    this.#session = session;
-    this.#timeouts = timeouts;
-    this.#stop = stop;
-    // Many sessions listen to this signal. By default Node.js warns at the eleventh listener.
-    setMaxListeners(0, stop);
-  }
-
-  /** Rejects as the answer does. Once a limit is over, cuts the session off and rejects. */
-  async wait<T>(ask: () => Promise<T>, limits: WaitLimits = LONG_READ): Promise<T> {
-    if (endsAtOnce(this.#stop, limits)) throw interrupted();
-    let waitsFor = Promise.resolve("");
-    const { lockMs, silenceMs } = { ...this.#timeouts, ...limits };
-    const asking = setTimeout(() => {
-      waitsFor = this.#session.waitsFor();
-    }, lockMs / 2);
-    let isAnswered = false;
-    try {
-      const answered = ask().finally(() => {
-        isAnswered = true;
-      });
-      const silence = { socket: this.#session.socket(), ms: silenceMs };
-      return await withinLimits(this.#stop, answered, limits, silence);
-    } catch (error) {
-      if (!isAnswered) this.#session.cut();
-      if (error instanceof NoAnswer || (error instanceof Error && this.#session.isLockTimeout(error))) {
-        const known = await waitsFor;
-        if (known !== "") error.message += `; ${known}`;
-      }
-      throw error;
-    } finally {
-      clearTimeout(asking);
-    }
-  }
-
-  /** Waits for each item as for a long read. */
-  async *each<T>(items: AsyncIterable<T>): AsyncGenerator<T> {
-    const iterator = items[Symbol.asyncIterator]();
-    let isWaiting = true;
-    try {
-      for (;;) {
-        isWaiting = true;
-        const result = await this.wait(() => iterator.next());
-        isWaiting = false;
-        if (result.done === true) return;
-        yield result.value;
-      }
-    } finally {
-      // After a wait that failed, `return` would wait for the same lost answer.
-      if (!isWaiting) await iterator.return?.();
-    }
   }
 }
 
@@ -187,5 +112,5 @@ export async function withTimeout<T>(ms: number, answer: Promise<T>): Promise<T>
 }
 
 /** Whether the process was told to stop, and these limits allow no time after that. */
-const endsAtOnce = (stop: AbortSignal, { afterStopMs }: WaitLimits): boolean =>
+export const endsAtOnce = (stop: AbortSignal, { afterStopMs }: WaitLimits): boolean =>
   stop.aborted && afterStopMs === 0;

@@ -1,7 +1,8 @@
 import type { MissingGroups } from "../../../core/deletion/missing-tenants.ts";
 import { NO_READ_HISTORY } from "../../../core/plan/read-history.ts";
 import type { DatedHistory, DeletionReads, DeletionWrites } from "../../../ports/ledger/groups.ts";
-import { countWhere, type LedgerReader, type LedgerScope, setScopeRow, updateGroups } from "./scope.ts";
+import type { LedgerReader } from "./ledger-reader.ts";
+import { countWhere, type LedgerScope, setScopeRow, updateGroups } from "./scope.ts";
 
 const KIND_COLUMNS = { id: "id", kind: "text" } as const;
 

@@ -1,6 +1,7 @@
 import type { Group } from "../../../core/group/group.ts";
 import type { ExistingOptions, GroupReads, GroupWrites, SharedGroups } from "../../../ports/ledger/groups.ts";
 import { databaseError } from "../connection/failures.ts";
+import type { LedgerReader } from "./ledger-reader.ts";
 import {
   changeRecords,
   type GroupColumns,
@@ -8,7 +9,7 @@ import {
   HAS_NO_UNVERIFIED_UPDATE,
   ledgerGroup,
 } from "./records.ts";
-import { countWhere, type LedgerReader, type LedgerScope, ofIds, possibleIds } from "./scope.ts";
+import { countWhere, type LedgerScope, ofIds, possibleIds } from "./scope.ts";
 
 const BATCH = 5_000;
 

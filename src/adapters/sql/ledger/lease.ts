@@ -5,7 +5,7 @@ import type { StoredToken } from "../../../ports/token-store.ts";
 import type { Queryable } from "../connection/connections.ts";
 import { databaseError } from "../connection/failures.ts";
 import { LEASE_CALL } from "../connection/wait-limits.ts";
-import type { LedgerReader } from "./scope.ts";
+import type { LedgerReader } from "./ledger-reader.ts";
 
 /**
  * A query that finds a row if the lease is held, and locks it: until the transaction ends, a new holder waits. A

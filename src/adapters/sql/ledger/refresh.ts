@@ -1,7 +1,8 @@
 import { refreshCandidate } from "../../../core/record/candidates.ts";
 import type { RefreshReads, RefreshWrites } from "../../../ports/ledger/groups.ts";
+import type { LedgerReader } from "./ledger-reader.ts";
 import { recordsWhere } from "./records.ts";
-import { countWhere, type LedgerReader, type LedgerScope } from "./scope.ts";
+import { countWhere, type LedgerScope } from "./scope.ts";
 
 const REFRESHABLE =
   "scope = $1 AND (verified_at < $2 OR verified_at > $3) AND at_rest = 1 AND held IS NULL AND confirmed IS NOT NULL";

@@ -1,7 +1,8 @@
 import type { RememberedRejection } from "../../../core/group/rejections.ts";
 import type { RejectionCode } from "../../../core/group/tenant.ts";
 import type { RejectionReads, RejectionWrites } from "../../../ports/ledger/scope.ts";
-import { jsonBatches, type LedgerReader, type LedgerScope, possibleIds } from "./scope.ts";
+import type { LedgerReader } from "./ledger-reader.ts";
+import { jsonBatches, type LedgerScope, possibleIds } from "./scope.ts";
 
 /** In place of the id of rows that are only counted. No row has this id. */
 const NO_ID = "";

@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
-import type { HandOver, RequestId, Requests } from "../../../ports/ledger/lease.ts";
+import type { HandOver, RequestId, Requests } from "../../../ports/ledger/requests.ts";
 import { storable } from "../connection/storable.ts";
-import type { LedgerReader, LedgerScope } from "./scope.ts";
+import type { LedgerReader } from "./ledger-reader.ts";
+import type { LedgerScope } from "./scope.ts";
 
 /** The most requests that one read returns. */
 const MOST = 1_000;

@@ -1,7 +1,8 @@
 import { rotationCandidate } from "../../../core/record/candidates.ts";
 import type { RotationReads } from "../../../ports/ledger/groups.ts";
+import type { LedgerReader } from "./ledger-reader.ts";
 import { recordsWhere } from "./records.ts";
-import { countWhere, type LedgerReader } from "./scope.ts";
+import { countWhere } from "./scope.ts";
 
 const ROTATABLE =
   "scope = $1 AND token_since <= $2 AND gone IS NULL AND (intent IS NULL OR intent = 'rotate')";

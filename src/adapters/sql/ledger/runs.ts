@@ -1,7 +1,8 @@
 import { type Counts, noCounts, type RunOutcome } from "../../../core/report/counts.ts";
 import type { RecordedRun, RunReads, RunWrites } from "../../../ports/ledger/scope.ts";
 import { storable } from "../connection/storable.ts";
-import type { LedgerReader, LedgerScope } from "./scope.ts";
+import type { LedgerReader } from "./ledger-reader.ts";
+import type { LedgerScope } from "./scope.ts";
 
 /** The newest runs are kept, however old they are: if nothing has run for long, they tell what happened last. */
 const LEAST_RUNS = 10;

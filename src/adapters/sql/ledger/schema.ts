@@ -3,7 +3,8 @@ import { FORGET } from "../../../core/report/health.ts";
 import type { SchemaReads, SchemaWrites } from "../../../ports/ledger/ledger.ts";
 import { databaseError } from "../connection/failures.ts";
 import { insistOnWrites } from "../dialect/database.ts";
-import { LATEST_VERSION, type LedgerReader, type LedgerScope, ledgerVersion } from "./scope.ts";
+import { LATEST_VERSION, type LedgerReader, ledgerVersion } from "./ledger-reader.ts";
+import type { LedgerScope } from "./scope.ts";
 
 export const schemaReads = (reader: LedgerReader): SchemaReads => ({
   id: () =>

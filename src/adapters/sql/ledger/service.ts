@@ -1,5 +1,6 @@
 import type { KnownService, ServiceReads, ServiceWrites } from "../../../ports/ledger/scope.ts";
-import { type LedgerReader, type LedgerScope, setScopeRow } from "./scope.ts";
+import type { LedgerReader } from "./ledger-reader.ts";
+import { type LedgerScope, setScopeRow } from "./scope.ts";
 
 const NO_SERVICE: KnownService = {
   baseUrl: null,

@@ -13,10 +13,11 @@ import type {
   StatusReads,
 } from "../../../ports/ledger/scope.ts";
 import { storable } from "../connection/storable.ts";
+import type { LedgerReader } from "./ledger-reader.ts";
 import { recordsOf, recordsWhere } from "./records.ts";
 import { rejections } from "./rejections.ts";
 import { recordedRuns } from "./runs.ts";
-import type { LedgerReader, LedgerScope } from "./scope.ts";
+import type { LedgerScope } from "./scope.ts";
 import { serviceReads } from "./service.ts";
 
 /** A list of groups shows this many at most. */

@@ -1,8 +1,9 @@
 import { type VouchedToken, vouchedToken } from "../../../core/record/candidates.ts";
 import type { TokenTable } from "../../../core/tokens/destination.ts";
 import type { TokenReads, TokenWrites, VouchedOptions } from "../../../ports/ledger/groups.ts";
+import type { LedgerReader } from "./ledger-reader.ts";
 import { recordsWhere } from "./records.ts";
-import { HAS_TOKEN, type LedgerReader, type LedgerScope, setScopeRow } from "./scope.ts";
+import { HAS_TOKEN, type LedgerScope, setScopeRow } from "./scope.ts";
 
 export const tokenReads = (reader: LedgerReader): TokenReads => {
   /** What the ledger keeps of the scope's destinations; undefined if it keeps nothing. */

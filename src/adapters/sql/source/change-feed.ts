@@ -2,15 +2,10 @@ import type { ChangedRow, ChangePosition, NewestChange } from "../../../core/cha
 import { SyncError } from "../../../core/failure/sync-error.ts";
 import type { ChangeFeed, ChangeReader } from "../../../ports/change-feed.ts";
 import { STEP } from "../connection/wait-limits.ts";
-import {
-  type OpenReader,
-  openReader,
-  type SourceDialect,
-  type SourceOptions,
-  type SourceRequest,
-  type SourceSession,
-} from "./open-reader.ts";
-import { asText, type TenantQuery, whereAll } from "./tenant-query.ts";
+import { asText } from "./cells.ts";
+import { type OpenReader, openReader } from "./open-reader.ts";
+import type { SourceDialect, SourceOptions, SourceRequest, SourceSession } from "./source-dialect.ts";
+import { type TenantQuery, whereAll } from "./tenant-query.ts";
 
 /** What differs between the databases that can have a change column. */
 export interface ChangeDialect<Session extends SourceSession> {

@@ -1,6 +1,6 @@
 import { SyncError } from "../../../core/failure/sync-error.ts";
 import type { Identifiers } from "../connection/identifiers.ts";
-import type { SourceFailures, SourceRequest } from "./open-reader.ts";
+import type { SourceFailures, SourceRequest } from "./source-dialect.ts";
 
 /** The columns of a read, as the server describes them. */
 interface ReadColumns<Field> {

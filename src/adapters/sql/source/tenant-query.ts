@@ -1,7 +1,6 @@
 import { hash } from "node:crypto";
-import { describe } from "../../../core/failure/sync-error.ts";
-import { type Cell, type TenantRow, Unusable } from "../../../core/group/tenant.ts";
-import { parseJson } from "../../../core/text/json.ts";
+import type { TenantRow } from "../../../core/group/tenant.ts";
+import { type CellParser, parseCells } from "./cells.ts";
 
 /** The parts of the SQL that reads the source's rows, in one database's dialect, and how the values become cells. */
 export interface TenantQuery {
@@ -126,29 +125,3 @@ export const marksOf = ({
 /** A WHERE clause, or nothing. The line breaks end comments that the conditions may end with. */
 export const whereAll = (conditions: readonly string[]): string =>
   conditions.length === 0 ? "" : `WHERE ${conditions.map((condition) => `(${condition}\n)`).join(" AND ")}`;
-
-/** Turns the text of a value into a cell. */
-export type CellParser = (text: string) => Cell;
-
-export const asText: CellParser = (text) => text;
-
-/** A database may store what is not JSON in a JSON column: MariaDB does. */
-export const parseJsonCell: CellParser = (text) => {
-  try {
-    return parseJson(text);
-  } catch {
-    return new Unusable("holds text that is not JSON");
-  }
-};
-
-/** The cells of one row. Never throws: a value that can't be parsed makes its own cell unusable, and nothing else. */
-export const parseCells = (texts: readonly unknown[], parsers: readonly CellParser[]): Cell[] =>
-  parsers.map((parse, index) => {
-    const text = texts[index];
-    if (typeof text !== "string") return null;
-    try {
-      return parse(text);
-    } catch (error) {
-      return new Unusable(`holds a value that can't be read: ${describe(error)}`);
-    }
-  });

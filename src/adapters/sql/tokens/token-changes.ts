@@ -1,53 +1,10 @@
-import { describe, type SyncError } from "../../../core/failure/sync-error.ts";
+import type { SyncError } from "../../../core/failure/sync-error.ts";
 import type { StoredToken } from "../../../ports/token-store.ts";
-import type { InTransaction, Queryable } from "../connection/connections.ts";
-import { nameOf } from "../connection/identifiers.ts";
-import type { TablePlace } from "../connection/table-place.ts";
-import type { Database } from "../dialect/database.ts";
+import type { Queryable } from "../connection/connections.ts";
 import type { Dialect } from "../dialect/dialect.ts";
-import { insistOnOwner } from "../dialect/table-owner.ts";
-import type { TokenRow, TokenStatements, TokenTableOptions } from "../dialect/token-statements.ts";
-import { TokenRefusals } from "./token-refusals.ts";
-import type { MarkedTable } from "./token-table-owner.ts";
-
-/** A token table that was found, or the place where it would be created. */
-export interface OpenTable {
-  readonly marked: MarkedTable | undefined;
-  readonly statements: TokenStatements;
-  readonly refusals: TokenRefusals;
-  /**
-   * Rejects with CONFIG_TABLE_OWNER unless the config trusts the owner of a table that has been created since.
-   */
-  insistIfNew(): Promise<void>;
-}
-
-export async function openTable(database: Database, options: TokenTableOptions): Promise<OpenTable> {
-  const { dialect } = database;
-  const place = await dialect.tablePlace(database.byRolesPath, nameOf(options.table));
-  const insist = () => insistOnTableOwner(database, options, place);
-  await insist();
-  const wasThere = place !== undefined && place.owner !== null;
-  const statements = dialect.tokenStatements({ ...options, place });
-  return {
-    marked: place && { ...place, column: await dialect.columnName(database, place, options.tokenColumn) },
-    statements,
-    refusals: new TokenRefusals(dialect, statements, options),
-    insistIfNew: async () => {
-      if (!wasThere) await insist();
-    },
-  };
-}
-
-/** With `rows: existing`, the config names a table of the customer and thereby trusts its owner. */
-async function insistOnTableOwner(
-  database: Database,
-  { rows, owner }: TokenTableOptions,
-  place: TablePlace | undefined,
-): Promise<void> {
-  if (!place || rows === "existing") return;
-  const tables = { schema: place.schema, tables: [place.table], trusted: owner === undefined ? [] : [owner] };
-  await insistOnOwner(database, tables);
-}
+import type { TokenRow, TokenTableOptions } from "../dialect/token-statements.ts";
+import type { OpenTable } from "./open-table.ts";
+import { orElse, rethrow, type Savepoints } from "./savepoint.ts";
 
 /** Why one group's token could not be stored or removed. */
 export type Refusal = readonly [user_group_id: string, error: SyncError];
@@ -111,10 +68,6 @@ export async function findRows(
   ];
 }
 
-const rethrow = (error: unknown): never => {
-  throw error;
-};
-
 /** Looks for rows in a transaction, which goes on after a statement that fails. */
 export const findWithin = (
   { statements }: OpenTable,
@@ -133,78 +86,4 @@ export async function removeTokens(
 ): Promise<readonly Refusal[]> {
   const removed = new Set(await statements.remove(connection, ids));
   return ids.filter((id) => !removed.has(id)).map((id) => [id, refusals.kept(id)]);
-}
-
-/** In seconds. Short, because many rows may be locked, and each is waited for by a statement of its own. */
-const WAIT_FOR_ONE = 1;
-
-/** A transaction that goes on after a statement has failed. */
-export interface Savepoints {
-  readonly dialect: Pick<Dialect, "isGeneral" | "isDeadlock" | "isOfValue" | "lockWait" | "savepoint">;
-  readonly connection: Pick<InTransaction, "query" | "isLastAttempt">;
-}
-
-/** A statement made the database roll back the whole transaction, together with the savepoint. */
-export class TransactionLost extends Error {
-  override readonly name = "TransactionLost";
-
-  constructor(cause: unknown) {
-    super(describe(cause), { cause });
-  }
-}
-
-/**
- * Runs `body`. If the database refuses a statement in it, undoes `body` alone and runs `otherwise`.
- * Rejects if the database as a whole is at fault, and with TransactionLost.
- */
-export async function orElse<T>(
-  { dialect, connection }: Savepoints,
-  body: () => Promise<T>,
-  otherwise: (error: unknown) => Promise<T>,
-): Promise<T> {
-  await connection.query(dialect.savepoint.open);
-  try {
-    const result = await body();
-    await connection.query(dialect.savepoint.release);
-    return result;
-  } catch (error) {
-    if (dialect.isGeneral(error)) throw error;
-    // A trigger can raise a deadlock error too, and then raises it each time.
-    if (dialect.isDeadlock(error) && !connection.isLastAttempt) throw error;
-    try {
-      await connection.query(dialect.savepoint.undo);
-    } catch {
-      throw new TransactionLost(error);
-    }
-    await connection.query(dialect.savepoint.release);
-    return otherwise(error);
-  }
-}
-
-/**
- * Runs `body` for all items at once. If the database refuses a statement, runs `body` for each item alone and calls
- * `refused` for each item that fails alone; the transaction goes on. Resolves to all results together.
- * Rejects if `body` fails even for no items: then the fault is not an item's.
- */
-export function togetherOrEach<Item, Result>(
-  savepoints: Savepoints,
-  items: readonly Item[],
-  body: (items: readonly Item[]) => Promise<readonly Result[]>,
-  refused: (item: Item, error: unknown) => Result,
-): Promise<readonly Result[]> {
-  const { dialect, connection } = savepoints;
-  const each = async (error: unknown): Promise<readonly Result[]> => {
-    await orElse(savepoints, () => body([]), rethrow);
-    const [only, ...others] = items;
-    if (only !== undefined && others.length === 0) return [refused(only, error)];
-    const results: Result[] = [];
-    await connection.query(dialect.lockWait(WAIT_FOR_ONE));
-    for (const item of items) {
-      const alone = () => body([item]);
-      results.push(...(await orElse(savepoints, alone, async (reason) => [refused(item, reason)])));
-    }
-    await connection.query(dialect.lockWait());
-    return results;
-  };
-  return orElse(savepoints, () => body(items), each);
 }

@@ -11,21 +11,12 @@ import type {
   WriteOptions,
 } from "../../../ports/token-store.ts";
 import { databaseError } from "../connection/failures.ts";
-import { once } from "../connection/table-place.ts";
+import { once } from "../connection/once.ts";
 import { type Database, insistOnWrites } from "../dialect/database.ts";
 import type { TokenRow, TokenTableOptions } from "../dialect/token-statements.ts";
-import {
-  findRows,
-  findWithin,
-  type OpenTable,
-  openTable,
-  type Refusal,
-  removeTokens,
-  type Savepoints,
-  TransactionLost,
-  togetherOrEach,
-  writeTokens,
-} from "./token-changes.ts";
+import { type OpenTable, openTable } from "./open-table.ts";
+import { type Savepoints, TransactionLost, togetherOrEach } from "./savepoint.ts";
+import { findRows, findWithin, type Refusal, removeTokens, writeTokens } from "./token-changes.ts";
 import { withoutTokens } from "./token-refusals.ts";
 import { TokenTableOwner } from "./token-table-owner.ts";
 

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { columnTypeOf } from "../../../../src/adapters/mysql/source/column-types.ts";
 import { parsersOf, type TypeInfo } from "../../../../src/adapters/postgres/source/column-types.ts";
-import { type CellParser, parseCells } from "../../../../src/adapters/sql/source/tenant-query.ts";
+import { type CellParser, parseCells } from "../../../../src/adapters/sql/source/cells.ts";
 import { Unusable } from "../../../../src/core/group/tenant.ts";
 import { anyText } from "../../../builders/arbitraries.ts";
 

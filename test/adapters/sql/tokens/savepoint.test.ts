@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { failures } from "../../../../src/adapters/mysql/connection/failures.ts";
 import { mysql } from "../../../../src/adapters/mysql/dialect.ts";
-import { togetherOrEach } from "../../../../src/adapters/sql/tokens/token-changes.ts";
+import { togetherOrEach } from "../../../../src/adapters/sql/tokens/savepoint.ts";
 import { rejection } from "../../../contracts/collect.ts";
 
 const answer = (errno: number, message: string): Error =>

@@ -2,12 +2,11 @@ import { once } from "node:events";
 import { type AddressInfo, connect, createServer } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { SessionWaits, type WaitingSession } from "../../../../src/adapters/sql/connection/session-waits.ts";
 import {
   MIGRATION,
   NoAnswer,
-  SessionWaits,
   SHORT_READ,
-  type WaitingSession,
   type WaitLimits,
   WRITE,
   withinLimits,

@@ -1,0 +1,91 @@
+import type { Secret } from "../../../core/secret/secret.ts";
+import type { SourceRole } from "../../../ports/tenant-source.ts";
+import type { Failures } from "../connection/failures.ts";
+import type { Identifiers, TableName } from "../connection/identifiers.ts";
+import type { TablePlace } from "../connection/table-place.ts";
+import type { SessionTimeouts, WaitLimits } from "../connection/wait-limits.ts";
+import type { SensitiveTable } from "./sensitive-tables.ts";
+import type { TenantQuery } from "./tenant-query.ts";
+
+/** Where the tenants are, as the config says it. */
+export interface SourceOptions {
+  readonly url: Secret;
+  readonly applicationName: string;
+  readonly timeouts: SessionTimeouts;
+  /** Exactly one of `table` and `query`. */
+  readonly table?: string | undefined;
+  readonly query?: string | undefined;
+  /** An SQL predicate on the table's rows. */
+  readonly where?: string | undefined;
+  /** An SQL predicate that is true of the rows whose tenants are gone. */
+  readonly removedWhen?: string | undefined;
+  /** An SQL predicate that is true of the rows that are ready. Every row is, if left out. */
+  readonly readyWhen?: string | undefined;
+  /** PostgreSQL: whether a policy that hides rows is an error (the default), or the visible rows are all that count. */
+  readonly rowSecurity?: "error" | "filter" | undefined;
+  /** The tables of this database that the source's user should not be able to read. None if left out. */
+  readonly sensitiveTables?: (() => Promise<readonly SensitiveTable[]>) | undefined;
+}
+
+/** What one read asks of the source. */
+export interface SourceRequest extends Pick<SourceOptions, "where" | "removedWhen" | "readyWhen"> {
+  /** For messages. */
+  readonly name: string;
+  /** The user that reads, and how a GRANT names it. */
+  readonly user: string;
+  readonly grantee: string;
+  /** What stands after FROM. */
+  readonly relation: string;
+  /** The config's query, if the source is one. */
+  readonly query?: string | undefined;
+  /** Where the table is, if the source is one. */
+  readonly place?: TablePlace | undefined;
+  /** The id first. */
+  readonly columns: readonly string[];
+  /** Goes into every digest. */
+  readonly seed: string;
+}
+
+/** A connection that reads in read-only transactions, each of which sees one moment. */
+export interface SourceSession {
+  /** False once the connection is closed or known to be broken. */
+  readonly isOpen: boolean;
+  begin(): Promise<void>;
+  /** Ends the transaction, and keeps the connection. */
+  commit(): Promise<void>;
+  query<Row extends object>(sql: string): Promise<Row[]>;
+  /** Describes a query's columns without reading a row. As long as names and types stay the same, so does the text. */
+  describe(sql: string): Promise<string>;
+  /** Reads a query's rows, as arrays, at once: for a query with few rows. */
+  rows<Row extends readonly unknown[]>(sql: string, limits: WaitLimits): Promise<Row[]>;
+  /** Streams a query's rows, as arrays, in batches of at most `size`. */
+  batches<Row extends readonly unknown[]>(sql: string, size: number): AsyncIterable<Row[]>;
+  /** Ends the transaction with the connection: there is nothing to commit. Idempotent. */
+  close(): Promise<void>;
+}
+
+/** Tells apart the errors of a read. */
+export interface SourceFailures extends Pick<Failures, "hintFor"> {
+  /** The SQL itself is wrong, or does something that a read can't do, such as a write. */
+  isSqlMistake(error: unknown): boolean;
+  /** The user lacks a right to something that the read needs. */
+  mayNotRead(error: unknown): boolean;
+  /** A policy may hide rows from this user. */
+  mayHideRows(error: unknown): boolean;
+}
+
+/** What differs between the databases that can be a source. */
+export interface SourceDialect<Session extends SourceSession> {
+  readonly identifiers: Identifiers;
+  readonly failures: SourceFailures;
+  /** A user as a GRANT names it. */
+  grantee(user: string): string;
+  /** Rejects with INTERRUPTED once `stop` aborts, as all methods of the session do. */
+  open(options: SourceOptions, stop: AbortSignal): Promise<Session>;
+  findTable(session: Session, name: TableName, request: SourceRequest): Promise<TablePlace | undefined>;
+  /** Finds out the columns without reading a row. Throws CONFIG_COLUMNS or CONFIG_SOURCE if the config is wrong. */
+  tenantQuery(session: Session, request: SourceRequest): Promise<TenantQuery>;
+  /** Whether the plan for a lookup of one id reads only rows that an index finds by this id. Needs a transaction. */
+  isIndexed(session: Session, query: TenantQuery): Promise<boolean>;
+  role(session: Session, options: SourceOptions): Promise<SourceRole>;
+}
