@@ -8,7 +8,7 @@ import { applicationName, sourceOptions } from "./databases.ts";
 /** In milliseconds: how long a channel may take to begin to listen, and a notification to arrive. */
 const CHANNEL_LIMIT = 10_000;
 
-/** Notices changed tenants in the ways that `source.changes` names; null if it names none. Contacts nothing yet. */
+/** Notices changed tenants by the feeds that `source.changes` names; null if it names none. Contacts nothing yet. */
 export async function composeNoticing(config: Config, ports: NoticingPorts): Promise<Noticing | null> {
   const { column, every, channel } = config.source.changes;
   if (column === undefined && channel === undefined) return null;

@@ -3,7 +3,7 @@ import { readTextFile } from "../adapters/host/text-file.ts";
 import type { Config } from "../config/config.ts";
 import { loadConfig } from "../config/load.ts";
 import { shellQuoted } from "../core/text/printable.ts";
-import type { Observe } from "../ports/observer.ts";
+import type { Observe, Warning } from "../ports/observer.ts";
 import type { Host } from "./host.ts";
 
 /** Throws a SyncError with a CONFIG_… code if the file is missing or wrong. */
@@ -16,24 +16,18 @@ export const readConfig = (path: string, host: Host, observe: Observe): Config =
 
 /** Warns if everybody on this machine can read a config file that has secrets in it. */
 export const warnOfReadable =
-  (path: string, { uid }: Host, warn: (warning: ReadableSecrets) => void) =>
+  (path: string, { uid }: Host, warn: (warning: Omit<Warning, "kind">) => void) =>
   (): void => {
     const file = readableByAll(path);
     if (file) warn(readableSecrets(path, file, uid));
   };
-
-interface ReadableSecrets {
-  readonly code: "SECRETS_READABLE";
-  readonly message: string;
-  readonly hint: string;
-}
 
 /** The warning for a config file that everybody can read. `uid` is the user of this process. */
 export function readableSecrets(
   path: string,
   file: { readonly mode: number; readonly uid: number },
   uid: number,
-): ReadableSecrets {
+): Omit<Warning, "kind"> {
   const mode = file.mode.toString(8).padStart(4, "0");
   // After chmod 600 only the owner and root can read the file. So this user has to become its owner.
   const chown = uid === 0 || file.uid === uid ? "" : `chown ${uid} ${shellQuoted(path)} && `;

@@ -120,7 +120,7 @@ export class Daemon {
   }
 
   /**
-   * Uses these settings from the next run on. A run that is under way keeps the old ones. If there are other ways to notice
+   * Uses these settings from the next run on. A run that is under way keeps the old ones. If there are other feeds to notice
    * single tenants, the next run begins soon, and so it does after a failure that these settings may repair.
    */
   reconfigure(settings: DaemonSettings): void {
@@ -260,7 +260,7 @@ export class Daemon {
     return { run, end };
   }
 
-  /** Notices changed tenants in these ways from now on, and in no other. */
+  /** Notices changed tenants by these feeds from now on, and by no other. */
   async #notice(noticing: Serving["noticing"]): Promise<void> {
     if (noticing === this.#noticing) return;
     await this.#noticing?.stop();

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { asSyncError, SyncError } from "../core/failure/sync-error.ts";
+import { asSyncError, type FailureWithHint, SyncError, toldOf } from "../core/failure/sync-error.ts";
 import type { Secret } from "../core/secret/secret.ts";
 import { durationText } from "../core/text/quantity.ts";
 import { Daemon, type DaemonPorts, type DaemonSettings } from "./daemon.ts";
@@ -78,9 +78,8 @@ export class Lifecycle {
       this.daemon.reconfigure(settings);
       log({ level: "info", message: "the config was read again; the next sync uses it" });
     } catch (error) {
-      const { code, message, hint } = asSyncError(error);
-      const failure = { code, message, ...(hint !== undefined && { hint }) };
-      const said = `the new config was rejected, and the old one stays in force: ${message}`;
+      const failure = toldOf(asSyncError(error));
+      const said = `the new config was rejected, and the old one stays in force: ${failure.message}`;
       log({ level: "error", ...failure, message: said });
       this.daemon.configRejected(failure);
     }
@@ -121,10 +120,9 @@ export class Lifecycle {
   }
 }
 
-const columnsUnchecked = ({ code, message, hint }: SyncError) => ({
-  code,
-  message: `the columns of the new config could not be checked: ${message}`,
-  ...(hint !== undefined && { hint }),
+const columnsUnchecked = (error: SyncError): FailureWithHint => ({
+  ...toldOf(error),
+  message: `the columns of the new config could not be checked: ${error.message}`,
 });
 
 const needsRestart = (): SyncError =>

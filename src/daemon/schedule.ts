@@ -86,8 +86,9 @@ export class CronTimetable implements Timetable {
 }
 
 /**
- * The times of a cron line, by the clock of its zone. If an hour comes twice, a line of one time a day scheduled times in the first pass, and
- * any other line in both. If an hour is left out, a line of one time a day scheduled times right after it, and any other line does not.
+ * The times of a cron line, by the clock of its zone. If an hour comes twice, a line of one time a day is due in the first
+ * pass, and any other line in both. If an hour is left out, a line of one time a day is due right after it, and any other line
+ * is not due.
  */
 export const dueTimesOf = ({ line, timezone }: Pick<ScheduleSettings, "line" | "timezone">): Cron =>
   new Cron(line, { timezone, paused: true });

@@ -1,4 +1,4 @@
-import { asSyncError } from "../core/failure/sync-error.ts";
+import { asSyncError, toldOf } from "../core/failure/sync-error.ts";
 import { noCounts } from "../core/report/counts.ts";
 import { serveBeside } from "../engine/serving/serve-beside.ts";
 import type { TenantServer } from "../engine/serving/tenant-server.ts";
@@ -28,7 +28,7 @@ export interface SessionParts {
   readonly log: Log;
   readonly observe: Observe;
   readonly open: () => Promise<OpenedSync>;
-  /** Notices tenants in this way from now on, and in no other. */
+  /** Notices tenants by these feeds from now on, and by no other. */
   readonly notice: (noticing: Serving["noticing"]) => Promise<void>;
   /** Whether single tenants are to be served, by the config in force. */
   readonly servesTenants: boolean;
@@ -111,16 +111,11 @@ const DATABASE_IS_AWAY: ReadonlySet<string> = new Set([
 
 /** A sync that failed before its run began: a secret can't be read, or this program has a mistake. */
 function failedEarly(error: unknown, durationMs: number): RunSummary {
-  const { code, message, hint } = asSyncError(error);
-  const failure = { code, message, ...(hint !== undefined && { hint }) };
+  const failure = toldOf(asSyncError(error));
   return { command: "sync", outcome: "failed", counts: noCounts(), requests: 0, durationMs, error: failure };
 }
 
 function notServed(error: unknown) {
-  const { code, message, hint } = asSyncError(error);
-  return {
-    code,
-    message: `single tenants can't be served until the next sync: ${message}`,
-    ...(hint !== undefined && { hint }),
-  };
+  const failure = toldOf(asSyncError(error));
+  return { ...failure, message: `single tenants can't be served until the next sync: ${failure.message}` };
 }

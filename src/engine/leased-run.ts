@@ -1,4 +1,10 @@
-import { asSyncError, isInterruption, isUsageMistake, SyncError } from "../core/failure/sync-error.ts";
+import {
+  asSyncError,
+  isInterruption,
+  isUsageMistake,
+  SyncError,
+  toldOf,
+} from "../core/failure/sync-error.ts";
 import type { RateLimit } from "../core/limits/rate-limit.ts";
 import { fanOut } from "../core/report/fan-out.ts";
 import { StoreOutageDetector } from "../core/tokens/store-outage-detector.ts";
@@ -205,14 +211,7 @@ function summaryOf(
   { outcome, counts, requests, durationMs, ...report }: RunReport,
 ): RunSummary {
   const reason = reasonOf(report);
-  const error = reason
-    ? {
-        code: reason.code,
-        message: reason.message,
-        ...(reason.hint !== undefined && { hint: reason.hint }),
-      }
-    : null;
-  return { command, outcome, counts, requests, durationMs, error };
+  return { command, outcome, counts, requests, durationMs, error: reason ? toldOf(reason) : null };
 }
 
 interface RunEnd {

@@ -1,5 +1,5 @@
 import type { Drift } from "../core/drift/drift.ts";
-import type { Failure } from "../core/failure/sync-error.ts";
+import type { FailureWithHint } from "../core/failure/sync-error.ts";
 import type { AbsenceKind } from "../core/group/ledger-group.ts";
 import type { Rejection, RememberedRejection } from "../core/group/rejections.ts";
 import type { Delete } from "../core/plan/change.ts";
@@ -105,18 +105,15 @@ export type RunEvent =
   /** The last event of a run, even if the run never had the lease. */
   | ({ readonly kind: "finished" } & RunSummary);
 
-export interface Warning {
+export interface Warning extends FailureWithHint {
   readonly kind: "warning";
-  readonly code: string;
-  readonly message: string;
-  readonly hint?: string;
   /** It is of a setting of a database or a role, so each run finds it again. */
   readonly isStanding?: true;
 }
 
 /** A run that has ended. `error` is why it did not reach its end, or why removals are held. */
 export interface RunSummary extends Summary {
-  readonly error: (Failure & { readonly hint?: string }) | null;
+  readonly error: FailureWithHint | null;
 }
 
 export type Observe = (event: RunEvent) => void;

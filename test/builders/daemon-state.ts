@@ -1,6 +1,7 @@
 import { NOBODY_MISSING } from "../../src/core/deletion/missing-tenants.ts";
+import type { FailureWithHint } from "../../src/core/failure/sync-error.ts";
 import { noCounts } from "../../src/core/report/counts.ts";
-import type { WatchError, WatchState } from "../../src/daemon/changes/watch.ts";
+import type { WatchState } from "../../src/daemon/changes/watch.ts";
 import type { CurrentRun, DaemonState, LedgerSnapshot, ServingNow } from "../../src/daemon/state/state.ts";
 import type { LedgerStatus, RecordedRun } from "../../src/ports/ledger/scope.ts";
 import type { RunSummary } from "../../src/ports/observer.ts";
@@ -45,7 +46,7 @@ export const anAliveFeed = (): WatchState => ({ since: new Date("2026-03-01T00:0
 
 export const aBrokenFeed = (
   since = new Date("2026-03-01T00:00:00Z"),
-  overrides: Partial<WatchError> = {},
+  overrides: Partial<FailureWithHint> = {},
 ): WatchState => ({
   since,
   error: { code: "SOURCE_UNAVAILABLE", message: "cannot reach db.internal", ...overrides },

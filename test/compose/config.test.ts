@@ -3,8 +3,7 @@ import { expect, test } from "vitest";
 import { readableSecrets } from "../../src/compose/config.ts";
 
 const PATH = "/etc/groupsync/config.yaml";
-const hintFor = (owner: number, uid: number): string =>
-  readableSecrets(PATH, { mode: 0o644, uid: owner }, uid).hint;
+const hintFor = (owner: number, uid: number) => readableSecrets(PATH, { mode: 0o644, uid: owner }, uid).hint;
 
 test("the remedy leaves the file readable for this process", () => {
   const refer = "write ${NAME} or ${file:/path} in their place; or ";

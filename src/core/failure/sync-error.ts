@@ -50,6 +50,21 @@ export interface Failure {
   readonly message: string;
 }
 
+/** A failure, and what the operator can do about it, if that is known. */
+export interface FailureWithHint extends Failure {
+  readonly hint?: string;
+}
+
+/** What is told of an error: all but its cause. */
+export const toldOf = ({
+  code,
+  message,
+  hint,
+}: Failure & { readonly hint?: string | undefined }): FailureWithHint => ({
+  ...{ code, message },
+  ...(hint !== undefined && { hint }),
+});
+
 /** The operator named a tenant that is gone. Without this failure, exit 0 would claim that the tenant is in sync. */
 export const tenantGone = (message: string): Failure => ({ code: "TENANT_GONE", message });
 

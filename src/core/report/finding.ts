@@ -1,4 +1,4 @@
-import type { SyncError } from "../failure/sync-error.ts";
+import { type SyncError, toldOf } from "../failure/sync-error.ts";
 
 /** `failure`: a sync, or the daemon, can't do its work. `warning`: it can, but somebody should look. */
 export type FindingLevel = "ok" | "warning" | "failure";
@@ -27,9 +27,7 @@ export const failure = (message: string, hint: string): Finding => ({ level: "fa
 export type Problem = Pick<SyncError, "code" | "message"> & { readonly hint?: string | undefined };
 
 /** An error, or a warning of a sync, as a finding. */
-export const asFinding = (level: Exclude<FindingLevel, "ok">, { code, message, hint }: Problem): Finding => ({
+export const asFinding = (level: Exclude<FindingLevel, "ok">, problem: Problem): Finding => ({
   level,
-  code,
-  message,
-  ...(hint !== undefined && { hint }),
+  ...toldOf(problem),
 });

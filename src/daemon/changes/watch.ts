@@ -1,6 +1,6 @@
 import type { Feed } from "../../core/changes/notice.ts";
 import { waitBeforeReconnect } from "../../core/failure/backoff.ts";
-import { asSyncError, type Failure } from "../../core/failure/sync-error.ts";
+import { asSyncError, type FailureWithHint, toldOf } from "../../core/failure/sync-error.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 
@@ -9,11 +9,7 @@ export interface WatchState {
   /** Since when it works, or has been failing. */
   readonly since: Date;
   /** Why it doesn't work; null if it does. */
-  readonly error: WatchError | null;
-}
-
-export interface WatchError extends Failure {
-  readonly hint?: string;
+  readonly error: FailureWithHint | null;
 }
 
 interface Texts {
@@ -87,11 +83,10 @@ export class Watch {
   }
 
   #fails(thrown: unknown): void {
-    const { code, message, hint } = asSyncError(thrown);
-    const error = { code, message, ...(hint !== undefined && { hint }) };
+    const error = toldOf(asSyncError(thrown));
     const before = this.#state;
     this.#state = { since: before?.error ? before.since : this.#clock.now(), error };
-    if (before?.error?.code === code) return;
-    this.#log({ level: "warn", ...error, message: `${message}; ${this.#texts.consequence}` });
+    if (before?.error?.code === error.code) return;
+    this.#log({ level: "warn", ...error, message: `${error.message}; ${this.#texts.consequence}` });
   }
 }

@@ -1,12 +1,12 @@
 import type { Feed } from "../../core/changes/notice.ts";
 import type { WentMissing } from "../../core/deletion/missing-tenants.ts";
 import type { RefreshHold } from "../../core/drift/refresh.ts";
-import type { Failure } from "../../core/failure/sync-error.ts";
+import type { FailureWithHint } from "../../core/failure/sync-error.ts";
 import type { LedgerStatus, RecordedRun, RunId } from "../../ports/ledger/scope.ts";
 import type { Unreached } from "../../ports/notifier.ts";
 import type { RunSummary } from "../../ports/observer.ts";
 import type { NoticingState } from "../changes/noticing.ts";
-import type { WatchError, WatchState } from "../changes/watch.ts";
+import type { WatchState } from "../changes/watch.ts";
 
 /** Everything that the daemon's probes, status page and metrics show. Contains no secret. */
 export interface DaemonState {
@@ -47,10 +47,9 @@ export interface DaemonState {
   readonly ledger: LedgerSnapshot | null;
 }
 
-export interface RejectedConfig extends Failure {
+export interface RejectedConfig extends FailureWithHint {
   /** When the first of the rejected configs was read. */
   readonly since: Date;
-  readonly hint?: string;
 }
 
 export interface Queued {
@@ -113,7 +112,7 @@ export interface NamedFeed {
 interface BrokenFeed {
   readonly key: string;
   readonly since: Date;
-  readonly error: WatchError;
+  readonly error: FailureWithHint;
 }
 
 const FEEDS: readonly Feed[] = ["column", "channel"];

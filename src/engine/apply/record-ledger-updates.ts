@@ -21,14 +21,9 @@ export interface RecordedUpdates {
 export async function recordLedgerUpdates(
   plan: Plan,
   history: ReadHistory,
-  {
-    ledger,
-    lease,
-    clock,
-    observe,
-    locks,
-  }: LedgerWriting & { readonly observe: Observe; readonly locks: Locks },
+  run: LedgerWriting & { readonly observe: Observe; readonly locks: Locks },
 ): Promise<RecordedUpdates> {
+  const { ledger, lease, clock, observe, locks } = run;
   const now = clock.now();
   let cameBack = 0;
   const { left, returned, forgotten, cleared, settled } = plan.counts;
