@@ -6,10 +6,11 @@ import type { Begun } from "../../ports/ledger/groups.ts";
 import type { Locks } from "../lease/tenant-locks.ts";
 import type { WaitBeforeRetry } from "../service/call-with-retries.ts";
 import { type ServiceCalling, ServiceCalls } from "../service/service-calls.ts";
-import { deleteGroup, replaceGroup, upsertGroup } from "./change-group.ts";
 import { IntentQueue } from "./intent-queue.ts";
 import { OutcomeRecorder, type OutcomeRecording } from "./outcome-recorder.ts";
 import type { RemovalCheck } from "./removal-check.ts";
+import { deleteGroup, replaceGroup } from "./remove-group.ts";
+import { upsertGroup } from "./upsert-group.ts";
 
 /** What a step needs to make changes at the service. */
 export interface Applying extends ServiceCalling, OutcomeRecording {

@@ -4,8 +4,8 @@ import {
   type ChangedBucket,
   findChangedBuckets,
   readBuckets,
-  roleWarnings,
-} from "../../../src/engine/plan/read-differences.ts";
+} from "../../../src/engine/plan/changed-buckets.ts";
+import { roleWarnings } from "../../../src/engine/plan/source-role.ts";
 import type { LedgerBucket } from "../../../src/ports/ledger/groups.ts";
 import { aLedgerGroup } from "../../builders/groups.ts";
 import { collect } from "../../contracts/collect.ts";

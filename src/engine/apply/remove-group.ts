@@ -1,91 +1,13 @@
-import { classifyGetAnswer, type KnownBeforeGet } from "../../core/apply/classify-get-answer.ts";
 import type { Outcome } from "../../core/apply/outcome.ts";
-import { findDrift } from "../../core/drift/drift.ts";
 import { type Group, tokenFingerprint } from "../../core/group/group.ts";
-import { intendsRemoval, UNKNOWN_STATE } from "../../core/group/ledger-group.ts";
-import { type Delete, isForToken, type Replace, type Upsert } from "../../core/plan/change.ts";
+import type { Delete, Replace } from "../../core/plan/change.ts";
 import type { GroupRecord } from "../../core/record/record.ts";
 import type { GetAnswer } from "../../ports/group-service.ts";
 import type { GroupReads } from "../../ports/ledger/groups.ts";
 import type { TokenStore } from "../../ports/token-store.ts";
-import {
-  isTokenRefused,
-  type ServiceCalling,
-  type ServiceCalls,
-  type Unanswered,
-} from "../service/service-calls.ts";
+import { isTokenRefused, type ServiceCalls, type Unanswered } from "../service/service-calls.ts";
 import type { ServiceIdentity } from "../service/service-identity.ts";
 import { retryWhileBusy, type Waiting } from "../tokens/retry-batch.ts";
-
-/** Creates or updates a group by one GET. Resolves to undefined if the run is ending. */
-export async function upsertGroup(
-  change: Upsert,
-  before: GroupRecord | null,
-  calls: ServiceCalls,
-  { identity }: Pick<ServiceCalling, "identity">,
-): Promise<Outcome | undefined> {
-  const called = await calls.getOrCreate(change.group);
-  if (called.kind !== "answered") return calls.failed(change, called);
-  const { isNew, group } = called.answer;
-  const { token, name: serviceName } = group;
-  const result = classifyGetAnswer(
-    {
-      sent: change.group,
-      known: before !== null,
-      confirmedName: before?.serviceName ?? null,
-      acceptedName:
-        before?.fingerprint === UNKNOWN_STATE
-          ? null
-          : (before?.confirmed?.name ?? before?.serviceName ?? null),
-      confirmedAs: confirmedAs(change, before),
-      mayBeAnother: mayBeAnother(change, before),
-      mayHaveBeenSent: called.mayHaveBeenSent,
-      mayHaveBeenMade:
-        called.mayHaveBeenSent || hasChangeUnderWay(before) || before?.fingerprint === UNKNOWN_STATE,
-      serviceUpdates: identity.updates,
-      isProbed: identity.isProbed,
-    },
-    { isNew, name: serviceName },
-  );
-  identity.learnUpdates(result.serviceUpdates);
-  const wasRemoved = mayBeRemoved(before) && (isNew || before?.tokenFingerprint !== tokenFingerprint(token));
-  const drift = findDrift(
-    before,
-    {
-      isNew,
-      mayHaveBeenSent: called.mayHaveBeenSent,
-      tokenFingerprint: tokenFingerprint(token),
-      hasName: result.kind !== "not_updated",
-    },
-    isForToken(change),
-  );
-  if (result.kind === "not_updated") {
-    const { kind: notUpdated, reason, isUnknownState } = result;
-    const failure = { code: "NOT_UPDATED", message: reason };
-    return { kind: notUpdated, change, token, serviceName, isUnknownState, wasRemoved, failure, drift };
-  }
-  const kind = wasRemoved ? "replaced" : result.kind;
-  return { kind, change, token, serviceName, unverified: result.unverified, drift };
-}
-
-/**
- * Whether an earlier run's DELETE was under way. If this GET has created the group, that DELETE took effect: it is a removal.
- * If the group has another token, it took effect too, and a GET whose answer was lost has created the group again.
- */
-const mayBeRemoved = (before: GroupRecord | null): boolean =>
-  before !== null && intendsRemoval(before.intent) && before.fingerprint !== null;
-
-/** Whether an earlier run, by its intent, may have sent another state of the group than this change does. */
-const mayBeAnother = ({ fingerprint }: Upsert, before: GroupRecord | null): boolean =>
-  hasChangeUnderWay(before) && before?.intended !== fingerprint;
-
-/** A rotation doesn't count: it changes the token alone. */
-const hasChangeUnderWay = (before: GroupRecord | null): boolean =>
-  before !== null && before.intent !== null && before.intent !== "rotate";
-
-function confirmedAs({ fingerprint }: Upsert, before: GroupRecord | null): KnownBeforeGet["confirmedAs"] {
-  return before?.fingerprint === fingerprint ? (before.unverified ?? "verified") : null;
-}
 
 /** What a DELETE with the stored token needs. */
 interface StoredTokens extends Waiting {
