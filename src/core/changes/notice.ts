@@ -10,13 +10,9 @@ export type Notice =
 
 export const ANYTHING: Notice = { kind: "anything" };
 
-/** What keeps single tenants from being noticed or served soon. The daemon warns of it, and `check` finds it beforehand. */
-interface Problem {
-  readonly code: string;
-  readonly message: string;
-}
+// What keeps single tenants from being noticed or served soon. The daemon warns of it, and `check` finds it beforehand.
 
-export const LOOKUPS_NOT_INDEXED: Problem & { readonly hint: string } = {
+export const LOOKUPS_NOT_INDEXED = {
   code: "LOOKUPS_NOT_INDEXED",
   message:
     "the database reads the whole source to look one tenant up, so groupsync looks single tenants up for no more than a tenth of the time",
@@ -24,13 +20,13 @@ export const LOOKUPS_NOT_INDEXED: Problem & { readonly hint: string } = {
 };
 
 /** The database knows what would help. */
-export const CHANGES_NOT_INDEXED: Problem = {
+export const CHANGES_NOT_INDEXED = {
   code: "CHANGES_NOT_INDEXED",
   message:
     "the database reads the whole source to find the newest rows of source.changes.column, so groupsync asks for them less often",
 };
 
-export const CHANGES_NOT_HEARD: Problem & { readonly hint: string } = {
+export const CHANGES_NOT_HEARD = {
   code: "CHANGES_NOT_HEARD",
   message: "no notification arrives on source.changes.channel",
   hint: "groupsync listens through no pooler: write the url of the database itself in source.changes.url",

@@ -13,7 +13,7 @@ import type { TokenStore } from "../../ports/token-store.ts";
 import { adviceOnKeptGroups, PROBE_KEPT_GROUPS } from "../plan/kept-groups.ts";
 import { roleWarnings } from "../plan/source-role.ts";
 import { ServiceIdentity } from "../service/service-identity.ts";
-import { destinationFailures } from "./sync-conditions.ts";
+import { destinationFailures, type SyncConditions } from "./sync-conditions.ts";
 
 /** A database as `check` speaks of it. */
 export interface CheckedDatabase {
@@ -136,13 +136,11 @@ interface TokenPorts {
   readonly tokens: Pick<TokenStore, "inspect" | "destinations">;
 }
 
-interface TokenSettings {
-  readonly name: string;
-  readonly baseUrl: string;
-}
-
 /** Whose tokens are in the stores, and whether this user may use the stores. */
-export async function* tokenFindings(ports: TokenPorts, settings: TokenSettings): AsyncGenerator<Finding> {
+export async function* tokenFindings(
+  ports: TokenPorts,
+  settings: Pick<SyncConditions, "name" | "baseUrl">,
+): AsyncGenerator<Finding> {
   const { ledger, tokens } = ports;
   const service = await knownService(ledger);
   if (service === null || (service.baseUrl ?? settings.baseUrl) !== settings.baseUrl) {

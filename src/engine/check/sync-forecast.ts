@@ -64,7 +64,7 @@ export async function forecastSync(
   const { service, now } = state;
   const plan = await makePlan(ports, settings, state, now, stop, { only });
   try {
-    const looksAtAll =
+    const verifiesAll =
       plan.isWhole &&
       !(await areSameDestinations((await ledger.tokenDestinations()) ?? [], tokenDestinations));
     const failures = await predictedFailures({ ledger, service, name: settings.name, ...setup });
@@ -85,7 +85,7 @@ export async function forecastSync(
       rotations: plan.isWhole ? await dueRotations(ledger, rotation, now) : NO_ROTATIONS,
       refresh,
       // Without a group, no token can be missing.
-      tokensMayBeMissingIn: looksAtAll && (await ledger.existingCount({})) > 0 ? tokenDestinations : [],
+      tokensMayBeMissingIn: verifiesAll && (await ledger.existingCount({})) > 0 ? tokenDestinations : [],
       failures,
       warnings:
         failures.length > 0
@@ -93,7 +93,7 @@ export async function forecastSync(
           : [
               ...plan.warnings,
               ...(await lostLedgerWarnings({ ledger, tokens }, service)),
-              ...(looksAtAll ? await untrackedWarnings(plan, { ledger, tokens }) : []),
+              ...(verifiesAll ? await untrackedWarnings(plan, { ledger, tokens }) : []),
               ...(refresh?.unsafe ? [refresh.unsafe] : []),
             ],
     };

@@ -1,10 +1,9 @@
-import type { FailureKind, RecordedFailure } from "../../core/failure/group-failures.ts";
 import { SyncError } from "../../core/failure/sync-error.ts";
 import { digestSeed } from "../../core/group/desired-group.ts";
 import { changedFields, type FieldChange, tokenFingerprint } from "../../core/group/group.ts";
 import { columnsOf, type GroupRules } from "../../core/group/group-rules.ts";
 import { type LedgerGroup, UNKNOWN_STATE } from "../../core/group/ledger-group.ts";
-import type { Cell, Tenant, TenantRow } from "../../core/group/tenant.ts";
+import type { Tenant, TenantRow } from "../../core/group/tenant.ts";
 import { type PlannedAction, planAction } from "../../core/plan/planned-action.ts";
 import { dueBefore, type RotationPolicy } from "../../core/rotation/rotation-policy.ts";
 import type { LedgerView } from "../../ports/ledger/ledger.ts";
@@ -173,38 +172,3 @@ async function copiesOf(
     return { kind: "unreadable", error };
   }
 }
-
-const KINDS: readonly FailureKind[] = ["change", "rotation", "storing"];
-
-/** The columns of one row that the config reads. */
-export const rowOf = (
-  { columns, rows }: Pick<Explanation, "columns" | "rows">,
-  index: number,
-): [column: string, cell: Cell][] => columns.map((column, at) => [column, rows[index]?.cells[at] as Cell]);
-
-/** The failures by what was tried. */
-export const failuresOf = ({ record }: Explanation): [FailureKind, RecordedFailure][] =>
-  KINDS.flatMap((kind): [FailureKind, RecordedFailure][] => {
-    const failure = record.group?.failures[kind];
-    return failure ? [[kind, failure]] : [];
-  });
-
-/**
- * The source for readers whom nobody vouches for: it looks a tenant up only if an index finds the tenant. Without an
- * index each lookup would read the whole source. `lookups` rejects with LOOKUPS_NOT_INDEXED then.
- */
-export const indexedOnly = (source: TenantSource): TenantSource => ({
-  open: (...request) => source.open(...request),
-  lookups: async (...request) => {
-    const lookups = await source.lookups(...request);
-    if (lookups.isIndexed) return lookups;
-    await lookups.close();
-    throw new SyncError(
-      "LOOKUPS_NOT_INDEXED",
-      "the database would read the whole source to find one tenant, so the page doesn't ask it",
-      {
-        hint: "create an index on the column of group.id (see docs/new-tenants.md), or run groupsync explain",
-      },
-    );
-  },
-});

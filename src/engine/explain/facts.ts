@@ -1,12 +1,12 @@
 import { ABSENCE_TEXT } from "../../core/deletion/missing-tenants.ts";
-import type { FailureKind } from "../../core/failure/group-failures.ts";
+import type { FailureKind, RecordedFailure } from "../../core/failure/group-failures.ts";
 import { fieldsOf } from "../../core/group/group.ts";
 import { UNKNOWN_STATE } from "../../core/group/ledger-group.ts";
-import { Unusable } from "../../core/group/tenant.ts";
+import { type Cell, Unusable } from "../../core/group/tenant.ts";
 import type { Json } from "../../core/text/json.ts";
 import { printable, type TimedText } from "../../core/text/printable.ts";
 import { durationText } from "../../core/text/quantity.ts";
-import { type Explanation, failuresOf, rowOf } from "./explain-tenant.ts";
+import type { Explanation } from "./explain-tenant.ts";
 import { copiesText } from "./standing.ts";
 
 /** One line of the table that explains a tenant. */
@@ -153,3 +153,18 @@ function pastFacts({ record }: Explanation): Fact[] {
 const REMOVAL_TEXT = { delete: "deleted", replace: "replaced", gone: "found gone" } as const;
 
 const quoted = (value: Json): string => printable(JSON.stringify(value), LONGEST_VALUE);
+
+const KINDS: readonly FailureKind[] = ["change", "rotation", "storing"];
+
+/** The columns of one row that the config reads. */
+export const rowOf = (
+  { columns, rows }: Pick<Explanation, "columns" | "rows">,
+  index: number,
+): [column: string, cell: Cell][] => columns.map((column, at) => [column, rows[index]?.cells[at] as Cell]);
+
+/** The failures by what was tried. */
+export const failuresOf = ({ record }: Explanation): [FailureKind, RecordedFailure][] =>
+  KINDS.flatMap((kind): [FailureKind, RecordedFailure][] => {
+    const failure = record.group?.failures[kind];
+    return failure ? [[kind, failure]] : [];
+  });

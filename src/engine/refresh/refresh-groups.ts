@@ -1,13 +1,11 @@
 import { isFoundGone, type Outcome } from "../../core/apply/outcome.ts";
 import { describeHeldRefresh, type RefreshHold } from "../../core/drift/refresh.ts";
-import type { Change, Upsert } from "../../core/plan/change.ts";
-import type { RefreshCandidate } from "../../core/record/candidates.ts";
-import type { Clock } from "../../ports/clock.ts";
-import type { RefreshReads } from "../../ports/ledger/groups.ts";
+import type { Change } from "../../core/plan/change.ts";
 import type { Warning } from "../../ports/observer.ts";
 import { type Applying, applyChanges } from "../apply/apply-changes.ts";
 import type { PlanOptions } from "../plan/make-plan.ts";
-import type { Plan, PlanEntry } from "../plan/plan.ts";
+import type { Plan } from "../plan/plan.ts";
+import { groupsToAsk } from "./groups-to-ask.ts";
 import { heldRefresh, type RefreshSettings, type RefreshStart, startOfRefresh } from "./refresh-start.ts";
 
 /**
@@ -119,57 +117,4 @@ function reportHold(hold: RefreshHold, count: number, { tally, observe }: Applyi
   tally.refreshHold = held;
   tally.report(null, held);
   observe({ kind: "held", ...held });
-}
-
-interface Wanted {
-  /** Only groups that were not verified since this time. */
-  readonly since: Date;
-  /** Only groups with these ids. */
-  readonly of: ReadonlySet<string> | undefined;
-  readonly most: number;
-}
-
-const PAGE = 1_000;
-
-/**
- * Updates that send groups as the service confirmed them, the one first that was verified longest ago. Leaves out what the
- * ledger can't know: groups whose rows are rejected or not ready, those that the plan removes, and in a plan for some tenants
- * those whose tenants are gone.
- */
-export async function* groupsToAsk(
-  plan: Plan,
-  { since, of, most }: Wanted,
-  { ledger, clock }: { readonly ledger: RefreshReads; readonly clock: Clock },
-): AsyncGenerator<Upsert> {
-  let left = most;
-  let after: RefreshCandidate | undefined;
-  for (;;) {
-    const now = clock.now();
-    const page = await ledger.refreshable({ since, now, limit: PAGE, after, of: of && [...of] });
-    const passedOver = await passedOverIn(plan, page);
-    for (const { verifiedAt: _, ...confirmed } of page) {
-      if (passedOver.has(confirmed.user_group_id)) continue;
-      if (left-- <= 0) return;
-      yield { kind: "update", ...confirmed, refreshes: true, underWay: false, failedBefore: false };
-    }
-    after = page.at(-1);
-    if (page.length < PAGE) return;
-  }
-}
-
-/** A planned removal may not have been made: the row has changed since the plan was made. */
-const PASSED_OVER = ["rejected", "not_ready", "missing", "replace", "delete"] as const;
-
-async function passedOverIn(
-  { counts, entries }: Plan,
-  page: readonly RefreshCandidate[],
-): Promise<ReadonlySet<string>> {
-  const passedOver = new Set<string>();
-  if (PASSED_OVER.every((kind) => counts[kind] === 0)) return passedOver;
-  const kinds: ReadonlySet<PlanEntry["kind"]> = new Set(PASSED_OVER);
-  const ids = new Set(page.map(({ user_group_id }) => user_group_id));
-  for await (const batch of entries.read())
-    for (const { kind, user_group_id } of batch)
-      if (kinds.has(kind) && user_group_id !== null && ids.has(user_group_id)) passedOver.add(user_group_id);
-  return passedOver;
 }

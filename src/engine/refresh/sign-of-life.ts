@@ -6,7 +6,7 @@ import { type Applying, applyChanges } from "../apply/apply-changes.ts";
 import type { PlanSettings } from "../plan/make-plan.ts";
 import type { Plan } from "../plan/plan.ts";
 import { Breaker } from "../service/breaker.ts";
-import { groupsToAsk } from "./refresh-groups.ts";
+import { groupsToAsk } from "./groups-to-ask.ts";
 import { heldRefresh, type Silence, unsafeToAsk } from "./refresh-start.ts";
 
 /** `silence` is missing if this process doesn't ask. */

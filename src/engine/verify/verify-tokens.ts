@@ -31,12 +31,12 @@ export async function verifyTokens(
 ): Promise<Unrestored> {
   if (only !== undefined) return restoreTokens([...only], run);
   const mayBeIncomplete = (await run.ledger.tokenDestinations()) === null;
-  const looksAtAll =
+  const verifiesAll =
     mayBeIncomplete ||
     isAskedTo ||
     (verifyTokensMs !== undefined &&
       isVerificationDue(verifyTokensMs, await run.ledger.tokensVerifiedAt(), now));
-  if (!looksAtAll) {
+  if (!verifiesAll) {
     // Don't ask the ledger for groups whose tokens are missing if there are none: that question reads all groups.
     if (plan.notEverywhere + cameBack === 0) return NOTHING_TO_RESTORE;
     return restoreTokens("not everywhere", run, (page) => dueOf(page, recordedAt, run));

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { SyncError } from "../../../src/core/failure/sync-error.ts";
-import { type Explanation, explainTenant, indexedOnly } from "../../../src/engine/explain/explain-tenant.ts";
+import { type Explanation, explainTenant } from "../../../src/engine/explain/explain-tenant.ts";
+import { indexedOnly } from "../../../src/engine/explain/indexed-only.ts";
 import { makePlan, readLedgerState } from "../../../src/engine/plan/make-plan.ts";
 import { isChange } from "../../../src/engine/plan/plan.ts";
 import type { TenantLookups } from "../../../src/ports/tenant-source.ts";
