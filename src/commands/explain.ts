@@ -6,7 +6,7 @@ import { type Explanation, explainTenant } from "../engine/explain/explain-tenan
 import { type Fact, factsOf, failuresOf, LONGEST, rowOf } from "../engine/explain/facts.ts";
 import { type State, standingOf } from "../engine/explain/standing.ts";
 import type { CommandContext } from "./context.ts";
-import { failureText } from "./output/attention.ts";
+import { failureText, messageJson } from "./output/attention.ts";
 import { type Paint, painter } from "./output/colours.ts";
 
 interface Flags {
@@ -117,11 +117,7 @@ export function explainJson(explanation: Explanation): string {
       removals: removals.map(({ kind, at }) => ({ action: kind, at })),
       former_tokens: formerTokens.map(({ fingerprint, since, until }) => ({ fingerprint, since, until })),
     },
-    failures_of_sync: explanation.failures.map(({ code, message, hint }) => ({
-      code,
-      message,
-      hint: hint ?? null,
-    })),
+    failures_of_sync: explanation.failures.map(messageJson),
   };
   return `${JSON.stringify(object)}\n`;
 }

@@ -4,6 +4,7 @@ import { remediesOf } from "../../core/failure/remedies.ts";
 import type { SyncError } from "../../core/failure/sync-error.ts";
 import { printable, printableId } from "../../core/text/printable.ts";
 import type { ReportedError } from "../../engine/report/run-report.ts";
+import type { Warning } from "../../ports/observer.ts";
 import { type Paint, painter } from "./colours.ts";
 
 const SHOWN = 10;
@@ -62,3 +63,10 @@ export function failureText({ message, hint }: SyncError, paint: Paint = painter
 
 export const withHint = (text: string, hint: string | undefined): string =>
   hint === undefined ? text : `${text}\n  ${printable(hint, LONGEST_REASON)}`;
+
+/** What a sync would fail or warn of, in the `--json` output of `plan` and `explain`. */
+export const messageJson = ({ code, message, hint }: SyncError | Warning): object => ({
+  code,
+  message,
+  hint: hint ?? null,
+});

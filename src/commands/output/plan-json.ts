@@ -1,12 +1,10 @@
 import { describeHeldRemovals } from "../../core/deletion/removals.ts";
-import type { SyncError } from "../../core/failure/sync-error.ts";
 import type { RotationCandidate } from "../../core/rotation/rotation-policy.ts";
 import type { FailedRotation } from "../../engine/check/due-rotations.ts";
 import type { SyncForecast } from "../../engine/check/sync-forecast.ts";
 import { heldFrom, isHeld, type PlanEntry } from "../../engine/plan/plan.ts";
 import type { LedgerView } from "../../ports/ledger/ledger.ts";
-import type { Warning } from "../../ports/observer.ts";
-import { heldJson, refreshHoldJson } from "./attention.ts";
+import { heldJson, messageJson, refreshHoldJson } from "./attention.ts";
 import { type DetailedEntry, detailedEntries } from "./plan-entries.ts";
 
 /** The lists of `plan --json`, each with the kinds of entries in it. */
@@ -74,12 +72,6 @@ export async function writePlanJson(
   write(`,"warnings":${JSON.stringify(warnings.map(messageJson))}`);
   write(`,"failures":${JSON.stringify(failures.map(messageJson))}}\n`);
 }
-
-const messageJson = ({ code, message, hint }: SyncError | Warning): object => ({
-  code,
-  message,
-  hint: hint ?? null,
-});
 
 const rotationJson = ({ user_group_id, tokenSince }: RotationCandidate): object => ({
   user_group_id,
