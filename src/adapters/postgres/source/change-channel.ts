@@ -29,42 +29,42 @@ export class PostgresChangeChannel implements ChangeChannel {
 
   async open(onPayload: (payload: string) => void, stop: AbortSignal): Promise<OpenChannel> {
     const explain = (error: unknown): SyncError => cannotListen(this.#options.channel, error);
-    let line: Line | undefined;
+    let channel: PostgresOpenChannel | undefined;
     try {
-      line = new Line({ ...this.#options, onPayload, stop, explain });
-      await line.listen();
+      channel = new PostgresOpenChannel({ ...this.#options, onPayload, stop, explain });
+      await channel.listen();
     } catch (error) {
-      await line?.close();
+      await channel?.close();
       throw explain(error);
     }
-    return line;
+    return channel;
   }
 }
 
-interface LineParts extends ChannelOptions {
+interface OpenChannelOptions extends ChannelOptions {
   readonly onPayload: (payload: string) => void;
   readonly stop: AbortSignal;
   readonly explain: (error: unknown) => SyncError;
 }
 
-class Line implements OpenChannel {
+class PostgresOpenChannel implements OpenChannel {
   readonly lost: Promise<SyncError>;
   readonly #client: pg.Client;
-  readonly #parts: LineParts;
+  readonly #options: OpenChannelOptions;
   #onProbe = ignore;
 
-  constructor(parts: LineParts) {
-    this.#parts = parts;
+  constructor(options: OpenChannelOptions) {
+    this.#options = options;
     const client = this.#newClient();
     this.#client = client;
     this.lost = new Promise((resolve) => {
-      client.on("error", (error) => resolve(parts.explain(error)));
-      client.on("end", () => resolve(parts.explain(new Error("the connection was closed"))));
+      client.on("error", (error) => resolve(options.explain(error)));
+      client.on("end", () => resolve(options.explain(new Error("the connection was closed"))));
     });
     client.on("notification", ({ channel, payload = "" }) => {
-      if (channel !== parts.channel) return;
+      if (channel !== options.channel) return;
       if (payload.startsWith(PROBE)) this.#onProbe();
-      else parts.onPayload(payload);
+      else options.onPayload(payload);
     });
   }
 
@@ -76,7 +76,7 @@ class Line implements OpenChannel {
     );
     // A pooler has session ids of its own. LISTEN would stay behind in a session that it gives to other clients.
     if (rows[0]?.pid !== Reflect.get(client, "processID")) throw notReceived();
-    const listen = `LISTEN ${quoteName(this.#parts.channel)}`;
+    const listen = `LISTEN ${quoteName(this.#options.channel)}`;
     await this.#inTime(client.query(`SELECT ${textOrBytes("end of session")}; ${listen}`));
     await this.#insistOnArrival();
   }
@@ -86,7 +86,7 @@ class Line implements OpenChannel {
       await this.#inTime(this.#client.query("SELECT 1"));
       await this.#insistOnArrival();
     } catch (error) {
-      throw this.#parts.explain(error);
+      throw this.#options.explain(error);
     }
   }
 
@@ -100,7 +100,7 @@ class Line implements OpenChannel {
     try {
       await this.#inTime(second.connect());
       const notify = "SELECT pg_catalog.pg_notify($1::pg_catalog.text, $2::pg_catalog.text)";
-      await this.#inTime(second.query(notify, [this.#parts.channel, PROBE.padEnd(MAX_ID_BYTES + 1, ".")]));
+      await this.#inTime(second.query(notify, [this.#options.channel, PROBE.padEnd(MAX_ID_BYTES + 1, ".")]));
     } finally {
       await endInTime(second);
     }
@@ -117,11 +117,11 @@ class Line implements OpenChannel {
   }
 
   #newClient(): pg.Client {
-    return new pg.Client(connectionOptions(this.#parts.url, this.#parts.applicationName));
+    return new pg.Client(connectionOptions(this.#options.url, this.#options.applicationName));
   }
 
   #inTime<T>(work: Promise<T>): Promise<T> {
-    const { stop, limitMs } = this.#parts;
+    const { stop, limitMs } = this.#options;
     return withinLimits(stop, work, { answerMs: limitMs, afterStopMs: 0, isRead: true });
   }
 }
