@@ -7,7 +7,8 @@ import { failures } from "./connection/failures.ts";
 import { quoteName, quoteTable } from "./connection/identifiers.ts";
 import { PIN_AGAIN, UNPIN } from "./connection/search-path.ts";
 import { BEGIN, BEGIN_SNAPSHOT, UNLOGGED } from "./connection/settings.ts";
-import { foreignTables, tableExists, tablePlace } from "./connection/table-place.ts";
+import { foreignTables } from "./connection/table-owner.ts";
+import { tableExists, tablePlace } from "./connection/table-place.ts";
 import { inspectLedger, migrateLedger } from "./ledger-tables.ts";
 import { PostgresTokenStatements } from "./tokens/token-statements.ts";
 

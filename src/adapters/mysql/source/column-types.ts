@@ -1,4 +1,4 @@
-import type { FieldPacket } from "mysql2";
+import type { FieldPacket } from "mysql2/promise";
 import { Unusable } from "../../../core/group/tenant.ts";
 import { asText, type CellParser, parseJsonCell } from "../../sql/source/cells.ts";
 
@@ -12,6 +12,13 @@ export interface ColumnType {
   readonly isId: boolean;
   /** The size of an integer type. */
   readonly bits?: number;
+}
+
+/** A column of the source, as the server describes it. */
+export interface DescribedColumn {
+  readonly column: string;
+  readonly field: FieldPacket;
+  readonly type: ColumnType;
 }
 
 const toText = (value: string): string => `CONVERT(${value} USING utf8mb4)`;

@@ -1,6 +1,4 @@
-import type { FieldPacket } from "mysql2/promise";
 import { BUCKETS, MAX_ID_BYTES } from "../../../core/group/tenant.ts";
-import { isInteger, isUnicode, isUuid } from "../../sql/connection/id-texts.ts";
 import { asText } from "../../sql/source/cells.ts";
 import { type CatalogColumn, readColumns, wrongIdType } from "../../sql/source/columns.ts";
 import type { SourceRequest } from "../../sql/source/source-dialect.ts";
@@ -14,7 +12,8 @@ import {
 import { failures } from "../connection/failures.ts";
 import { identifiers } from "../connection/identifiers.ts";
 import { withValues } from "../connection/statement.ts";
-import { type ColumnType, columnTypeOf } from "./column-types.ts";
+import { columnTypeOf, type DescribedColumn } from "./column-types.ts";
+import { idCondition } from "./id-condition.ts";
 import type { MysqlSourceSession } from "./source-session.ts";
 
 /** In bytes. A digest takes the hash of a longer value: a CONCAT beyond `max_allowed_packet` is NULL. */
@@ -39,7 +38,7 @@ export async function tenantQuery(
   const { fields, select } = await columnsOf(session, request);
   const described = fields.map((field) => ({ column: field.name, field, type: columnTypeOf(field) }));
   if (described.some(({ field }) => field.columnType === MYSQL_JSON)) await session.query(ROOM_TO_SORT);
-  const [id, ...rest] = described as [Described, ...Described[]];
+  const [id, ...rest] = described as [DescribedColumn, ...DescribedColumn[]];
   if (!id.type.isId) throw wrongIdType(id.column, id.type.name);
   const marks = marksOf(request);
   const { notReady } = marks;
@@ -72,71 +71,13 @@ export async function tenantQuery(
   };
 }
 
-interface Described {
-  readonly column: string;
-  readonly field: FieldPacket;
-  readonly type: ColumnType;
-}
-
-const textOf = ({ column, type }: Described): string => type.text(identifiers.quoteName(column));
+const textOf = ({ column, type }: DescribedColumn): string => type.text(identifiers.quoteName(column));
 
 /** Text that shows where it ends: it is in quotes. NULL has no quotes. */
-const digestible = (described: Described): string =>
+const digestible = (described: DescribedColumn): string =>
   (described.field.columnLength ?? LONG) < LONG
     ? `QUOTE(${textOf(described)})`
     : `QUOTE(SHA2(${textOf(described)}, 256))`;
-
-interface IdColumn {
-  readonly column: string;
-  readonly field: FieldPacket;
-  readonly type: ColumnType;
-}
-
-/** How rows are found by their ids. */
-async function idCondition(
-  session: Pick<MysqlSourceSession, "query">,
-  relation: string,
-  { column, field, type }: IdColumn,
-): Promise<Pick<TenantQuery, "idsHeld" | "hasIdOf">> {
-  const name = identifiers.quoteName(column);
-  const { isHeld, literal } = await idValues(session, relation, name, { field, type });
-  return {
-    idsHeld: async (ids) => ids.filter(isHeld),
-    hasIdOf: (ids) => `${name} IN (${ids.map(literal).join(", ")})`,
-  };
-}
-
-interface IdValues {
-  readonly isHeld: (id: string) => boolean;
-  /** A value of the column's own type: only then an index serves, and no two ids are compared as rounded numbers. */
-  readonly literal: (id: string) => string;
-}
-
-const UNSIGNED = 32;
-
-async function idValues(
-  session: Pick<MysqlSourceSession, "query">,
-  relation: string,
-  name: string,
-  { field, type }: Pick<IdColumn, "field" | "type">,
-): Promise<IdValues> {
-  if (type.bits !== undefined) {
-    const unsigned = (Number(field.flags) & UNSIGNED) !== 0;
-    return { isHeld: isInteger(type.bits, unsigned), literal: (id) => id };
-  }
-  if (type.name === "uuid") return { isHeld: isUuid, literal: (id) => `CAST('${id}' AS UUID)` };
-  // The server tells the collation of a column only of a value. An aggregate has a value even without a row.
-  const [text] = await session.query<{ charset: string; collation: string }>(
-    `SELECT CHARSET(MAX(${name})) AS charset, COLLATION(MAX(${name})) AS collation FROM ${relation} WHERE FALSE`,
-  );
-  return {
-    isHeld: isUnicode,
-    // In hexadecimal, because the customer's sql_mode decides what a backslash means. A character that the column's
-    // charset lacks becomes a question mark, and so finds another id at most.
-    literal: (id) =>
-      `CONVERT(_utf8mb4 x'${Buffer.from(id).toString("hex")}' USING ${text?.charset}) COLLATE ${text?.collation}`,
-  };
-}
 
 /** See `readColumns`. */
 export const columnsOf = async (

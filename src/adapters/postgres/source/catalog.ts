@@ -1,5 +1,5 @@
 import type { CatalogSql } from "../../sql/source/catalog.ts";
-import { OUR_ROLES } from "../connection/table-place.ts";
+import { OUR_ROLES } from "../connection/table-owner.ts";
 import { typeName } from "./column-types.ts";
 
 /**
