@@ -28,6 +28,8 @@ test("a daemon syncs at its start, and at each scheduled time what has changed s
   expect(await daemon.page("/healthz")).toEqual({ status: 200, text: "ok\n" });
   expect(await daemon.page("/readyz")).toMatchObject({ status: 200 });
 
+  // A sync that goes on has the old config.
+  await daemon.ran(daemon.runs().length + 1);
   await world.addTenants(4, 5);
   await until(async () => Object.keys(await world.stored()).length === 5);
   expect(await world.stored()).toEqual(await world.live());
@@ -123,6 +125,8 @@ test("SIGHUP makes the daemon read its config again; a wrong config is reported,
   daemon.program.child.kill("SIGHUP");
   await daemon.says("the config was read again; the next sync uses it");
   expect((await daemon.page("/metrics")).text).toContain("groupsync_config_last_reload_successful 1");
+  // A sync that goes on has the old config.
+  await daemon.ran(daemon.runs().length + 1);
   await world.addTenants(4, 5);
   await until(async () => Object.keys(await world.live()).includes(idOf(5)));
   expect(Object.keys(await world.live())).not.toContain(idOf(4));
