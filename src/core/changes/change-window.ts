@@ -1,11 +1,10 @@
-import { compareValues } from "./change-value.ts";
 import { ANYTHING, type Notice } from "./notice.ts";
 
 /**
  * Decides which rows of the change column (`source.changes.column`) to ask for, and which of the answered rows are news.
  *
  * A row's value is older than its commit: a transaction that takes a minute commits rows with values from its start. To
- * ask only for rows beyond the newest value would never find these rows. Each lookup therefore begins at the value that
+ * ask only for rows beyond the newest value would never find these rows. Each poll therefore begins at the value that
  * was the newest a while (`OVERLAP_MS`) before the last poll, and rows that the last poll answered are no news.
  *
  * | since the last poll                                    | the next poll asks for         | notices              |
@@ -16,7 +15,7 @@ import { ANYTHING, type Notice } from "./notice.ts";
  * |                                                        |                                | more after the       |
  * |                                                        |                                | overlap              |
  *
- * A row is found by the first lookup after its commit if it commits within a minute of its value's time. Later commits,
+ * A row is found by the first poll after its commit if it commits within a minute of its value's time. Later commits,
  * and values by a clock that runs behind, or below one that is far beyond all others, are left to the next full sync.
  *
  * All times are milliseconds of a monotonic clock.
@@ -77,7 +76,7 @@ export const MOST_ROWS = 10_000;
 const MARK_EVERY_MS = 1_000;
 
 /**
- * The window of the first lookup. `rows` are those from `before` on. They are no news: a full sync that begins later finds
+ * The window of the first poll. `rows` are those from `before` on. They are no news: a full sync that begins later finds
  * them.
  */
 export function openWindow(
@@ -117,7 +116,7 @@ export function nextPoll({ marks, polledAt }: ChangeWindow): ChangePosition {
 
 /**
  * The window once the newest value is gone: its row was deleted, or a wrong value was put right.
- * The next lookup begins there. `at` is when the database has answered it. The window stays if the value is no lower.
+ * The next poll begins there. `at` is when the database has answered it. The window stays if the value is no lower.
  */
 export function lowered(window: ChangeWindow, { value, before }: NewestChange, at: number): ChangeWindow {
   if (!isBelow(value, window.newest)) return window;
@@ -181,3 +180,27 @@ const versionsOf = (rows: readonly ChangedRow[]): ReadonlySet<string> => new Set
 
 /** The id is in the digest. */
 const versionOf = ({ value, digest }: ChangedRow): string => `${value} ${digest}`;
+
+/**
+ * Compares two values of one change column by their texts: negative if the first is lower, 0 if they are equal. The texts are
+ * numbers or times as the databases write them. Texts of times are ordered as the times are.
+ */
+export function compareValues(one: string, other: string): number {
+  const first = NUMBER.exec(one);
+  const second = NUMBER.exec(other);
+  if (first && second) {
+    const digits = Math.max(first[2]?.length ?? 0, second[2]?.length ?? 0);
+    return order(scaled(first, digits), scaled(second, digits));
+  }
+  const numbers = [Number(one), Number(other)] as const;
+  return numbers.some(Number.isNaN) ? order(one, other) : order(...numbers);
+}
+
+/** Without the infinities, which `numeric` has. */
+const NUMBER = /^(-?\d+)(?:\.(\d+))?$/;
+
+const scaled = ([, whole = "", fraction = ""]: RegExpExecArray, digits: number): bigint =>
+  BigInt(whole + fraction.padEnd(digits, "0"));
+
+const order = <T extends bigint | number | string>(one: T, other: T): number =>
+  one < other ? -1 : Number(one > other);

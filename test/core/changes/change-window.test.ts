@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { compareValues } from "../../../src/core/changes/change-value.ts";
 import {
   type ChangedRow,
   type ChangeWindow,
+  compareValues,
   isFlood,
   MOST_AHEAD_MS,
   MOST_ROWS,
