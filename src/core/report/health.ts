@@ -79,7 +79,7 @@ export interface Verdict {
     | "well";
   /** For people, in one line. */
   readonly sentence: string;
-  /** The same where anybody may read, if the sentence has a database's words: they may quote a tenant's text. */
+  /** Stands in for `sentence` where anybody may read. Set if `sentence` has words of a database, which may quote a tenant. */
   readonly discreet?: string;
 }
 
