@@ -12,10 +12,11 @@ import { isConfigError } from "../core/report/exit-code.ts";
 import type { LogLevel } from "../core/report/log-level.ts";
 import { SyncRequests } from "../daemon/http/sync-requests.ts";
 import { Lifecycle, type LifecycleSettings } from "../daemon/lifecycle.ts";
-import { MeasuredService } from "../daemon/metrics/measured-service.ts";
+import { measuredService } from "../daemon/metrics/measured-service.ts";
 import { Metrics } from "../daemon/metrics/metrics.ts";
 import { pages } from "../daemon/pages.ts";
 import { CronTimetable } from "../daemon/schedule.ts";
+import { ServicePause } from "../daemon/service-pause.ts";
 import { readLedgerSnapshot } from "../daemon/state/ledger-snapshot.ts";
 import { PageLookups } from "../daemon/status-page/page-lookups.ts";
 import { RecentCommits } from "../engine/durability/recent-commits.ts";
@@ -78,7 +79,7 @@ export async function composeDaemon(
   const recent = new RecentCommits(hostClock);
   const silence = new Silence();
   const metrics = new Metrics(() => lifecycle.daemon.state, hostClock);
-  const services = new MeasuredService(hostClock, metrics.observeCall);
+  const pause = new ServicePause(hostClock);
   const tellLog = runLog(logger, hostClock, () => ({ next: lifecycle.daemon.state.nextRun }));
   const observers = [tellLog, metrics.observe];
   const singles = composeServing({
@@ -112,9 +113,10 @@ export async function composeDaemon(
         // The daemon passes its own observer to each run.
         const { value, close } = await composeSync(accepted.current(), host, () => {}, recent);
         const { ports, settings } = value;
+        const measured = measuredService(ports.service, hostClock, metrics.observeCall);
         return {
           ...value,
-          ports: { ...ports, service: services.forRun(ports.service, settings.baseUrl) },
+          ports: { ...ports, service: pause.forRun(measured, settings.baseUrl) },
           settings: {
             ...settings,
             lease: { ...settings.lease, handsOver: true },
