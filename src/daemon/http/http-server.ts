@@ -1,15 +1,9 @@
 import { once } from "node:events";
-import {
-  createServer,
-  type IncomingMessage,
-  type RequestListener,
-  type Server,
-  type ServerResponse,
-} from "node:http";
-import type { Socket } from "node:net";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { setImmediate } from "node:timers/promises";
 import { describe, SyncError } from "../../core/failure/sync-error.ts";
 import { isAllowedHost, isOfThisHost } from "./allowed-hosts.ts";
+import { answerWithinLimit } from "./connection-limit.ts";
 import { findRoute, plain, type Reply, type Routes } from "./routes.ts";
 
 export interface ListenAt {
@@ -29,8 +23,6 @@ export interface HttpServer {
 const LONGEST_REQUEST = 10_000;
 const LONGEST_HEADERS = 2_000;
 const CHECKED_EVERY = 1_000;
-/** More than the requests that may wait for a tenant (see sync-requests.ts), so that these can't keep a probe out. */
-const MOST_CONNECTIONS = 300;
 
 const HEADERS = {
   "cache-control": "no-store",
@@ -53,7 +45,7 @@ export async function serve(
     headersTimeout: LONGEST_HEADERS,
     connectionsCheckingInterval: CHECKED_EVERY,
   });
-  keepRoom(server, (request, response) => {
+  answerWithinLimit(server, (request, response) => {
     void answer(routes(), [host, ...allowedHosts()], request, response);
   });
   // Ends connections whose client doesn't read the answer.
@@ -82,35 +74,6 @@ export async function serve(
       await closed;
     },
   };
-}
-
-/**
- * Answers the server's requests so that no client can keep a probe out. The oldest connection that waits for no answer
- * makes room for one too many. A connection that asks again before its answer is closed: one packet has room for a
- * thousand requests, and Node.js hands over all of them before anything else.
- */
-function keepRoom(server: Server, answer: RequestListener): void {
-  /** The oldest first. */
-  const open = new Set<Socket>();
-  const answering = new WeakSet<Socket>();
-  server.on("connection", (socket) => {
-    open.add(socket);
-    socket.once("close", () => open.delete(socket));
-    if (open.size <= MOST_CONNECTIONS) return;
-    const ended = [...open].find((other) => !answering.has(other)) ?? socket;
-    // Its `close` comes later, and a burst must not choose it again.
-    open.delete(ended);
-    ended.destroy();
-  });
-  server.on("request", (request, response) => {
-    const { socket } = request;
-    if (answering.has(socket)) socket.destroy();
-    // The rest of a packet still comes.
-    if (socket.destroyed) return;
-    answering.add(socket);
-    response.once("close", () => answering.delete(socket));
-    answer(request, response);
-  });
 }
 
 async function answer(
