@@ -47,7 +47,7 @@ export function findRoute(routes: Routes, path: string): Found | undefined {
   return undefined;
 }
 
-/** What the server sends back. */
+/** What a page or an action sends back. */
 export interface Reply {
   readonly status: number;
   readonly contentType: string;
@@ -61,16 +61,4 @@ export const plain = (status: number, text: string): Reply => ({
   status,
   contentType: "text/plain; charset=utf-8",
   body: `${visible(text)}\n`,
-});
-
-/** One line of JSON. */
-export const json = (
-  status: number,
-  value: Readonly<Record<string, string>>,
-  headers: Readonly<Record<string, string>> = {},
-): Reply => ({
-  status,
-  contentType: "application/json",
-  body: `${visible(JSON.stringify(value))}\n`,
-  headers,
 });

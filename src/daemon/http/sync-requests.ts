@@ -2,12 +2,12 @@ import { hash, timingSafeEqual } from "node:crypto";
 import { asSyncError, interrupted, SyncError } from "../../core/failure/sync-error.ts";
 import { MAX_ID_BYTES } from "../../core/group/tenant.ts";
 import type { Secret } from "../../core/secret/secret.ts";
-import { printableId } from "../../core/text/printable.ts";
+import { printableId, visible } from "../../core/text/printable.ts";
 import { parseDuration } from "../../core/text/quantity.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { Served, ServeTenant } from "../../ports/serve-tenant.ts";
-import { json, type PostRequest, type Reply, type Routes } from "./routes.ts";
+import type { PostRequest, Reply, Routes } from "./routes.ts";
 
 interface SyncRequestPorts {
   readonly clock: Pick<Clock, "sleep">;
@@ -168,3 +168,15 @@ function servedReply(user_group_id: string, served: Served): Reply {
       return served satisfies never;
   }
 }
+
+/** One line of JSON. */
+const json = (
+  status: number,
+  value: Readonly<Record<string, string>>,
+  headers: Readonly<Record<string, string>> = {},
+): Reply => ({
+  status,
+  contentType: "application/json",
+  body: `${visible(JSON.stringify(value))}\n`,
+  headers,
+});
