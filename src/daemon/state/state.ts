@@ -1,4 +1,3 @@
-import type { Feed } from "../../core/changes/notice.ts";
 import type { WentMissing } from "../../core/deletion/missing-tenants.ts";
 import type { RefreshHold } from "../../core/drift/refresh.ts";
 import type { FailureWithHint } from "../../core/failure/sync-error.ts";
@@ -6,7 +5,6 @@ import type { LedgerStatus, RecordedRun, RunId } from "../../ports/ledger/scope.
 import type { Unreached } from "../../ports/notifier.ts";
 import type { RunSummary } from "../../ports/observer.ts";
 import type { NoticingState } from "../changes/noticing.ts";
-import type { WatchState } from "../changes/watch.ts";
 
 /** Everything that the daemon's probes, status page and metrics show. Contains no secret. */
 export interface DaemonState {
@@ -100,32 +98,3 @@ export interface ServingNow {
   /** How many tenants wait for another try, because the last one failed. The ledger was read before some of them. */
   readonly failing: number;
 }
-
-export interface NamedFeed {
-  readonly feed: Feed;
-  /** The key in the config. */
-  readonly key: string;
-  /** Null while another instance notices tenants, and before the first attempt. */
-  readonly state: WatchState | null;
-}
-
-interface BrokenFeed {
-  readonly key: string;
-  readonly since: Date;
-  readonly error: FailureWithHint;
-}
-
-const FEEDS: readonly Feed[] = ["column", "channel"];
-
-/** The feeds that the config names. */
-export const feedsOf = (serving: ServingNow | null): readonly NamedFeed[] =>
-  FEEDS.flatMap((feed) => {
-    const state = serving?.feeds[feed];
-    return state !== undefined ? [{ feed, key: `source.changes.${feed}`, state }] : [];
-  });
-
-/** The feeds that don't work. What they would notice waits for the next full sync. */
-export const brokenFeedsOf = (serving: ServingNow | null): readonly BrokenFeed[] =>
-  feedsOf(serving).flatMap(({ key, state }) =>
-    state?.error ? [{ key, since: state.since, error: state.error }] : [],
-  );

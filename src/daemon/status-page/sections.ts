@@ -3,16 +3,9 @@ import { countsText } from "../../core/report/counts.ts";
 import { progress, queuedText } from "../../core/report/progress.ts";
 import { printable } from "../../core/text/printable.ts";
 import type { LedgerStatus, RunResult } from "../../ports/ledger/scope.ts";
+import { feedsOf, type NamedFeed } from "../state/feeds.ts";
 import { type PastRun, pastRuns } from "../state/past-runs.ts";
-import {
-  type CurrentRun,
-  type DaemonState,
-  feedsOf,
-  type LedgerSnapshot,
-  type NamedFeed,
-  type Queued,
-  type ServingNow,
-} from "../state/state.ts";
+import type { CurrentRun, DaemonState, LedgerSnapshot, Queued, ServingNow } from "../state/state.ts";
 import { type Content, type Html, html } from "./html.ts";
 import {
   briefMoment,

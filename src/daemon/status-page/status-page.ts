@@ -1,5 +1,6 @@
+import { brokenFeedsOf } from "../state/feeds.ts";
 import type { Part } from "../state/problems.ts";
-import { brokenFeedsOf, type DaemonState, type LedgerSnapshot } from "../state/state.ts";
+import type { DaemonState, LedgerSnapshot } from "../state/state.ts";
 import { documentOf } from "./document.ts";
 import { type Headline, headlinesOf } from "./headline.ts";
 import { headlineBox } from "./headline-box.ts";
