@@ -1,18 +1,13 @@
 import { Command, InvalidArgumentError, Option } from "commander";
 import { using } from "../compose/host.ts";
+import type { SyncSetup } from "../compose/sync.ts";
 import { exitCodeOfRun } from "../core/report/exit-code.ts";
 import { parseDuration } from "../core/text/quantity.ts";
-import type { RunPorts } from "../engine/leased-run.ts";
-import { type RotateSettings, rotate as rotateGroups } from "../engine/rotate.ts";
+import { rotate } from "../engine/rotate.ts";
 import type { RotationSelection } from "../engine/rotation/rotation-selection.ts";
 import type { CommandContext, CommandIo } from "./context.ts";
 import { onlyOption } from "./only-option.ts";
 import { reportJson, reportText } from "./output/report.ts";
-
-interface RotateSetup {
-  readonly ports: RunPorts;
-  readonly settings: RotateSettings;
-}
 
 export interface RotateFlags {
   readonly only?: readonly string[];
@@ -42,18 +37,17 @@ export const rotateCommand = ({ io, readConfig, observe }: CommandContext): Comm
       }
       const { composeSync } = await import("../compose/sync.ts");
       await using(await composeSync(await readConfig(command), io, observe), (setup) =>
-        rotate(setup, selection, flags, io),
+        rotateAndPrint(setup, selection, flags, io),
       );
     });
 
-/** Rotates, and prints the report. */
-export async function rotate(
-  { ports, settings }: RotateSetup,
+export async function rotateAndPrint(
+  { ports, settings }: SyncSetup,
   selection: RotationSelection,
   { json }: Pick<RotateFlags, "json">,
   io: CommandIo,
 ): Promise<void> {
-  const report = await rotateGroups(ports, settings, selection, io.stop);
+  const report = await rotate(ports, settings, selection, io.stop);
   io.stdout(json ? reportJson(report) : reportText("rotation", report, io.isTerminal));
   io.finish(exitCodeOfRun(report.outcome, report.error));
 }

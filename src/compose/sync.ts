@@ -13,8 +13,8 @@ import { planSettings } from "./plan.ts";
 import { tenantSource } from "./tenant-source.ts";
 import { openTokens } from "./token-stores.ts";
 
-/** What `sync` and `rotate` need. */
-interface SyncSetup {
+/** What a run needs, whichever command begins it. */
+export interface SyncSetup {
   readonly ports: SyncPorts;
   readonly settings: SyncSettings;
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { cli } from "../../src/cli.ts";
-import { forgetCanary, type ProbeFlags, probeCommand, probe as runProbe } from "../../src/commands/probe.ts";
+import { forgetAndPrint, type ProbeFlags, probeAndPrint, probeCommand } from "../../src/commands/probe.ts";
 import type { Ask } from "../../src/compose/host.ts";
 import { ServiceFailure } from "../../src/core/failure/service-failure.ts";
 import type { ProbedConfig } from "../../src/core/probe/advice.ts";
@@ -26,8 +26,8 @@ async function probe(
   };
   const command = probeCommand(context).action(({ forget, json = false }: ProbeFlags) =>
     forget === undefined
-      ? runProbe(setup, config, { ask: person, json }, io)
-      : forgetCanary(setup, forget, { json }, io),
+      ? probeAndPrint(setup, config, { ask: person, json }, io)
+      : forgetAndPrint(setup, forget, { json }, io),
   );
   await command.parseAsync(flags, { from: "user" });
   return printed;

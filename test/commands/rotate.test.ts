@@ -1,11 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { cli } from "../../src/cli.ts";
-import {
-  type RotateFlags,
-  rotateCommand,
-  rotate as runRotate,
-  selectionOf,
-} from "../../src/commands/rotate.ts";
+import { type RotateFlags, rotateAndPrint, rotateCommand, selectionOf } from "../../src/commands/rotate.ts";
 import { Instance } from "../fakes/instance.ts";
 import { VirtualClock } from "../fakes/virtual-time.ts";
 import { syncSettings, tenants, World } from "../fakes/world.ts";
@@ -59,7 +54,7 @@ describe("a rotation", () => {
     const ports = { ...world.ports(new Instance(), new VirtualClock(world.time)), observe: () => {} };
     const command = rotateCommand(context).action(async (parsed: RotateFlags) => {
       const selection = selectionOf(parsed);
-      if (selection) await runRotate({ ports, settings: syncSettings() }, selection, parsed, io);
+      if (selection) await rotateAndPrint({ ports, settings: syncSettings() }, selection, parsed, io);
     });
     await command.parseAsync(flags, { from: "user" });
     return printed;

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { explainJson, explainText } from "../../src/commands/explain.ts";
-import { SyncError } from "../../src/core/failure/sync-error.ts";
-import { UNKNOWN_STATE } from "../../src/core/group/ledger-group.ts";
-import { Unusable } from "../../src/core/group/tenant.ts";
-import { anExplanation, aRecord, aRecordedGroup, NO_RECORDED_FAILURES } from "../builders/explained.ts";
-import { aDesiredTenant, aLedgerGroup, anAbsence, aRejectedTenant, aRow } from "../builders/groups.ts";
+import { explainJson, explainText } from "../../../src/commands/output/explain.ts";
+import { SyncError } from "../../../src/core/failure/sync-error.ts";
+import { UNKNOWN_STATE } from "../../../src/core/group/ledger-group.ts";
+import { Unusable } from "../../../src/core/group/tenant.ts";
+import { anExplanation, aRecord, aRecordedGroup, NO_RECORDED_FAILURES } from "../../builders/explained.ts";
+import { aDesiredTenant, aLedgerGroup, anAbsence, aRejectedTenant, aRow } from "../../builders/groups.ts";
 
 const at = (day: number): Date => new Date(Date.UTC(2026, 1, day));
 

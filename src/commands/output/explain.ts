@@ -1,0 +1,123 @@
+import { Unusable } from "../../core/group/tenant.ts";
+import { plainText, printable, printableId } from "../../core/text/printable.ts";
+import type { Explanation } from "../../engine/explain/explain-tenant.ts";
+import { type Fact, factsOf, failuresOf, LONGEST, rowOf } from "../../engine/explain/facts.ts";
+import { type State, standingOf } from "../../engine/explain/standing.ts";
+import { failureText, messageJson } from "./attention.ts";
+import { type Paint, painter } from "./colours.ts";
+
+const COLOURS: Partial<Record<State, Parameters<Paint>[0]>> = {
+  in_sync: "green",
+  rejected: "red",
+  failing: "red",
+  token_not_stored: "red",
+  store_unreadable: "red",
+  rotation_failing: "red",
+  held: "yellow",
+  missing: "yellow",
+  deletion_due: "yellow",
+};
+
+/** A longer name pushes its own value to the right, and no other. */
+const WIDEST_NAME = 40;
+
+/** One tenant on one page: how it stands and what helps, then a table of all that is known. */
+export function explainText(explanation: Explanation, colours: boolean): string {
+  const paint = painter(colours);
+  const { state, reason, advice, command } = standingOf(explanation);
+  const title = `${printableId(explanation.user_group_id, LONGEST)}: ${state.replaceAll("_", " ")}`;
+  const colour = COLOURS[state];
+  const { failures } = explanation;
+  const facts = factsOf(explanation);
+  const width = Math.min(WIDEST_NAME, Math.max(...facts.map(({ name }) => name.length)));
+  const lines = [
+    colour === undefined ? title : paint(colour, title),
+    `  ${printable(plainText(reason), LONGEST)}`,
+    ...(advice === null ? [] : [`  ${printable(advice, LONGEST)}`]),
+    ...(command === null ? [] : [`  ${advice === null ? "what helps" : "then"}: ${paint("bold", command)}`]),
+    "",
+    ...facts.map((fact) => `  ${factText(fact, width, paint)}`),
+    ...(failures.length === 0 ? [] : ["", ...failures.map((failure) => failureText(failure, paint))]),
+  ];
+  return `${lines.join("\n")}\n`;
+}
+
+function factText({ name, value, confirmed }: Fact, width: number, paint: Paint): string {
+  const before = confirmed === undefined ? "" : paint("yellow", `  the service confirmed ${confirmed}`);
+  return `${name.padEnd(width)}  ${plainText(value)}${before}`;
+}
+
+/** The object of `explain --json`. */
+export function explainJson(explanation: Explanation): string {
+  const { user_group_id, tenant, known, record, action, changes, copies, approval } = explanation;
+  const { state, reason, advice, command } = standingOf(explanation);
+  const { group, removals, formerTokens } = record;
+  const object = {
+    user_group_id,
+    state,
+    reason: plainText(reason),
+    advice,
+    command,
+    next_sync: nextSyncJson(action),
+    table: explanation.table,
+    rows: explanation.rows.map((_, index) =>
+      Object.fromEntries(
+        rowOf(explanation, index).map(([column, cell]) => [
+          column,
+          cell instanceof Unusable ? { unusable: cell.reason } : cell,
+        ]),
+      ),
+    ),
+    rejected_since: explanation.rejectedSince,
+    flagged: tenant?.kind === "flagged",
+    desired: tenant?.kind === "desired" ? tenant.group : null,
+    confirmed: group?.confirmed ?? null,
+    unverified: group?.unverified ?? null,
+    last_asked: group?.verifiedAt ?? null,
+    changes,
+    under_way: known?.intent ? { action: known.intent, since: group?.intentAt ?? null } : null,
+    held: known?.held ? { action: known.held, code: approval } : null,
+    missing: known?.absence ? { absence: known.absence.kind, since: known.absence.since } : null,
+    failures: failuresOf(explanation).map(([what, { code, message, since, count, retryAt }]) => ({
+      ...{ what, code, message, since, count, retry_at: retryAt },
+    })),
+    token: {
+      fingerprint: group?.tokenFingerprint ?? null,
+      since: group?.tokenSince ?? null,
+      age_ms: group?.tokenSince ? explanation.now.getTime() - group.tokenSince.getTime() : null,
+      rotation_due: explanation.isTokenTooOld,
+      destinations: explanation.tokenDestinations,
+      stored: copies.kind,
+      stored_fingerprint: copies.kind === "another token" ? copies.fingerprint : null,
+    },
+    history: {
+      recorded_since: group?.createdAt ?? null,
+      last_change: group?.changedAt ?? null,
+      removals: removals.map(({ kind, at }) => ({ action: kind, at })),
+      former_tokens: formerTokens.map(({ fingerprint, since, until }) => ({ fingerprint, since, until })),
+    },
+    failures_of_sync: explanation.failures.map(messageJson),
+  };
+  return `${JSON.stringify(object)}\n`;
+}
+
+function nextSyncJson(action: Explanation["action"]): object | null {
+  switch (action?.kind) {
+    case undefined:
+    case "gone":
+      return null;
+    case "waiting":
+      return { action: "none", retry_at: action.retryAt };
+    case "missing":
+      return { action: "none", delete_in_ms: action.dueInMs };
+    case "not_ready":
+    case "rejected":
+    case "outdated":
+      return { action: "none" };
+    case "create":
+    case "update":
+    case "replace":
+    case "delete":
+      return { action: action.kind };
+  }
+}
