@@ -1,6 +1,7 @@
 import { SyncError } from "../../../core/failure/sync-error.ts";
 import type { Identifiers } from "../connection/identifiers.ts";
 import type { SourceFailures, SourceRequest } from "./source-dialect.ts";
+import { whereTrying } from "./tenant-query.ts";
 
 /** The columns of a read, as the server describes them. */
 interface ReadColumns<Field> {
@@ -21,7 +22,7 @@ export interface CatalogColumn {
  * Looks columns up without reading a row. `catalog` has the table's columns, so that the user needs no right to others than
  * those of the request. Undefined for a query, which has the columns that its author wants. Throws CONFIG_COLUMNS if one of
  * the columns isn't there, and SOURCE_UNAVAILABLE with the GRANT if the user may not read them. The driver's error says what
- * is wrong in the config's conditions.
+ * is wrong in the config's conditions, which the SELECT tries.
  */
 export async function readColumns<Field extends { readonly name: string }>(
   session: { fields(sql: string): Promise<Field[]> },
@@ -31,7 +32,7 @@ export async function readColumns<Field extends { readonly name: string }>(
 ): Promise<ReadColumns<Field>> {
   const { name, relation, columns } = request;
   const listed = catalog ? columns.map(quoteName).join(", ") : "*";
-  const select = `SELECT ${listed} FROM ${relation} ${whereAny(request)} LIMIT 0`;
+  const select = `SELECT ${listed} FROM ${relation} ${whereTrying(request)} LIMIT 0`;
   const there = catalog?.map((column) => column.name);
   const isThere = (column: string): boolean => there === undefined || there.includes(column);
   const found = await session.fields(select).catch((error: unknown) => {
@@ -50,22 +51,6 @@ export async function readColumns<Field extends { readonly name: string }>(
     hint: `its columns, as the config has to write them: ${names.join(", ")}`,
   });
 }
-
-/**
- * Tries the config's conditions. In all other statements they stand in parentheses. SQL that closes these could change the
- * statement, and makes no sense without them: here it is a mistake. The line breaks end comments.
- */
-function whereAny({ where, removedWhen, readyWhen }: SourceRequest): string {
-  const whens = [where, removedWhen, readyWhen].flatMap((sql) =>
-    sql === undefined ? [] : `WHEN ${sql}\n THEN 1`,
-  );
-  return whens.length === 0 ? "" : `WHERE CASE ${whens.join(" ")} END = 1`;
-}
-
-export const wrongIdType = (column: string, type: string): SyncError =>
-  new SyncError("CONFIG_COLUMNS", `group.id: column ${column} is of type ${type}`, {
-    hint: "an id is a text, integer or uuid column; a query can cast another type to text",
-  });
 
 /**
  * The error if the user may not read all of these columns, with the GRANT. Undefined if the user may: then something else
@@ -90,3 +75,8 @@ function unreadable(
     hint: `GRANT SELECT${some} ON ${relation} TO ${grantee}${doubt}`,
   });
 }
+
+export const wrongIdType = (column: string, type: string): SyncError =>
+  new SyncError("CONFIG_COLUMNS", `group.id: column ${column} is of type ${type}`, {
+    hint: "an id is a text, integer or uuid column; a query can cast another type to text",
+  });

@@ -5,22 +5,16 @@ import type { Identifiers, TableName } from "../connection/identifiers.ts";
 import type { TablePlace } from "../connection/table-place.ts";
 import type { SessionTimeouts, WaitLimits } from "../connection/wait-limits.ts";
 import type { SensitiveTable } from "./sensitive-tables.ts";
-import type { TenantQuery } from "./tenant-query.ts";
+import type { SourceConditions, TenantQuery } from "./tenant-query.ts";
 
 /** Where the tenants are, as the config says it. */
-export interface SourceOptions {
+export interface SourceOptions extends SourceConditions {
   readonly url: Secret;
   readonly applicationName: string;
   readonly timeouts: SessionTimeouts;
   /** Exactly one of `table` and `query`. */
   readonly table?: string | undefined;
   readonly query?: string | undefined;
-  /** An SQL predicate on the table's rows. */
-  readonly where?: string | undefined;
-  /** An SQL predicate that is true of the rows whose tenants are gone. */
-  readonly removedWhen?: string | undefined;
-  /** An SQL predicate that is true of the rows that are ready. Every row is, if left out. */
-  readonly readyWhen?: string | undefined;
   /** PostgreSQL: whether a policy that hides rows is an error (the default), or the visible rows are all that count. */
   readonly rowSecurity?: "error" | "filter" | undefined;
   /** The tables of this database that the source's user should not be able to read. None if left out. */
@@ -28,7 +22,7 @@ export interface SourceOptions {
 }
 
 /** What one read asks of the source. */
-export interface SourceRequest extends Pick<SourceOptions, "where" | "removedWhen" | "readyWhen"> {
+export interface SourceRequest extends SourceConditions {
   /** For messages. */
   readonly name: string;
   /** The user that reads, and how a GRANT names it. */

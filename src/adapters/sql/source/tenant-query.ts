@@ -2,6 +2,16 @@ import { hash } from "node:crypto";
 import type { TenantRow } from "../../../core/group/tenant.ts";
 import { type CellParser, parseCells } from "./cells.ts";
 
+/** The conditions that the config has, as they stand there. */
+export interface SourceConditions {
+  /** An SQL predicate on the table's rows. */
+  readonly where?: string | undefined;
+  /** An SQL predicate that is true of the rows whose tenants are gone. */
+  readonly removedWhen?: string | undefined;
+  /** An SQL predicate that is true of the rows that are ready. Every row is, if left out. */
+  readonly readyWhen?: string | undefined;
+}
+
 /** The parts of the SQL that reads the source's rows, in one database's dialect, and how the values become cells. */
 export interface TenantQuery {
   readonly relation: string;
@@ -114,10 +124,7 @@ export const isTrue = (predicate: string): string => `((${predicate}\n) IS TRUE)
 export const marksOf = ({
   removedWhen,
   readyWhen,
-}: {
-  readonly removedWhen?: string | undefined;
-  readonly readyWhen?: string | undefined;
-}): Pick<TenantQuery, "removed" | "notReady"> => ({
+}: SourceConditions): Pick<TenantQuery, "removed" | "notReady"> => ({
   removed: removedWhen === undefined ? undefined : isTrue(removedWhen),
   notReady: readyWhen === undefined ? undefined : `(NOT ${isTrue(readyWhen)})`,
 });
@@ -125,3 +132,15 @@ export const marksOf = ({
 /** A WHERE clause, or nothing. The line breaks end comments that the conditions may end with. */
 export const whereAll = (conditions: readonly string[]): string =>
   conditions.length === 0 ? "" : `WHERE ${conditions.map((condition) => `(${condition}\n)`).join(" AND ")}`;
+
+/**
+ * A WHERE clause that tries the config's conditions, or nothing. In all other statements they stand in parentheses. SQL
+ * that closes these could change the statement, and makes no sense without them: here it is a mistake. The line breaks
+ * end comments.
+ */
+export function whereTrying({ where, removedWhen, readyWhen }: SourceConditions): string {
+  const whens = [where, removedWhen, readyWhen].flatMap((sql) =>
+    sql === undefined ? [] : `WHEN ${sql}\n THEN 1`,
+  );
+  return whens.length === 0 ? "" : `WHERE CASE ${whens.join(" ")} END = 1`;
+}
