@@ -41,9 +41,6 @@ export interface GroupFailures {
 
 export type FailureKind = keyof GroupFailures;
 
-/** How many times in a row each kind has failed. */
-export type FailureCounts = Readonly<Record<FailureKind, number>>;
-
 export const NO_FAILURES: GroupFailures = { change: null, rotation: null, storing: null };
 
 /** A group with one failure or more, of any kind, shown as one. */
