@@ -4,7 +4,6 @@ import type { Queryable } from "../connection/connections.ts";
 import type { Dialect } from "../dialect/dialect.ts";
 import type { TokenRow, TokenTableOptions } from "../dialect/token-statements.ts";
 import type { OpenTable } from "./open-table.ts";
-import { orElse, rethrow, type Savepoints } from "./savepoint.ts";
 
 /** Why one group's token could not be stored or removed. */
 export type Refusal = readonly [user_group_id: string, error: SyncError];
@@ -47,8 +46,8 @@ async function whyNot(
 }
 
 /**
- * The rows of these ids. If the column can't have one of the ids, looks for each half of them, down to single ids, and leaves
- * those out that the column can't have. `find` looks for some of them.
+ * The rows of these ids. If the column can't have one of the ids, `find` is called for each half of them, down to single ids,
+ * and those that the column can't have are left out.
  */
 export async function findRows(
   dialect: Pick<Dialect, "isOfValue">,
@@ -67,16 +66,6 @@ export async function findRows(
     ...(await findRows(dialect, ids.slice(half), find)),
   ];
 }
-
-/** Looks for rows in a transaction, which goes on after a statement that fails. */
-export const findWithin = (
-  { statements }: OpenTable,
-  ids: readonly string[],
-  savepoints: Savepoints,
-): Promise<readonly TokenRow[]> =>
-  findRows(savepoints.dialect, ids, (some) =>
-    orElse(savepoints, () => statements.find(savepoints.connection, some), rethrow),
-  );
 
 /** Resolves to the tokens that are still there. Rejects if the database refuses to remove one. */
 export async function removeTokens(

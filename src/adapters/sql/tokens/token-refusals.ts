@@ -2,6 +2,7 @@ import { describe, SyncError } from "../../../core/failure/sync-error.ts";
 import type { Secret } from "../../../core/secret/secret.ts";
 import type { Failures } from "../connection/failures.ts";
 import type { TokenStatements, TokenTableOptions } from "../dialect/token-statements.ts";
+import { withoutTokens } from "./token-redaction.ts";
 
 /** Why one group's token could not be stored, or could not be removed. */
 export class TokenRefusals {
@@ -32,13 +33,17 @@ export class TokenRefusals {
   }
 
   /** One of the tokens made the database roll back the whole transaction, and the database doesn't say which token. */
-  notStoredTogether(error: unknown, tokens: readonly Secret[]): SyncError {
-    return this.#givenUp("TOKEN_NOT_STORED", withoutTokens(error, tokens));
-  }
-
-  /** Like `notStoredTogether`, for tokens that should have been removed. */
-  notRemovedTogether(error: unknown, tokens: readonly Secret[]): SyncError {
-    return this.#givenUp("TOKEN_NOT_REMOVED", withoutTokens(error, tokens));
+  rolledBack(
+    code: "TOKEN_NOT_STORED" | "TOKEN_NOT_REMOVED",
+    cause: unknown,
+    tokens: readonly Secret[],
+  ): SyncError {
+    const { table } = this.#options;
+    const error = withoutTokens(cause, tokens);
+    return new SyncError(code, `the database gave up a change of ${table}: ${describe(error)}`, {
+      hint: `look at what else locks rows of ${table} for long`,
+      cause: error,
+    });
   }
 
   /** There is no row for the token. */
@@ -78,14 +83,6 @@ export class TokenRefusals {
     );
   }
 
-  #givenUp(code: "TOKEN_NOT_STORED" | "TOKEN_NOT_REMOVED", error: unknown): SyncError {
-    const { table } = this.#options;
-    return new SyncError(code, `the database gave up a change of ${table}: ${describe(error)}`, {
-      hint: `look at what else locks rows of ${table} for long`,
-      cause: error,
-    });
-  }
-
   #remedy(error: unknown): string {
     const { table, rows, tokenColumn } = this.#options;
     if (this.#failures.refusesNull(error, tokenColumn)) return this.#statements.allowNull;
@@ -101,32 +98,3 @@ export class TokenRefusals {
 
 const SILENT_CAUSES =
   "look at its triggers and unique keys and, in PostgreSQL, at its row-level security policies and rules";
-
-/** Fields of the drivers' errors that contain no data. */
-const NUMBERS = ["code", "errno", "sqlState"];
-
-/** In characters: this much of a token already tells too much. */
-const TELLING = 8;
-
-/**
- * The parts of a statement's error that can be shown without showing a token. A database may quote the value that it
- * refuses, in the message or in another field, and a constraint or a trigger may have changed the value before.
- */
-export function withoutTokens(error: unknown, tokens: readonly Secret[]): unknown {
-  if (!(error instanceof Error)) return error;
-  const message = describe(error);
-  const tells = tokens.some((token) => quotes(message.toLowerCase(), token.reveal().toLowerCase()));
-  return Object.assign(
-    new Error(tells ? "the reason quotes the token, and is left out" : message),
-    Object.fromEntries(Object.entries(error).filter(([name]) => NUMBERS.includes(name))),
-  );
-}
-
-/** Whether the text contains the token, or a part of it that tells too much. */
-function quotes(text: string, token: string): boolean {
-  const size = Math.min(TELLING, token.length);
-  for (let start = 0; start + size <= token.length; start++) {
-    if (text.includes(token.slice(start, start + size))) return true;
-  }
-  return false;
-}

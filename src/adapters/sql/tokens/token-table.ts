@@ -15,9 +15,9 @@ import { once } from "../connection/once.ts";
 import { type Database, insistOnWrites } from "../dialect/database.ts";
 import type { TokenRow, TokenTableOptions } from "../dialect/token-statements.ts";
 import { type OpenTable, openTable } from "./open-table.ts";
-import { type Savepoints, TransactionLost, togetherOrEach } from "./savepoint.ts";
-import { findRows, findWithin, type Refusal, removeTokens, writeTokens } from "./token-changes.ts";
-import { withoutTokens } from "./token-refusals.ts";
+import { orElse, rethrow, type Savepoints, TransactionLost, togetherOrEach } from "./savepoint.ts";
+import { findRows, type Refusal, removeTokens, writeTokens } from "./token-changes.ts";
+import { withoutTokens } from "./token-redaction.ts";
 import { TokenTableOwner } from "./token-table-owner.ts";
 
 /** How many ids are read at a time. */
@@ -139,7 +139,7 @@ export class SqlTokenTable implements TokenStore {
         ),
       ).catch((error: unknown) => {
         throw error instanceof TransactionLost
-          ? table.refusals.notStoredTogether(error.cause, secrets)
+          ? table.refusals.rolledBack("TOKEN_NOT_STORED", error.cause, secrets)
           : error;
       });
       return new Map(refusals);
@@ -185,17 +185,21 @@ export class SqlTokenTable implements TokenStore {
     try {
       const table = await this.#open();
       const refusals = await this.#within(transaction, async (savepoints) => {
-        rows = await findWithin(table, ids, savepoints);
+        const { dialect, connection } = savepoints;
+        // The transaction goes on after a statement that fails.
+        rows = await findRows(dialect, ids, (some) =>
+          orElse(savepoints, () => table.statements.find(connection, some), rethrow),
+        );
         const secretsOf = (id: string): Secret[] => secretsIn(rows.filter((row) => row.id === id));
         return togetherOrEach<string, Refusal>(
           savepoints,
           [...new Set(rows.map((row) => row.id))],
-          (some) => removeTokens(table, some, savepoints.connection),
+          (some) => removeTokens(table, some, connection),
           (id, error) => [id, table.refusals.notRemoved(id, error, secretsOf(id))],
         );
       }).catch((error: unknown) => {
         throw error instanceof TransactionLost
-          ? table.refusals.notRemovedTogether(error.cause, secretsIn(rows))
+          ? table.refusals.rolledBack("TOKEN_NOT_REMOVED", error.cause, secretsIn(rows))
           : error;
       });
       return new Map(refusals);
