@@ -55,26 +55,10 @@ export const statusReads = (reader: LedgerReader): StatusReads => ({
     service: await serviceReads(reader).service(),
   }),
 
-  record: (id) =>
-    reader.read(NO_RECORD, async (ledger) => {
-      const record = (await recordsOf(ledger, [id])).get(id);
-      if (storable(id) !== id) return NO_RECORD;
-      const { connection, tables, scope } = ledger;
-      const removals = await connection.query<RecordedRemoval>(
-        `SELECT kind, removed_at AS "at" FROM ${tables.removals}
-         WHERE scope = $1 AND user_group_id = $2 ORDER BY id DESC LIMIT ${SHOWN}`,
-        [scope, id],
-      );
-      const formerTokens = await connection.query<FormerToken>(
-        `SELECT token_fingerprint AS "fingerprint", live_since AS "since", live_until AS "until"
-         FROM ${tables.formerTokens} WHERE scope = $1 AND user_group_id = $2 ORDER BY id DESC LIMIT ${SHOWN}`,
-        [scope, id],
-      );
-      if (record === undefined) return { group: null, removals, formerTokens };
-      const { updates } = await serviceReads(reader).service();
-      const group = { ...record, unverified: updates === true ? null : record.unverified };
-      return { group, removals, formerTokens };
-    }),
+  record: async (id) => {
+    const { updates } = await serviceReads(reader).service();
+    return reader.read(NO_RECORD, (ledger) => groupHistory(ledger, id, updates === true));
+  },
 
   names: (ids) =>
     reader.read(new Map(), async (ledger) => {
@@ -177,4 +161,23 @@ async function leaseHolder({ dialect, connection, tables, scope }: LedgerScope):
     [scope],
   );
   return row ?? null;
+}
+
+async function groupHistory(ledger: LedgerScope, id: string, isUpdating: boolean): Promise<GroupHistory> {
+  // The ledger has no such id, and PostgreSQL would refuse it.
+  if (storable(id) !== id) return NO_RECORD;
+  const { connection, tables, scope } = ledger;
+  const record = (await recordsOf(ledger, [id])).get(id);
+  const removals = await connection.query<RecordedRemoval>(
+    `SELECT kind, removed_at AS "at" FROM ${tables.removals}
+     WHERE scope = $1 AND user_group_id = $2 ORDER BY id DESC LIMIT ${SHOWN}`,
+    [scope, id],
+  );
+  const formerTokens = await connection.query<FormerToken>(
+    `SELECT token_fingerprint AS "fingerprint", live_since AS "since", live_until AS "until"
+     FROM ${tables.formerTokens} WHERE scope = $1 AND user_group_id = $2 ORDER BY id DESC LIMIT ${SHOWN}`,
+    [scope, id],
+  );
+  const group = record ? { ...record, unverified: isUpdating ? null : record.unverified } : null;
+  return { group, removals, formerTokens };
 }
