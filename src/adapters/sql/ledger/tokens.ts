@@ -59,21 +59,26 @@ interface DestinationColumns {
 
 async function vouchedTokens(ledger: LedgerScope, options: VouchedOptions): Promise<VouchedToken[]> {
   const { limit, after, of } = options;
-  // A failing group may have another failure than a token that is not in every store: `vouchedToken` tells.
-  const failing = "failing_since IS NOT NULL";
-  const named = ledger.dialect.isOneOf("user_group_id", "$4");
   const records = await recordsWhere(
     ledger,
     `scope = $1 AND user_group_id > $2 AND intent IS NULL AND gone IS NULL AND ${HAS_TOKEN} AND fingerprint IS NOT NULL
-       AND ${of === "all" ? "TRUE" : of === "not everywhere" ? failing : named}
+       AND ${mayBeWanted(of, ledger)}
      ORDER BY user_group_id LIMIT $3`,
     [ledger.scope, after ?? "", limit, ...(typeof of === "string" ? [] : [of])],
   );
   const found = records.flatMap((record) => vouchedToken(record) ?? []);
   const page = of === "not everywhere" ? found.filter(({ failure }) => failure !== null) : found;
-  // An empty page means that there are no more.
   if (page.length > 0 || records.length < limit) return page;
+  // Go on to the next page, because an empty one would mean that there are no more.
   return vouchedTokens(ledger, { ...options, after: records.at(-1)?.user_group_id });
+}
+
+/** A condition: false for groups that are not wanted for certain. The ids, if there are any, are $4. */
+function mayBeWanted(of: VouchedOptions["of"], { dialect }: LedgerScope): string {
+  if (of === "all") return "TRUE";
+  // Of a failing group, anything may fail: whether its token is not in every store, only the record tells.
+  if (of === "not everywhere") return "failing_since IS NOT NULL";
+  return dialect.isOneOf("user_group_id", "$4");
 }
 
 export const tokenWrites = (ledger: LedgerScope): TokenWrites => {
