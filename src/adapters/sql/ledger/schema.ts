@@ -3,6 +3,7 @@ import { FORGET } from "../../../core/report/health.ts";
 import type { SchemaReads, SchemaWrites } from "../../../ports/ledger/ledger.ts";
 import { databaseError } from "../connection/failures.ts";
 import { insistOnWrites } from "../dialect/database.ts";
+import type { LedgerTables } from "../dialect/ledger-tables.ts";
 import { LATEST_VERSION, type LedgerReader, ledgerVersion } from "./ledger-reader.ts";
 import type { LedgerScope } from "./scope.ts";
 
@@ -49,17 +50,19 @@ export const schemaReads = (reader: LedgerReader): SchemaReads => ({
 
 export const prepareLedger = (reader: LedgerReader): Promise<void> =>
   opening(reader, "open the ledger", async () => {
-    const { database, location } = reader;
     const tables = await reader.tables();
     await opening(reader, "create the ledger's tables", () =>
-      namingRights(reader, async () => {
-        if ((await ledgerVersion(database, tables)) < LATEST_VERSION)
-          await database.dialect.migrateLedger(database, tables, location);
-      }),
+      namingRights(reader, () => bringUpToDate(reader, tables)),
     );
     // Check again: somebody else may have created a table just before this did.
     await reader.insistOnOwner();
   });
+
+/** Creates the tables, or changes those of an older version. */
+async function bringUpToDate({ database, location }: LedgerReader, tables: LedgerTables): Promise<void> {
+  const version = await ledgerVersion(database, tables);
+  if (version < LATEST_VERSION) await database.dialect.migrateLedger(database, tables, location);
+}
 
 async function opening<T>({ database }: LedgerReader, what: string, body: () => Promise<T>): Promise<T> {
   try {
