@@ -1,7 +1,6 @@
 import { escapeLiteral } from "pg";
 import { WRITE } from "../sql/connection/wait-limits.ts";
 import type { Assignments, ColumnType, Dialect } from "../sql/dialect/dialect.ts";
-import { OWNERS_TABLE, type TokenOwnerStatements } from "../sql/dialect/token-statements.ts";
 import { DURABLY, durabilityRisks } from "./connection/durability.ts";
 import { failures } from "./connection/failures.ts";
 import { quoteName, quoteTable } from "./connection/identifiers.ts";
@@ -29,28 +28,10 @@ function lockWait(seconds = WRITE.lockMs / 1_000): string {
  */
 const IMMEDIATELY = "SET CONSTRAINTS ALL IMMEDIATE";
 
-const tokenOwners: TokenOwnerStatements = {
-  // Statements quote every column name, so the database has the name as it is written.
-  columnName: async (_database, _place, written) => written,
-  ownerTypes: { name: "text", text: "text", end: "" },
-  createOnce: (database, statement) =>
-    database.transaction([BEGIN], async (connection) => {
-      // IF NOT EXISTS alone lets two programs try at once, and one of them fails: lock first.
-      await connection.query("SELECT pg_advisory_xact_lock(hashtext($1))", [`groupsync ${OWNERS_TABLE}`]);
-      await connection.query(statement);
-    }),
-  async grantee(database) {
-    const [row] = await database.query<{ user: string }>("SELECT current_user AS user");
-    return quoteName(row?.user ?? "");
-  },
-  isDenied: (error) => error instanceof Error && "code" in error && error.code === "42501",
-};
-
 export const postgres: Dialect = {
   quoteName,
   quoteTable,
   ...failures,
-  ...tokenOwners,
   begin: {
     write: [...DURABLY, UNLOGGED, IMMEDIATELY],
     lease: DURABLY,
@@ -96,6 +77,19 @@ export const postgres: Dialect = {
   durabilityRisks,
   tableExists,
   tablePlace,
+  createTable: (database, statement) =>
+    database.transaction([BEGIN], async (connection) => {
+      // IF NOT EXISTS alone lets two programs try at once, and one of them fails: lock first.
+      await connection.query("SELECT pg_advisory_xact_lock(hashtext($1))", [statement]);
+      await connection.query(statement);
+    }),
+  ownerTypes: { name: "text", text: "text", end: "" },
+  // Statements quote every column name, so the database has the name as it is written.
+  columnName: async (_database, _place, written) => written,
+  async grantee(database) {
+    const [row] = await database.query<{ user: string }>("SELECT current_user AS user");
+    return quoteName(row?.user ?? "");
+  },
   foreignTables,
   tokenStatements: (options) => new PostgresTokenStatements(options),
   inspectLedger,

@@ -75,11 +75,15 @@ const GENERAL: ReadonlySet<number> = new Set([
  */
 const ROLLED_BACK: ReadonlySet<number> = new Set([1213, 1317, 3101]);
 
+/** A right to a database, a table or a column is missing. */
+export const isDenied = (error: unknown): boolean => [1044, 1142, 1143].includes(errorNumber(error));
+
 export const failures: Failures & SourceFailures = {
   hintFor: (error) => HINTS[errorNumber(error)] ?? connectionHint("mysql", error),
   isGeneral: (error) => !isAnswer(error) || GENERAL.has(errorNumber(error)),
   // The server puts a question mark in its place, or takes it for 0.
   isOfValue: () => false,
+  isDenied,
   refusesNull: (error, column) =>
     error instanceof Error && errorNumber(error) === 1048 && error.message.includes(`'${column}'`),
   isDeadlock: (error) => ROLLED_BACK.has(errorNumber(error)),
@@ -110,9 +114,6 @@ export const tooLarge = (bytes: number, most: number): Error =>
     new Error(`a statement of ${bytes} bytes is larger than max_allowed_packet, which is ${most}`),
     { errno: 1153, sqlState: "08S01" },
   );
-
-/** A right to a database, a table or a column is missing. */
-export const isDenied = (error: unknown): boolean => [1044, 1142, 1143].includes(errorNumber(error));
 
 /** The server has answered with an error, and the connection is still usable. */
 export const isAnswer = (error: unknown): boolean =>

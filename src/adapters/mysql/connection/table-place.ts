@@ -1,5 +1,5 @@
 import type { Queryable } from "../../sql/connection/connections.ts";
-import type { TablePlaces } from "../../sql/connection/table-place.ts";
+import type { TablePlace, TablePlaces } from "../../sql/connection/table-place.ts";
 import { isMissingTable } from "./failures.ts";
 
 export const tablePlace: TablePlaces["tablePlace"] = async (database, { schema: named, table }) => {
@@ -22,6 +22,21 @@ export const tablePlace: TablePlaces["tablePlace"] = async (database, { schema: 
   const place = found[0] ?? { schema, table: Number(server.names) === 1 ? table.toLowerCase() : table };
   return { ...place, owner: null, isOurs: false };
 };
+
+/** Names of columns ignore case. */
+export async function columnName(
+  database: Queryable,
+  { schema, table }: TablePlace,
+  written: string,
+): Promise<string> {
+  const [found] = await database.query<{ name: string }>(
+    `SELECT COLUMN_NAME AS name FROM information_schema.COLUMNS
+     WHERE TABLE_SCHEMA = $1 AND TABLE_NAME = $2 AND LOWER(COLUMN_NAME) = LOWER($3)`,
+    [schema, table, written],
+  );
+  // The column does not exist yet, or is hidden from this user.
+  return found?.name ?? written;
+}
 
 /** The dialect's `tableExists`. Rejects if this user may not read the table or may not know whether it exists. */
 export async function tableExists(database: Queryable, table: string): Promise<boolean> {

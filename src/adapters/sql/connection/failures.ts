@@ -12,6 +12,8 @@ export interface Failures {
   isGeneral(error: unknown): boolean;
   /** No column of this type or encoding can have a value of the statement, or what is there has no counterpart here. */
   isOfValue(error: unknown): boolean;
+  /** A right to a database, a table or a column is missing. */
+  isDenied(error: unknown): boolean;
   /** The database refused a NULL in this column. */
   refusesNull(error: unknown, column: string): boolean;
   /** The database rolled this transaction back in favour of another one. A retry may succeed. */

@@ -2,10 +2,10 @@ import type { DurabilityRisk } from "../../../ports/ledger/ledger.ts";
 import type { Connections, Queryable } from "../connection/connections.ts";
 import type { Failures } from "../connection/failures.ts";
 import type { Identifiers } from "../connection/identifiers.ts";
-import type { TablePlaces } from "../connection/table-place.ts";
+import type { TablePlace, TablePlaces } from "../connection/table-place.ts";
 import type { LedgerLocation, LedgerTables } from "./ledger-tables.ts";
 import type { TableOwners } from "./table-owner.ts";
-import type { PlacedTokenTable, TokenOwnerStatements, TokenStatements } from "./token-statements.ts";
+import type { PlacedTokenTable, TokenStatements } from "./token-statements.ts";
 
 /** Types of columns of rows that a statement gets as JSON. Ids are compared by their bytes. */
 export type ColumnType = "id" | "text" | "integer" | "bigint" | "time";
@@ -51,7 +51,7 @@ export type Assignments = Readonly<Record<string, string>>;
  * What differs between the databases that can hold the ledger and the tokens. Arguments and results are SQL text, in
  * which names stand in double quotes and parameters are $1, $2 ….
  */
-export interface Dialect extends Identifiers, Failures, TablePlaces, TableOwners, TokenOwnerStatements {
+export interface Dialect extends Identifiers, Failures, TablePlaces, TableOwners {
   readonly begin: Beginnings;
   /** The time on the database's clock, taken after any wait for a lock. */
   readonly now: string;
@@ -88,6 +88,14 @@ export interface Dialect extends Identifiers, Failures, TablePlaces, TableOwners
   durabilityRisks(database: Queryable): Promise<readonly DurabilityRisk[]>;
   /** Whether this user finds the table. The name is quoted. */
   tableExists(database: Connections, table: string): Promise<boolean>;
+  /** Runs CREATE TABLE IF NOT EXISTS. Two programs that do so at once take turns. */
+  createTable(database: Connections, statement: string): Promise<void>;
+  /** The types of the columns of the table of owners' marks, and the table's options. */
+  readonly ownerTypes: { readonly name: string; readonly text: string; readonly end: string };
+  /** The name that the database itself has for a column. */
+  columnName(database: Queryable, place: TablePlace, written: string): Promise<string>;
+  /** The user of this connection, for a GRANT. */
+  grantee(database: Connections): Promise<string>;
   tokenStatements(options: PlacedTokenTable): TokenStatements;
   /**
    * Rejects if this user could not create the ledger's tables or, if they exist, could not write to them. The SyncError

@@ -6,7 +6,10 @@ import { databaseError } from "../connection/failures.ts";
 import { quotePlace, type TablePlace } from "../connection/table-place.ts";
 import type { Database } from "../dialect/database.ts";
 import { insistOnOwner } from "../dialect/table-owner.ts";
-import { OWNERS_TABLE, type TokenTableOptions } from "../dialect/token-statements.ts";
+import type { TokenTableOptions } from "../dialect/token-statements.ts";
+
+/** The table, beside the token tables of a schema, that says whose the token tables are. */
+const OWNERS_TABLE = "groupsync_token_owners";
 
 /** In place of a column's name: the whole table belongs to one config. */
 const ALL_COLUMNS = "*";
@@ -59,7 +62,7 @@ export class TokenTableOwner implements TokenDestination {
       if (!place) return false;
       const quoted = this.#owners(place);
       if (!(await dialect.tableExists(this.#database, quoted)))
-        await dialect.createOnce(this.#database, this.#create(quoted));
+        await dialect.createTable(this.#database, this.#create(quoted));
       await this.#insistOnOwner(place);
       return this.#database.transaction(dialect.begin.write, (connection) =>
         this.#replace(connection, place, mark, former),

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { durabilityRisks } from "../../../src/adapters/mysql/dialect.ts";
+import { durabilityRisks } from "../../../../src/adapters/mysql/connection/durability.ts";
 
 const FLUSH = "innodb_flush_log_at_trx_commit";
 
