@@ -1,4 +1,5 @@
-import { connectionHint, type Failures, LOCKED } from "../../sql/connection/failures.ts";
+import { connectionHint, LOCKED } from "../../sql/connection/connection-hints.ts";
+import type { Failures } from "../../sql/connection/failures.ts";
 import type { SourceFailures } from "../../sql/source/source-dialect.ts";
 
 /** The server's SQLSTATE for an error; empty if the error comes from the driver or the network. */

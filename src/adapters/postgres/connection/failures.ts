@@ -1,4 +1,5 @@
-import { connectionHint, type Failures, LOCKED, NO_ROOM } from "../../sql/connection/failures.ts";
+import { connectionHint, LOCKED, NO_ROOM } from "../../sql/connection/connection-hints.ts";
+import type { Failures } from "../../sql/connection/failures.ts";
 import type { SourceFailures } from "../../sql/source/source-dialect.ts";
 
 /** PostgreSQL's SQLSTATE for an error. Errors of the network have codes of Node.js. */
@@ -71,22 +72,24 @@ const GENERAL = /^(08|25|53|58)/;
 const messageHint = (error: unknown): string | undefined =>
   error instanceof Error ? MESSAGES.find(([message]) => message.test(error.message))?.[1] : undefined;
 
-/** The error comes from the server, and not from the driver or the network. */
-const isFromServer = (error: unknown): error is Error & { readonly severity: unknown } =>
-  error instanceof Error && "severity" in error;
-
 /** A session that ends, or that doesn't come about: a broken connection, a refused login, a shutdown, a timeout. */
 const WITHOUT_SESSION = /^(08|28|3D000|53300|57P0|25P0[34])/;
 
-/**
- * The server has answered with an error, and the session is still usable. Where the severity says neither, its word is in
- * the server's language, and the SQLSTATE decides.
- */
-export const isAnswer = (error: unknown): boolean => {
-  if (!isFromServer(error)) return false;
-  if (error.severity === "ERROR") return true;
-  return error.severity !== "FATAL" && error.severity !== "PANIC" && !WITHOUT_SESSION.test(sqlState(error));
-};
+/** The server has answered with an error, and the session is still usable. */
+export function isAnswer(error: unknown): boolean {
+  // An error of the driver or of the network has no severity.
+  if (!(error instanceof Error && "severity" in error)) return false;
+  switch (error.severity) {
+    case "ERROR":
+      return true;
+    case "FATAL":
+    case "PANIC":
+      return false;
+    default:
+      // The word is in the server's language.
+      return !WITHOUT_SESSION.test(sqlState(error));
+  }
+}
 
 export const failures: Failures & SourceFailures = {
   hintFor: (error) => {
