@@ -11,9 +11,9 @@ import {
 import type { SourceRequest } from "../../sql/source/source-dialect.ts";
 import { identifiers } from "../connection/identifiers.ts";
 import { columnTypeOf } from "./column-types.ts";
+import { describeColumns } from "./columns.ts";
 import { isFoundByIndex } from "./index-use.ts";
 import type { MysqlSourceSession } from "./source-session.ts";
-import { columnsOf } from "./tenant-query.ts";
 import { MYSQL } from "./tenant-source.ts";
 
 const CHANGES: ChangeDialect<MysqlSourceSession> = {
@@ -42,7 +42,7 @@ async function changeQuery(
   request: SourceRequest,
   column: string,
 ): Promise<ChangeQuery> {
-  const { fields } = await columnsOf(session, request);
+  const { fields } = await describeColumns(session, request);
   const type = columnTypeOf(fields[0] as FieldPacket);
   const mostAhead = MOST_AHEAD[type.name];
   const isTime = mostAhead !== undefined;

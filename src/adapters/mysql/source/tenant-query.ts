@@ -1,6 +1,6 @@
 import { BUCKETS, MAX_ID_BYTES } from "../../../core/group/tenant.ts";
 import { asText } from "../../sql/source/cells.ts";
-import { type CatalogColumn, readColumns, wrongIdType } from "../../sql/source/columns.ts";
+import { wrongIdType } from "../../sql/source/columns.ts";
 import type { SourceRequest } from "../../sql/source/source-dialect.ts";
 import {
   marksOf,
@@ -9,10 +9,9 @@ import {
   type TenantQuery,
   typedSeed,
 } from "../../sql/source/tenant-query.ts";
-import { failures } from "../connection/failures.ts";
 import { identifiers } from "../connection/identifiers.ts";
-import { withValues } from "../connection/statement.ts";
 import { columnTypeOf, type DescribedColumn } from "./column-types.ts";
+import { describeColumns } from "./columns.ts";
 import { idCondition } from "./id-condition.ts";
 import type { MysqlSourceSession } from "./source-session.ts";
 
@@ -35,7 +34,7 @@ export async function tenantQuery(
 ): Promise<TenantQuery> {
   const { relation, where, seed } = request;
   const conditions = where === undefined ? [] : [where];
-  const { fields, select } = await columnsOf(session, request);
+  const { fields, select } = await describeColumns(session, request);
   const described = fields.map((field) => ({ column: field.name, field, type: columnTypeOf(field) }));
   if (described.some(({ field }) => field.columnType === MYSQL_JSON)) await session.query(ROOM_TO_SORT);
   const [id, ...rest] = described as [DescribedColumn, ...DescribedColumn[]];
@@ -78,25 +77,3 @@ const digestible = (described: DescribedColumn): string =>
   (described.field.columnLength ?? LONG) < LONG
     ? `QUOTE(${textOf(described)})`
     : `QUOTE(SHA2(${textOf(described)}, 256))`;
-
-/** See `readColumns`. */
-export const columnsOf = async (
-  session: Pick<MysqlSourceSession, "query" | "fields">,
-  request: SourceRequest,
-) => readColumns(session, { failures, ...identifiers }, request, await catalogColumns(session, request));
-
-/** The columns of the table that the user has any right to. Undefined for a query. */
-async function catalogColumns(
-  session: Pick<MysqlSourceSession, "query">,
-  { place }: Pick<SourceRequest, "place">,
-): Promise<readonly CatalogColumn[] | undefined> {
-  if (!place) return undefined;
-  const columns = await session.query<{ name: string; rights: string }>(
-    withValues(
-      `SELECT COLUMN_NAME AS name, PRIVILEGES AS rights FROM information_schema.COLUMNS
-       WHERE TABLE_SCHEMA = $1 AND TABLE_NAME = $2 ORDER BY ORDINAL_POSITION`,
-      [place.schema, place.table],
-    ),
-  );
-  return columns.map(({ name, rights }) => ({ name, isReadable: /\bselect\b/i.test(rights) }));
-}

@@ -10,9 +10,9 @@ import {
 } from "../../sql/source/change-feed.ts";
 import type { SourceRequest } from "../../sql/source/source-dialect.ts";
 import { quoteName } from "../connection/identifiers.ts";
+import { describeColumns } from "./columns.ts";
 import { isFoundByIndex } from "./index-use.ts";
 import type { PostgresSourceSession } from "./source-session.ts";
-import { columnsOf } from "./tenant-query.ts";
 import { POSTGRES } from "./tenant-source.ts";
 
 const CHANGES: ChangeDialect<PostgresSourceSession> = {
@@ -82,7 +82,7 @@ async function changeQuery(
   request: SourceRequest,
   column: string,
 ): Promise<ChangeQuery> {
-  const { fields } = await columnsOf(session, request);
+  const { fields } = await describeColumns(session, request);
   const type = TYPES[fields[0]?.dataTypeID ?? 0];
   if (!type) throw wrongChangeType(column, RIGHT_TYPES);
   const quoted = quoteName(column);

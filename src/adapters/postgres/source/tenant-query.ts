@@ -1,7 +1,7 @@
 import type { FieldDef } from "pg";
 import { BUCKETS, MAX_ID_BYTES, Unusable } from "../../../core/group/tenant.ts";
 import { asText, type CellParser } from "../../sql/source/cells.ts";
-import { type CatalogColumn, readColumns, wrongIdType } from "../../sql/source/columns.ts";
+import { wrongIdType } from "../../sql/source/columns.ts";
 import type { SourceRequest } from "../../sql/source/source-dialect.ts";
 import {
   marksOf,
@@ -10,9 +10,9 @@ import {
   type TenantQuery,
   typedSeed,
 } from "../../sql/source/tenant-query.ts";
-import { failures } from "../connection/failures.ts";
 import { quoteName } from "../connection/identifiers.ts";
 import { canBeLong, ID_TYPES, parsersOf, type TypeInfo, typeName } from "./column-types.ts";
+import { describeColumns } from "./columns.ts";
 import { idCondition } from "./id-condition.ts";
 import type { PostgresSourceSession } from "./source-session.ts";
 
@@ -24,9 +24,9 @@ type Session = Pick<PostgresSourceSession, "query" | "fields">;
 export async function tenantQuery(session: Session, request: SourceRequest): Promise<TenantQuery> {
   const { relation, where, columns, seed } = request;
   const conditions = where === undefined ? [] : [where];
-  const { fields: found, select } = await columnsOf(session, request);
-  const types = await describeTypes(session, found);
-  const typeNames = found.map((field) => types.find((type) => type.oid === field.dataTypeID)?.name);
+  const { fields, select } = await describeColumns(session, request);
+  const types = await describeTypes(session, fields);
+  const typeNames = fields.map((field) => types.find((type) => type.oid === field.dataTypeID)?.name);
   const [id, ...rest] = columns as readonly [string, ...string[]];
   const idType = typeNames[0] ?? "unknown";
   if (!ID_TYPES.has(idType)) throw wrongIdType(id, idType);
@@ -35,13 +35,11 @@ export async function tenantQuery(session: Session, request: SourceRequest): Pro
 
   const parserOf = parsersOf(types);
   const idText = `${quoteName(id)}::pg_catalog.text`;
-  const typeSchema = types.find(({ oid }) => oid === found[0]?.dataTypeID)?.schema ?? "pg_catalog";
-  const [server] = await session.query<{ encoding: string }>(
-    "SELECT pg_catalog.current_setting('server_encoding') AS encoding",
-  );
-  const isRaw = server?.encoding === "SQL_ASCII";
+  const typeSchema = types.find(({ oid }) => oid === fields[0]?.dataTypeID)?.schema ?? "pg_catalog";
+  const encoding = await serverEncoding(session);
+  const isRaw = encoding === "SQL_ASCII";
   // Text has the order of UTF-8's bytes, and every id fits.
-  const isUtf8 = server?.encoding === "UTF8" || isRaw;
+  const isUtf8 = encoding === "UTF8" || isRaw;
   const ofText = isRaw ? ifUtf8 : (parse: CellParser) => parse;
   const row = [`'${typedSeed(seed, typeNames)}'`, idText, ...rest.map(quoteName)].join(", ");
   const bucket = `coalesce(pg_catalog.hashtextextended(${idText} ${BY_BYTES}, 0) OPERATOR(pg_catalog.&) ${BUCKETS - 1}, 0)`;
@@ -55,13 +53,13 @@ export async function tenantQuery(session: Session, request: SourceRequest): Pro
       startOf(idText, MAX_ID_BYTES),
       ...rest.map((name, index) => {
         const column = quoteName(name);
-        const isLong = canBeLong(types, found[index + 1]?.dataTypeID ?? 0);
+        const isLong = canBeLong(types, fields[index + 1]?.dataTypeID ?? 0);
         return isLong ? startOf(`${column}::pg_catalog.text`, LONGEST_TEXT) : column;
       }),
     ],
     parsers: [
       isRaw ? rawId : asText,
-      ...found.slice(1).map((field) => ofText(unlessTooLong(parserOf(field.dataTypeID)))),
+      ...fields.slice(1).map((field) => ofText(unlessTooLong(parserOf(field.dataTypeID)))),
     ],
     order: isUtf8 ? `${idText} ${BY_BYTES}` : `pg_catalog.convert_to(${idText}, 'UTF8')`,
     bucket,
@@ -109,6 +107,13 @@ const rawId: CellParser = (text) =>
 
 const asNumber = (column: string): string => `${column}::pg_catalog.int8::pg_catalog.float8 AS ${column}`;
 
+async function serverEncoding(session: Session): Promise<string | undefined> {
+  const [server] = await session.query<{ encoding: string }>(
+    "SELECT pg_catalog.current_setting('server_encoding') AS encoding",
+  );
+  return server?.encoding;
+}
+
 /** The types of the fields, and the types that their arrays and domains are made of. */
 async function describeTypes(session: Session, fields: readonly FieldDef[]): Promise<TypeInfo[]> {
   return session.query<TypeInfo>(
@@ -129,26 +134,3 @@ async function describeTypes(session: Session, fields: readonly FieldDef[]): Pro
 }
 
 const BY_BYTES = 'COLLATE pg_catalog."C"';
-
-/** See `readColumns`. */
-export const columnsOf = async (
-  session: Pick<PostgresSourceSession, "query" | "fields">,
-  request: SourceRequest,
-) => readColumns(session, { failures, quoteName }, request, await catalogColumns(session, request));
-
-/** The table's columns. Undefined for a query. */
-async function catalogColumns(
-  session: Pick<PostgresSourceSession, "query">,
-  { place, relation }: Pick<SourceRequest, "place" | "relation">,
-): Promise<readonly CatalogColumn[] | undefined> {
-  if (!place) return undefined;
-  return session.query<CatalogColumn>(
-    `SELECT a.attname::pg_catalog.text AS name,
-       pg_catalog.has_column_privilege(a.attrelid, a.attnum, 'SELECT') AS "isReadable"
-     FROM pg_catalog.pg_attribute AS a
-     WHERE a.attrelid OPERATOR(pg_catalog.=) pg_catalog.to_regclass($1)::pg_catalog.oid
-       AND a.attnum OPERATOR(pg_catalog.>) 0 AND NOT a.attisdropped
-     ORDER BY a.attnum`,
-    [relation],
-  );
-}

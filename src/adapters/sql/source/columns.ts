@@ -4,7 +4,7 @@ import type { SourceFailures, SourceRequest } from "./source-dialect.ts";
 import { whereTrying } from "./tenant-query.ts";
 
 /** The columns of a read, as the server describes them. */
-interface ReadColumns<Field> {
+export interface ReadColumns<Field> {
   /** In the order of the request. */
   readonly fields: readonly Field[];
   /** The SELECT that has them, and reads no row. */
