@@ -2,6 +2,7 @@ import type { Group } from "../../core/group/group.ts";
 import type { Secret } from "../../core/secret/secret.ts";
 import type { GroupService, RemovableGroup, ServiceGroup } from "../../ports/group-service.ts";
 import { readGetAnswer, readPostAnswer, successfulBody } from "./answer.ts";
+import { getWithWrongKey, rotateNobody } from "./neutral-requests.ts";
 import { type HttpServiceOptions, ServiceConnection } from "./service-connection.ts";
 
 /** The service over HTTP. */
@@ -46,12 +47,12 @@ export class HttpGroupService implements GroupService {
   }
 
   async getWithWrongKey(beforeSend?: () => void): Promise<void> {
-    const { answer, request } = await this.#connection.getWithWrongKey(beforeSend);
+    const { answer, request } = await getWithWrongKey(this.#connection, beforeSend);
     successfulBody(answer, request);
   }
 
   async rotateNobody(beforeSend?: () => void): Promise<void> {
-    const { answer, request } = await this.#connection.rotateNobody(beforeSend);
+    const { answer, request } = await rotateNobody(this.#connection, beforeSend);
     successfulBody(answer, request);
   }
 

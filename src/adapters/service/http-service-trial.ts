@@ -6,6 +6,7 @@ import { ServiceFailure } from "../../core/failure/service-failure.ts";
 import { describe } from "../../core/failure/sync-error.ts";
 import type { Reached, ServiceTrial, TrialAnswer } from "../../ports/check.ts";
 import { answerText, isHtml, jsonObject, successfulBody } from "./answer.ts";
+import { getWithWrongKey, rotateNobody } from "./neutral-requests.ts";
 import { type Exchange, type HttpServiceOptions, ServiceConnection } from "./service-connection.ts";
 
 export class HttpServiceTrial implements ServiceTrial {
@@ -40,11 +41,11 @@ export class HttpServiceTrial implements ServiceTrial {
   }
 
   async getWithWrongKey(): Promise<TrialAnswer> {
-    return answerOf(await this.#connection.getWithWrongKey());
+    return answerOf(await getWithWrongKey(this.#connection));
   }
 
   async rotateNobody(): Promise<TrialAnswer> {
-    return answerOf(await this.#connection.rotateNobody());
+    return answerOf(await rotateNobody(this.#connection));
   }
 
   close(): Promise<void> {

@@ -1,9 +1,8 @@
-import { randomBytes } from "node:crypto";
 import errors from "undici/lib/core/errors.js";
 import Pool from "undici/lib/dispatcher/pool.js";
 import { ServiceFailure, type ServiceFailureCode } from "../../core/failure/service-failure.ts";
 import { describe } from "../../core/failure/sync-error.ts";
-import { Secret } from "../../core/secret/secret.ts";
+import type { Secret } from "../../core/secret/secret.ts";
 import type { JsonObject } from "../../core/text/json.ts";
 import type { ServiceMethod } from "../../ports/group-service.ts";
 import type { WireAnswer, WireRequest } from "./answer.ts";
@@ -65,67 +64,51 @@ export class ServiceConnection {
     method: ServiceMethod,
     id: string,
     fields: JsonObject,
-    { beforeSend, secrets = [], apiKey = this.#apiKey }: SendOptions = {},
+    { beforeSend, secrets = [], apiKey = this.#apiKey }: SendOptions,
   ): Promise<Exchange> {
-    try {
-      const { status, headers, body } = await sendRequest(this.#pool, {
-        timeoutMs: this.#timeoutMs,
-        beforeSend,
-        options: {
-          method,
-          path: this.#path,
-          headers: { authorization: `Token ${apiKey.reveal()}`, "content-type": "application/json" },
-          body: JSON.stringify(fields),
-          // By default undici closes the connection after a GET or DELETE with a body.
-          reset: false,
-        },
-      });
-      const answer = {
-        status,
-        contentType: String(headers["content-type"] ?? ""),
-        contentEncoding: headers["content-encoding"]?.toString(),
-        date: headers.date?.toString(),
-        retryAfter: headers["retry-after"]?.toString(),
-        location: headers.location?.toString(),
-        body,
-      };
-      const request = {
+    const { status, headers, body } = await sendRequest(this.#pool, {
+      timeoutMs: this.#timeoutMs,
+      beforeSend,
+      options: {
         method,
-        id,
-        receivedAt: new Date(),
-        apiKey: this.#apiKey,
-        secrets: [this.#apiKey, apiKey, ...secrets],
-      };
-      return { answer, request };
-    } catch (error) {
-      if (!(error instanceof ConnectionFailure)) throw error;
-      const cause = error.cause instanceof AggregateError ? error.cause.errors[0] : error.cause;
-      const code = connectionFailure(error);
-      const reason = isUnaskedFor(cause)
-        ? "a response of HTTP 100 or 101 came, which was not asked for"
-        : isImpossible(cause)
-          ? "the answer breaks the rules of HTTP"
-          : describe(cause);
-      const message = `${method} to ${this.#where}: ${reason}`;
-      // No cause here: the parser's error holds the bytes that it could not read, and a token may be among them.
-      throw new ServiceFailure(code, message, code === "BAD_RESPONSE" ? {} : { cause });
-    }
+        path: this.#path,
+        headers: { authorization: `Token ${apiKey.reveal()}`, "content-type": "application/json" },
+        body: JSON.stringify(fields),
+        // By default undici closes the connection after a GET or DELETE with a body.
+        reset: false,
+      },
+    }).catch((error: unknown) => {
+      throw error instanceof ConnectionFailure ? this.#failed(method, error) : error;
+    });
+    const answer = {
+      status,
+      contentType: String(headers["content-type"] ?? ""),
+      contentEncoding: headers["content-encoding"]?.toString(),
+      date: headers.date?.toString(),
+      retryAfter: headers["retry-after"]?.toString(),
+      location: headers.location?.toString(),
+      body,
+    };
+    const request = {
+      method,
+      id,
+      receivedAt: new Date(),
+      apiKey: this.#apiKey,
+      secrets: [this.#apiKey, apiKey, ...secrets],
+    };
+    return { answer, request };
   }
 
-  /** A GET with a body that names no group, and a key that is wrong on purpose: with a good key it could create a group. */
-  getWithWrongKey(beforeSend?: () => void): Promise<Exchange> {
-    // Without an id, because something in between might put a good key in place of the wrong one.
-    return this.send("GET", "", { check: "groupsync" }, { beforeSend, apiKey: random() });
-  }
-
-  /** A POST with the real key and a random token, which no group has. */
-  rotateNobody(beforeSend?: () => void): Promise<Exchange> {
-    const token = random();
-    return this.send("POST", "", { current_token: token.reveal() }, { beforeSend, secrets: [token] });
+  #failed(method: ServiceMethod, error: ConnectionFailure): ServiceFailure {
+    const cause = error.cause instanceof AggregateError ? error.cause.errors[0] : error.cause;
+    const code = codeOf(error);
+    const message = `${method} to ${this.#where}: ${reasonOf(cause)}`;
+    // No cause here: the parser's error holds the bytes that it could not read, and a token may be among them.
+    return new ServiceFailure(code, message, code === "BAD_RESPONSE" ? {} : { cause });
   }
 }
 
-function connectionFailure({ cause, wasConnected }: ConnectionFailure): ServiceFailureCode {
+function codeOf({ cause, wasConnected }: ConnectionFailure): ServiceFailureCode {
   const isAnswer =
     cause instanceof errors.HTTPParserError ||
     cause instanceof errors.HeadersOverflowError ||
@@ -135,6 +118,12 @@ function connectionFailure({ cause, wasConnected }: ConnectionFailure): ServiceF
   return wasConnected ? "CONNECTION_LOST" : "UNREACHABLE";
 }
 
+function reasonOf(cause: unknown): string {
+  if (isUnaskedFor(cause)) return "a response of HTTP 100 or 101 came, which was not asked for";
+  if (isImpossible(cause)) return "the answer breaks the rules of HTTP";
+  return describe(cause);
+}
+
 /** undici closes the connection after a 100 or a 101 that it didn't ask for, with these words. */
 const isUnaskedFor = (error: unknown): boolean =>
   error instanceof errors.SocketError && /^bad (response|upgrade)$/.test(error.message);
@@ -142,6 +131,3 @@ const isUnaskedFor = (error: unknown): boolean =>
 /** For an impossible answer, such as status 0, undici fails an assertion. */
 const isImpossible = (error: unknown): boolean =>
   error instanceof Error && "code" in error && error.code === "ERR_ASSERTION";
-
-/** As long as a real token, and no group's. */
-const random = (): Secret => new Secret(`groupsync-check-${randomBytes(32).toString("base64url")}`);
