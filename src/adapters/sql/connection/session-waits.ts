@@ -59,8 +59,9 @@ export class SessionWaits {
       const answered = ask().finally(() => {
         isAnswered = true;
       });
-      const silence = { socket: this.#session.socket(), ms: silenceMs };
-      return await withinLimits(this.#stop, answered, limits, silence);
+      const socket = this.#session.socket();
+      const heard = socket ? unlessSilent(socket, answered, silenceMs) : answered;
+      return await withinLimits(this.#stop, heard, limits);
     } catch (error) {
       if (!isAnswered) this.#session.cut();
       if (error instanceof NoAnswer || (error instanceof Error && this.#session.isLockTimeout(error))) {
@@ -89,5 +90,20 @@ export class SessionWaits {
       // After a wait that failed, `return` would wait for the same lost answer.
       if (!isWaiting) await iterator.return?.();
     }
+  }
+}
+
+/** Settles as `work` does. Rejects once the socket has received nothing for this long; `work` itself goes on. */
+async function unlessSilent<T>(socket: Socket, work: Promise<T>, ms: number): Promise<T> {
+  if (ms === Number.POSITIVE_INFINITY) return work;
+  let onSilence = (): void => {};
+  const isSilent = new Promise<never>((_, reject) => {
+    onSilence = () => reject(new NoAnswer(ms));
+  });
+  socket.setTimeout(ms, onSilence);
+  try {
+    return await Promise.race([work, isSilent]);
+  } finally {
+    socket.setTimeout(0, onSilence);
   }
 }

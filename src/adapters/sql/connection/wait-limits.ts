@@ -1,4 +1,3 @@
-import type { Socket } from "node:net";
 import { interrupted } from "../../../core/failure/sync-error.ts";
 
 /** The limits of a session's waits, in milliseconds. */
@@ -56,22 +55,10 @@ export class NoAnswer extends Error {
   }
 }
 
-/** How long a socket may receive nothing, in milliseconds. */
-interface Silence {
-  readonly socket: Socket | undefined;
-  readonly ms: number;
-}
-
-/** Settles as `work` does. Rejects once the limits are over, or if the socket falls silent; `work` itself goes on. */
-export async function withinLimits<T>(
-  stop: AbortSignal,
-  work: Promise<T>,
-  limits: WaitLimits = LONG_READ,
-  { socket, ms: silenceMs }: Silence = { socket: undefined, ms: Number.POSITIVE_INFINITY },
-): Promise<T> {
+/** Settles as `work` does. Rejects once the limits are over; `work` itself goes on. */
+export async function withinLimits<T>(stop: AbortSignal, work: Promise<T>, limits: WaitLimits): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   let onStop = (): void => {};
-  let onSilence = (): void => {};
   const isOver = new Promise<never>((_, reject) => {
     const rejectAfter = (ms: number, error: () => Error): void => {
       clearTimeout(timer);
@@ -82,18 +69,15 @@ export async function withinLimits<T>(
       const ms = Math.min(limits.afterStopMs, limits.answerMs);
       rejectAfter(ms, limits.isRead ? interrupted : () => new NoAnswer(ms));
     };
-    onSilence = () => reject(new NoAnswer(silenceMs));
     if (stop.aborted) onStop();
     else rejectAfter(limits.answerMs, () => new NoAnswer(limits.answerMs));
   });
   stop.addEventListener("abort", onStop, { once: true });
-  if (silenceMs !== Number.POSITIVE_INFINITY) socket?.setTimeout(silenceMs, onSilence);
   try {
     return await Promise.race([work, isOver]);
   } finally {
     clearTimeout(timer);
     stop.removeEventListener("abort", onStop);
-    socket?.setTimeout(0, onSilence);
   }
 }
 
