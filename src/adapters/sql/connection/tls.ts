@@ -23,30 +23,39 @@ export function tlsSettings(dialect: TlsDialect, url: Secret): TlsSettings {
   const { tls, problems } = readTls(dialect, url.reveal());
   const [problem] = problems;
   if (problem !== undefined) throw tlsError(problem);
-  return tls.kind === "off" ? tls : { kind: "on", verify: tls.verify, pem: pemOf(dialect, tls.files) };
+  return tls.kind === "off" ? tls : { kind: "on", verify: tls.verify, pem: readFiles(dialect, tls.files) };
 }
 
-const tlsError = (message: string): SyncError => new SyncError("CONFIG_TLS", message);
-
-/** Reads and checks the files that a url names, because a driver ignores a CA file without a certificate. */
-function pemOf(dialect: TlsDialect, paths: TlsFiles): TlsFiles {
+/** The contents of the files that a url names. */
+function readFiles(dialect: TlsDialect, { ca, cert, key }: TlsFiles): TlsFiles {
   const names = tlsFileNames(dialect);
-  const pem: { -readonly [Role in keyof TlsFiles]: string } = {};
-  for (const role of ["ca", "cert", "key"] as const) {
-    const path = paths[role];
-    if (path !== undefined) pem[role] = readPem(path, names[role]);
-  }
-  const { ca, cert, key } = pem;
-  if (ca !== undefined && !hasCertificates(ca))
-    throw tlsError(
-      `the file ${paths.ca} (${names.ca} in the url) is not a CA certificate; write the path of one in PEM form`,
-    );
-  if (cert !== undefined && key !== undefined && !belongTogether(cert, key))
-    throw tlsError(
-      `the files ${paths.cert} and ${paths.key} (${names.cert} and ${names.key} in the url) are not a certificate ` +
-        "and its private key, in PEM form and without a passphrase",
-    );
-  return pem;
+  return {
+    ...(ca !== undefined && { ca: readCa(ca, names.ca) }),
+    ...(cert !== undefined && key !== undefined && readClientCertificate(cert, key, names)),
+  };
+}
+
+/** Checks the file, because a driver ignores one without a certificate. */
+function readCa(path: string, parameter: string): string {
+  const ca = readPem(path, parameter);
+  if (hasCertificates(ca)) return ca;
+  throw tlsError(
+    `the file ${path} (${parameter} in the url) is not a CA certificate; write the path of one in PEM form`,
+  );
+}
+
+function readClientCertificate(
+  certPath: string,
+  keyPath: string,
+  names: ReturnType<typeof tlsFileNames>,
+): Pick<TlsFiles, "cert" | "key"> {
+  const cert = readPem(certPath, names.cert);
+  const key = readPem(keyPath, names.key);
+  if (belongTogether(cert, key)) return { cert, key };
+  throw tlsError(
+    `the files ${certPath} and ${keyPath} (${names.cert} and ${names.key} in the url) are not a certificate ` +
+      "and its private key, in PEM form and without a passphrase",
+  );
 }
 
 function readPem(path: string, parameter: string): string {
@@ -77,3 +86,5 @@ function passes(check: () => boolean): boolean {
     return false;
   }
 }
+
+const tlsError = (message: string): SyncError => new SyncError("CONFIG_TLS", message);
