@@ -16,7 +16,7 @@ const NETWORK: Readonly<Record<string, string>> = {
   ETIMEDOUT: "the host doesn't answer; is a firewall in between?",
 };
 
-const SILENCE = /the database has not answered|the database doesn't answer/;
+const SILENCE = /the database has not answered/;
 const HOLDER = /; held by /;
 
 type FileNames = ReturnType<typeof tlsFileNames>;
