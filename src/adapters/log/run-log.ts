@@ -18,14 +18,14 @@ const QUEUE_TOLD_EVERY = 300_000;
 export function runLog(logger: Logger, clock: Clock, atEnd: () => object = () => ({})): Observe {
   let log = logger;
   let work = NO_WORK;
-  let workBegan = 0;
-  let progressTold = 0;
-  const alikes = new AlikeLines<Pick<Line, "level"> & { readonly fields: Fields; readonly alike: string }>();
-  const isRepeated = repetitions(clock);
+  let workBeganAt = 0;
+  let progressToldAt = 0;
+  const told = new ToldEvents(clock);
+  const alikeLines = new AlikeLines<AlikeLine>();
 
   /** Ends a run, or the time between two of them. */
   const sumUp = (): void => {
-    for (const { line, count } of alikes.restart()) {
+    for (const { line, count } of alikeLines.restart()) {
       const { level, alike, fields } = line;
       const { code, absence } = fields;
       log[level](
@@ -36,22 +36,28 @@ export function runLog(logger: Logger, clock: Clock, atEnd: () => object = () =>
   };
 
   const write = (event: RunEvent): void => {
-    const { level: first, text, alike, fields = fieldsOf(event) } = lineOf(event);
-    const level = isRepeated(event) ? "debug" : first;
-    const isSummed = alike !== undefined && level === first && !log.isLevelEnabled("debug");
-    if (isSummed && !alikes.add(alike, { level, alike, fields })) return;
-    log[level](event.kind === "finished" ? { ...fields, ...atEnd() } : fields, text);
+    const { level, text, alike, fields: ofLine = fieldsOf(event) } = lineOf(event);
+    const fields = event.kind === "finished" ? { ...ofLine, ...atEnd() } : ofLine;
+    const wasTold = told.add(event);
+    if (wasTold) {
+      log.debug(fields, text);
+      return;
+    }
+    const isCounted = alike !== undefined && !log.isLevelEnabled("debug");
+    if (isCounted && !alikeLines.add(alike, { level, alike, fields })) return;
+    log[level](fields, text);
   };
 
   const tellProgress = (event: RunEvent): void => {
     const before = work;
     work = advanced(before, event);
+    if (work === before) return;
     const now = clock.monotonic();
-    if (before.total === 0) workBegan = progressTold = now;
-    if (work === before || now - progressTold < PROGRESS_EVERY) return;
-    progressTold = now;
+    if (before.total === 0) workBeganAt = progressToldAt = now;
+    if (now - progressToldAt < PROGRESS_EVERY) return;
+    progressToldAt = now;
     const { done, total } = work;
-    const { rate, leftMs } = progress(work, now - workBegan);
+    const { rate, leftMs } = progress(work, now - workBeganAt);
     const left = leftMs === undefined ? "" : `, ${durationText(leftMs)} left`;
     log.info(
       { done, total, per_second: Math.round(rate * 10) / 10 },
@@ -61,7 +67,10 @@ export function runLog(logger: Logger, clock: Clock, atEnd: () => object = () =>
 
   return (event: RunEvent): void => {
     if (event.kind === "started" || event.kind === "finished") sumUp();
-    if (event.kind === "started") log = logger.child({ run: event.run });
+    if (event.kind === "started") {
+      log = logger.child({ run: event.run });
+      work = NO_WORK;
+    }
     write(event);
     tellProgress(event);
     // A daemon's next run may end before it gets an id: don't log that run with the id of this one.
@@ -69,41 +78,57 @@ export function runLog(logger: Logger, clock: Clock, atEnd: () => object = () =>
   };
 }
 
-/** Tells whether the log has told an event already: a setting once a process, the rest once a run or every few minutes. */
-function repetitions(clock: Clock): (event: RunEvent) => boolean {
-  const settings = new Set<string>();
+interface AlikeLine {
+  readonly level: Line["level"];
+  readonly alike: string;
+  readonly fields: Fields;
+}
+
+/** What the log has told already: a setting once a process, the rest once a run or every few minutes. */
+class ToldEvents {
+  readonly #clock: Clock;
+  readonly #settings = new Set<string>();
   /** Tenants of the run whose new token waits to be stored. */
-  const unstored = new Set<string>();
-  let queueTold = Number.NEGATIVE_INFINITY;
-  let isInStandby = false;
-  const isIn = (told: Set<string>, text: string): boolean => {
-    const before = told.size;
-    return told.add(text).size === before;
-  };
-  return (event) => {
+  readonly #unstored = new Set<string>();
+  #queueToldAt = Number.NEGATIVE_INFINITY;
+  #isInStandby = false;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Returns whether the log had told the event before. */
+  add(event: RunEvent): boolean {
     switch (event.kind) {
       case "started":
-        unstored.clear();
+        this.#unstored.clear();
         return false;
       case "warning":
-        return event.isStanding === true && isIn(settings, `${event.code} ${event.message}`);
+        return event.isStanding === true && addTo(this.#settings, `${event.code} ${event.message}`);
       case "unstored":
-        return isIn(unstored, event.user_group_id);
+        return addTo(this.#unstored, event.user_group_id);
       case "queued": {
-        const now = clock.monotonic();
-        if (now - queueTold < QUEUE_TOLD_EVERY) return true;
-        queueTold = now;
+        const now = this.#clock.monotonic();
+        if (now - this.#queueToldAt < QUEUE_TOLD_EVERY) return true;
+        this.#queueToldAt = now;
         return false;
       }
       case "finished": {
         // An instance in standby asks for the lease several times a minute.
         const isHeld = event.error?.code === "LEASE_HELD";
-        const isRepeated = isHeld && isInStandby;
-        isInStandby = isHeld || (event.error !== null && isHandOver(event.error));
-        return isRepeated;
+        const wasTold = isHeld && this.#isInStandby;
+        this.#isInStandby = isHeld || (event.error !== null && isHandOver(event.error));
+        return wasTold;
       }
       default:
         return false;
     }
-  };
+  }
+}
+
+/** Returns whether the text was in the set before. */
+function addTo(texts: Set<string>, text: string): boolean {
+  const wasIn = texts.has(text);
+  texts.add(text);
+  return wasIn;
 }

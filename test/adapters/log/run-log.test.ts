@@ -135,6 +135,15 @@ describe("a run in the log", () => {
       { level: "info", done: 40, total: 100, per_second: 2, msg: "40 of 100 groups, 120/min, 30 s left" },
     ]);
   });
+
+  test("tells nothing of the work of the run before", () => {
+    const { clock, lines, observe } = aLog("info");
+    observe({ kind: "planned", changes: 1, unchanged: 0, missing: 0 });
+    observe(recorded);
+    clock.elapsed += 60_000;
+    observe({ kind: "started", run: "18" });
+    expect(lines).toEqual([]);
+  });
 });
 
 const failed = (user_group_id: string, code = "REFUSED"): RunEvent => ({
