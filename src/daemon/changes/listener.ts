@@ -1,15 +1,16 @@
 import { MAX_ID_BYTES } from "../../core/group/tenant.ts";
 import { WakeableSleep } from "../../engine/serving/wakeable-sleep.ts";
-import type { ChangeChannel } from "../../ports/change-feed.ts";
+import type { ChangeChannel, OpenChannel } from "../../ports/change-feed.ts";
 import type { Clock } from "../../ports/clock.ts";
 
 interface Listening {
   readonly channel: ChangeChannel;
   readonly clock: Clock;
   readonly onTenant: (user_group_id: string) => void;
-  /** Something changed, and the payload doesn't say what. */
+  /** Something may have changed, and nothing says what. */
   readonly onAnything: () => void;
-  readonly works: () => void;
+  /** Called once the connection has shown to work. */
+  readonly onWorking: () => void;
   readonly stop: AbortSignal;
 }
 
@@ -17,33 +18,34 @@ interface Listening {
 const PROBE_EVERY = 20_000;
 
 /** Listens over one connection until `stop` aborts. Rejects as `ChangeChannel` does, and once the connection is lost. */
-export async function listen({
-  channel,
-  clock,
-  onTenant,
-  onAnything,
-  works,
-  stop,
-}: Listening): Promise<void> {
+export async function listen(listening: Listening): Promise<void> {
+  const { channel, clock, onTenant, onAnything, onWorking, stop } = listening;
   const receive = (payload: string): void => {
     if (payload === "" || Buffer.byteLength(payload) > MAX_ID_BYTES) onAnything();
     else onTenant(payload);
   };
   const open = await channel.open(receive, stop);
   try {
-    works();
-    const pause = new WakeableSleep(clock);
-    let lost: Error | undefined;
-    void open.lost.then((why) => {
-      lost = why;
-      pause.wake();
-    });
-    while (!stop.aborted) {
-      await pause.sleep(PROBE_EVERY, stop);
-      if (lost) throw lost;
-      if (!stop.aborted) await open.probe();
-    }
+    onWorking();
+    // What was notified while nobody listened is lost.
+    onAnything();
+    await untilLost(open, clock, stop);
   } finally {
     await open.close();
+  }
+}
+
+/** Resolves when `stop` aborts. Rejects once the connection is lost. */
+async function untilLost(open: OpenChannel, clock: Clock, stop: AbortSignal): Promise<void> {
+  const pause = new WakeableSleep(clock);
+  let lost: Error | undefined;
+  void open.lost.then((why) => {
+    lost = why;
+    pause.wake();
+  });
+  while (!stop.aborted) {
+    await pause.sleep(PROBE_EVERY, stop);
+    if (lost) throw lost;
+    if (!stop.aborted) await open.probe();
   }
 }

@@ -4,7 +4,7 @@ import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import { listen } from "./listener.ts";
 import { Poller } from "./poller.ts";
-import { type Connection, Watch, type WatchState } from "./watch.ts";
+import { Watch, type WatchState } from "./watch.ts";
 
 /** What the config names: at least one. */
 export interface NoticingFeeds {
@@ -28,7 +28,6 @@ export interface NoticingState {
 interface Running {
   readonly stop: AbortController;
   readonly ready: Promise<void>;
-  readonly ended: Promise<unknown>;
 }
 
 /** How long `start` waits for the first attempts, in milliseconds. */
@@ -74,23 +73,12 @@ export class Noticing {
   start(before?: string | null): Promise<void> {
     if (this.#running && !this.#running.stop.signal.aborted) return this.#running.ready;
     const stop = new AbortController();
-    const former = this.#running?.ended;
-    const poller = this.#poller;
-    const { channel } = this.#feeds;
     this.#isReady = false;
-    const loops: Promise<void>[] = [];
-    const begin = (watch: Watch, connection: Connection): Promise<void> =>
-      new Promise((attempted) => {
-        loops.push(Promise.resolve(former).then(() => watch.run(connection, attempted, stop.signal)));
-      });
-    const attempts = [
-      poller && begin(this.#column, (works) => this.#poll(poller, before, works, stop.signal)),
-      channel && begin(this.#channel, (works) => this.#listen(channel, works, stop.signal)),
-    ];
+    const attempts = [this.#startPolling(before, stop.signal), this.#startListening(stop.signal)];
     const ready = this.#untilAttempted(Promise.all(attempts)).then(() => {
       this.#isReady = true;
     });
-    this.#running = { stop, ready, ended: Promise.all(loops) };
+    this.#running = { stop, ready };
     return ready;
   }
 
@@ -102,7 +90,29 @@ export class Noticing {
   /** Resolves once no connection is open any more. */
   async stop(): Promise<void> {
     this.#running?.stop.abort();
-    await this.#running?.ended;
+    await Promise.all([this.#column.ended, this.#channel.ended]);
+  }
+
+  /** Resolves after the first attempt. */
+  async #startPolling(before: string | null | undefined, stop: AbortSignal): Promise<void> {
+    const poller = this.#poller;
+    const onNotice = (notice: Notice): void => this.#notice(notice);
+    if (poller)
+      await this.#column.start((onWorking) => poller.poll({ before, onNotice, onWorking, stop }), stop);
+  }
+
+  /** Resolves after the first attempt. */
+  async #startListening(stop: AbortSignal): Promise<void> {
+    const { channel } = this.#feeds;
+    const { clock } = this.#ports;
+    const onTenant = (user_group_id: string): void =>
+      this.#notice({ kind: "tenant", user_group_id, feed: "channel" });
+    const onAnything = (): void => this.#lookUpNow();
+    if (channel)
+      await this.#channel.start(
+        (onWorking) => listen({ channel, clock, onTenant, onAnything, onWorking, stop }),
+        stop,
+      );
   }
 
   /** Resolves after the first attempts, or after a few seconds. */
@@ -110,25 +120,6 @@ export class Noticing {
     const timer = new AbortController();
     await Promise.race([attempts, this.#ports.clock.sleep(FIRST_ATTEMPTS, timer.signal)]);
     timer.abort();
-  }
-
-  #poll(poller: Poller, before: string | null | undefined, works: () => void, stop: AbortSignal) {
-    const onNews = (notices: readonly Notice[]): void => {
-      for (const notice of notices) this.#notice(notice);
-    };
-    return poller.poll({ before, onNews, works, stop });
-  }
-
-  #listen(channel: ChangeChannel, works: () => void, stop: AbortSignal): Promise<void> {
-    const onTenant = (user_group_id: string): void =>
-      this.#notice({ kind: "tenant", user_group_id, feed: "channel" });
-    const onAnything = (): void => this.#lookUpNow();
-    const listens = (): void => {
-      works();
-      // What was notified while nobody listened is lost.
-      onAnything();
-    };
-    return listen({ channel, clock: this.#ports.clock, onTenant, onAnything, works: listens, stop });
   }
 
   #notice(notice: Notice): void {

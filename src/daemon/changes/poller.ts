@@ -16,9 +16,9 @@ interface PollerPorts {
 interface Polling {
   /** The table that the last sync read. */
   readonly before: string | null | undefined;
-  /** Takes what is new. */
-  readonly onNews: (notices: readonly Notice[]) => void;
-  readonly works: () => void;
+  readonly onNotice: (notice: Notice) => void;
+  /** Called after each lookup that has worked. */
+  readonly onWorking: () => void;
   readonly stop: AbortSignal;
 }
 
@@ -61,7 +61,7 @@ export class Poller {
   }
 
   /** Looks up over one connection until `stop` aborts. Rejects as `ChangeFeed` does. */
-  async poll({ before, onNews, works, stop }: Polling): Promise<void> {
+  async poll({ before, onNotice, onWorking, stop }: Polling): Promise<void> {
     const { feed, clock } = this.#ports;
     const reader = await feed.open(stop, before);
     try {
@@ -70,9 +70,9 @@ export class Poller {
       this.#type = reader.type;
       while (!stop.aborted) {
         const begun = clock.monotonic();
-        onNews(await this.#lookups.lookUp(reader));
+        for (const notice of await this.#lookups.lookUp(reader)) onNotice(notice);
         await this.#afterSync(reader);
-        works();
+        onWorking();
         await this.#pause(clock.monotonic() - begun, stop);
       }
     } finally {

@@ -28,8 +28,8 @@ const TEXTS: Readonly<Record<Feed, Texts>> = {
   },
 };
 
-/** Watches for changes over a connection. Calls `works` whenever the connection has shown to work; ends by a rejection. */
-export type Connection = (works: () => void) => Promise<void>;
+/** Watches for changes over a connection. Calls `onWorking` whenever the connection has shown to work; ends by a rejection. */
+type Connection = (onWorking: () => void) => Promise<void>;
 
 /** Keeps one connection that watches for changes: opens it again with backoff, and tells the log when that begins and ends. */
 export class Watch {
@@ -37,6 +37,7 @@ export class Watch {
   readonly #clock: Clock;
   readonly #log: Log;
   #state: WatchState | null = null;
+  #ended = Promise.resolve();
 
   constructor(feed: Feed, clock: Clock, log: Log) {
     this.#texts = TEXTS[feed];
@@ -49,17 +50,31 @@ export class Watch {
     return this.#state;
   }
 
-  /** Watches until `stop` aborts. `attempted` is called whenever an attempt has worked or failed. Never rejects. */
-  async run(connection: Connection, attempted: () => void, stop: AbortSignal): Promise<void> {
+  /**
+   * Watches until `stop` aborts, from the end of the last start on. Resolves once an attempt has worked or failed. Never
+   * rejects.
+   */
+  start(connection: Connection, stop: AbortSignal): Promise<void> {
+    return new Promise((attempted) => {
+      this.#ended = this.#ended.then(() => this.#run(connection, attempted, stop));
+    });
+  }
+
+  /** Resolves once no connection is open any more. */
+  get ended(): Promise<void> {
+    return this.#ended;
+  }
+
+  async #run(connection: Connection, attempted: () => void, stop: AbortSignal): Promise<void> {
     let failures = 0;
-    const works = (): void => {
+    const onWorking = (): void => {
       failures = 0;
       this.#works();
       attempted();
     };
     while (!stop.aborted) {
       try {
-        await connection(works);
+        await connection(onWorking);
       } catch (error) {
         if (stop.aborted) break;
         failures++;
