@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import { using } from "../compose/host.ts";
+import { using } from "../compose/opened.ts";
 import { explainTenant } from "../engine/explain/explain-tenant.ts";
 import type { CommandContext } from "./context.ts";
 import { explainJson, explainText } from "./output/explain.ts";

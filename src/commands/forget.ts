@@ -1,5 +1,6 @@
 import { Command } from "commander";
-import { type Ask, lineOf, using } from "../compose/host.ts";
+import { type Ask, askAtTerminal } from "../compose/host.ts";
+import { using } from "../compose/opened.ts";
 import type { SyncSetup } from "../compose/sync.ts";
 import { SyncError } from "../core/failure/sync-error.ts";
 import { exitCodeOfRun } from "../core/report/exit-code.ts";
@@ -33,7 +34,7 @@ export const forgetCommand = ({ io, readConfig, observe }: CommandContext): Comm
       const { composeSync } = await import("../compose/sync.ts");
       const config = await readConfig(command);
       await using(await composeSync({ ...config, name }, io, observe), (setup) =>
-        forget(name, { ...setup, configName: config.name }, flags, lineOf(io), io),
+        forget(name, { ...setup, configName: config.name }, flags, askAtTerminal(io), io),
       );
     });
 

@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import { using } from "../compose/host.ts";
+import { using } from "../compose/opened.ts";
 import { EXIT, type ExitCode, exitCodeOfError } from "../core/report/exit-code.ts";
 import { predictedFailures } from "../engine/check/sync-conditions.ts";
 import { type ForecastSetup, forecastSync, type SyncForecast } from "../engine/check/sync-forecast.ts";

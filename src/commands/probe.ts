@@ -1,5 +1,6 @@
 import { Command, Option } from "commander";
-import { type Ask, lineOf, using } from "../compose/host.ts";
+import { type Ask, askAtTerminal } from "../compose/host.ts";
+import { using } from "../compose/opened.ts";
 import type { SyncSetup } from "../compose/sync.ts";
 import { adviceFor, type ProbedConfig } from "../core/probe/advice.ts";
 import { EXIT, exitCodeOfRun } from "../core/report/exit-code.ts";
@@ -25,7 +26,7 @@ export const probeCommand = ({ io, readConfig, observe }: CommandContext): Comma
     )
     .option("--json", "print the findings as one JSON object")
     .action(async ({ yes = false, forget, json = false }: ProbeFlags, command: Command) => {
-      const ask = yes || forget !== undefined ? undefined : lineOf(io);
+      const ask = yes || forget !== undefined ? undefined : askAtTerminal(io);
       if (!yes && forget === undefined && ask === undefined) {
         command.error(
           "error: this makes a group at the service and deletes it again: say --yes, because there is no terminal to ask on",

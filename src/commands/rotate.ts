@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError, Option } from "commander";
-import { using } from "../compose/host.ts";
+import { using } from "../compose/opened.ts";
 import type { SyncSetup } from "../compose/sync.ts";
 import { exitCodeOfRun } from "../core/report/exit-code.ts";
 import { parseDuration } from "../core/text/quantity.ts";

@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError, Option } from "commander";
-import { using } from "../compose/host.ts";
+import { using } from "../compose/opened.ts";
 import { wentMissing } from "../core/deletion/missing-tenants.ts";
 import type { DeletionPolicy } from "../core/plan/deletion-policy.ts";
 import { shownTable } from "../core/tokens/destination.ts";

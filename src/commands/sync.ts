@@ -1,5 +1,5 @@
 import { Command, Option } from "commander";
-import { using } from "../compose/host.ts";
+import { using } from "../compose/opened.ts";
 import { exitCodeOfRun } from "../core/report/exit-code.ts";
 import type { RunReport } from "../engine/report/run-report.ts";
 import { sync } from "../engine/sync.ts";

@@ -8,7 +8,8 @@ import { columnsOf } from "../core/group/group-rules.ts";
 import type { SyncConnection } from "../engine/check/databases.ts";
 import { changeFeed } from "./changes.ts";
 import { Databases, LEDGER_CONNECTIONS, TOKEN_CONNECTIONS, VIEW_TIMEOUTS } from "./databases.ts";
-import type { Host, Opened } from "./host.ts";
+import type { Host } from "./host.ts";
+import type { Opened } from "./opened.ts";
 import { tenantSource } from "./tenant-source.ts";
 
 /** A pooler that has a connection to spare gives it sooner. */

@@ -29,7 +29,8 @@ import type { LogEntry } from "../ports/log.ts";
 import { changeChannel, changeFeed } from "./changes.ts";
 import { connectionsAtOnce } from "./check-connections.ts";
 import { readConfig } from "./config.ts";
-import type { Host, Opened } from "./host.ts";
+import type { Host } from "./host.ts";
+import type { Opened } from "./opened.ts";
 import { composePlan, type PlanSetup } from "./plan.ts";
 import { connectionOf } from "./sync.ts";
 

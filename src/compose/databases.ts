@@ -7,7 +7,8 @@ import type { SourceOptions } from "../adapters/sql/source/source-dialect.ts";
 import type { Config } from "../config/config.ts";
 import type { DatabaseUrl } from "../config/urls.ts";
 import type { Durability, DurabilityRisk, LedgerView } from "../ports/ledger/ledger.ts";
-import type { Host, Opened } from "./host.ts";
+import type { Host } from "./host.ts";
+import type { Opened } from "./opened.ts";
 
 /** The most connections to the ledger's database, beside one for each rotation that is under way. */
 export const LEDGER_CONNECTIONS = 2;

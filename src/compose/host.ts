@@ -20,25 +20,11 @@ export interface Host {
 export type Ask = (question: string) => Promise<string>;
 
 /** Undefined if nobody is there to ask. */
-export function lineOf({ person, stop }: Host): Ask | undefined {
+export function askAtTerminal({ person, stop }: Host): Ask | undefined {
   const streams = person();
-  return (
-    streams &&
-    (async (question) => (await import("../adapters/terminal/ask.ts")).askLine(question, streams, stop))
-  );
-}
-
-/** One port or several, with what closes their connections. */
-export interface Opened<T> {
-  readonly value: T;
-  close(): Promise<void>;
-}
-
-/** Runs `body`, then closes the connections, even if `body` throws. */
-export async function using<T>(opened: Opened<T>, body: (value: T) => Promise<void>): Promise<void> {
-  try {
-    await body(opened.value);
-  } finally {
-    await opened.close();
-  }
+  if (!streams) return undefined;
+  return async (question) => {
+    const { askLine } = await import("../adapters/terminal/ask.ts");
+    return askLine(question, streams, stop);
+  };
 }

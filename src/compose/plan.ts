@@ -8,7 +8,8 @@ import type { ExplainSetup } from "../engine/explain/explain-tenant.ts";
 import type { PlanSettings } from "../engine/plan/make-plan.ts";
 import type { TokenStore } from "../ports/token-store.ts";
 import { Databases, openLedgerView, VIEW_CONNECTIONS, VIEW_TIMEOUTS } from "./databases.ts";
-import type { Host, Opened } from "./host.ts";
+import type { Host } from "./host.ts";
+import type { Opened } from "./opened.ts";
 import { tenantSource } from "./tenant-source.ts";
 import { openTokens } from "./token-stores.ts";
 

@@ -10,7 +10,7 @@ import { describeTokenDestinations } from "../config/token-destinations.ts";
 import type { SecretTokens } from "../config/token-stores.ts";
 import type { DatabaseUrl } from "../config/urls.ts";
 import type { TokenStore } from "../ports/token-store.ts";
-import type { Opened } from "./host.ts";
+import type { Opened } from "./opened.ts";
 
 interface Self {
   /** The name of this config: it marks the tokens, and other configs leave them alone. */
