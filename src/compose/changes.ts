@@ -3,7 +3,8 @@ import type { Config } from "../config/config.ts";
 import { columnsOf } from "../core/group/group-rules.ts";
 import { Noticing, type NoticingFeeds, type NoticingPorts } from "../daemon/changes/noticing.ts";
 import type { ChangeChannel, ChangeFeed } from "../ports/change-feed.ts";
-import { applicationName, sourceOptions } from "./databases.ts";
+import { applicationName } from "./databases.ts";
+import { sourceOptions } from "./tenant-source.ts";
 
 /** In milliseconds: how long a channel may take to begin to listen, and a notification to arrive. */
 const CHANNEL_LIMIT = 10_000;

@@ -24,12 +24,12 @@ import { type Explanation, explainTenant } from "../engine/explain/explain-tenan
 import { indexedOnly } from "../engine/explain/indexed-only.ts";
 import { Silence } from "../engine/refresh/refresh-start.ts";
 import { warnOfReadable } from "./config.ts";
-import { composeLedgerView, insistOnTls } from "./databases.ts";
+import { verifyColumns, verifyTls } from "./config-checks.ts";
 import type { Host } from "./host.ts";
+import { composeLedgerView } from "./ledger-view.ts";
 import { composePlan } from "./plan.ts";
 import { composeServing, feedsOf } from "./serving.ts";
 import { composeSync } from "./sync.ts";
-import { insistOnColumns } from "./tenant-source.ts";
 
 interface DaemonOptions {
   readonly version: string;
@@ -50,7 +50,7 @@ export async function composeDaemon(
     { env: host.env, readFile: readTextFile },
     warnOfReadable(path, host, (warning) => log({ level: "warn", ...warning })),
   );
-  insistOnTls(accepted.current());
+  verifyTls(accepted.current());
   let notifying: { readonly addresses: string; readonly notifier: HttpNotifier } | undefined;
   /** A reload with the same addresses repairs none of them, so the notifier has to remember which it didn't reach. */
   const notifierOf = (notify: Config["notify"]): HttpNotifier => {
@@ -139,8 +139,8 @@ export async function composeDaemon(
       reread: async () => {
         const { config, accept } = accepted.reread();
         if (ledgerOf(config) !== ledgerOf(accepted.current())) throw needsRestart();
-        insistOnTls(config);
-        const unchecked = await insistOnColumns(config, host).then(
+        verifyTls(config);
+        const unchecked = await verifyColumns(config, host).then(
           () => undefined,
           (error: unknown) => {
             if (error instanceof SyncError && !isConfigError(error)) return error;

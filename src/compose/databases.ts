@@ -1,14 +1,8 @@
 import { databaseError } from "../adapters/sql/connection/failures.ts";
-import { tlsSettings } from "../adapters/sql/connection/tls.ts";
 import type { SessionTimeouts } from "../adapters/sql/connection/wait-limits.ts";
 import type { Database, DatabaseOptions } from "../adapters/sql/dialect/database.ts";
-import { sqlLedgerView } from "../adapters/sql/ledger/ledger.ts";
-import type { SourceOptions } from "../adapters/sql/source/source-dialect.ts";
-import type { Config } from "../config/config.ts";
 import type { DatabaseUrl } from "../config/urls.ts";
-import type { Durability, DurabilityRisk, LedgerView } from "../ports/ledger/ledger.ts";
-import type { Host } from "./host.ts";
-import type { Opened } from "./opened.ts";
+import type { Durability, DurabilityRisk } from "../ports/ledger/ledger.ts";
 
 /** The most connections to the ledger's database, beside one for each rotation that is under way. */
 export const LEDGER_CONNECTIONS = 2;
@@ -31,19 +25,6 @@ export const VIEW_TIMEOUTS: SessionTimeouts = { lockMs: 5_000, silenceMs: SILENC
 const IDLE_MS = 30_000;
 
 export const applicationName = (name: string): string => `groupsync:${name}`;
-
-/** The source in the words of the adapters. */
-export const sourceOptions = ({ name, source }: Config): SourceOptions => ({
-  url: source.url.url,
-  applicationName: applicationName(name),
-  timeouts: TIMEOUTS,
-  table: source.table,
-  query: source.query,
-  where: source.where,
-  removedWhen: source.removed_when,
-  readyWhen: source.ready_when,
-  rowSecurity: source.row_security,
-});
 
 /** One pool for each url, because the ledger and a token table in one database share transactions. */
 export class Databases implements Durability {
@@ -84,13 +65,6 @@ export class Databases implements Durability {
   }
 }
 
-/** Throws CONFIG_TLS if no connection to one of the config's databases could be opened, such as for a missing file. */
-export function insistOnTls({ source, ledger, tokens }: Config): void {
-  const tables = tokens.flatMap((store) => (store.store === "table" ? store.url : []));
-  for (const url of [source.url, source.changes.url, ledger.url, ...tables])
-    if (url) tlsSettings(url.dialect, url.url);
-}
-
 /** Loads a database driver only if the config names its kind of database. */
 async function kindOfDatabase(
   dialect: DatabaseUrl["dialect"],
@@ -102,12 +76,3 @@ async function kindOfDatabase(
       return (await import("../adapters/mysql/database.ts")).MysqlDatabase;
   }
 }
-
-/** What `status` and the status page need. Contacts nothing before its first use; the caller closes it. */
-export async function composeLedgerView(config: Config, { stop }: Host): Promise<Opened<LedgerView>> {
-  const databases = new Databases(config.name, VIEW_TIMEOUTS, stop);
-  return { value: await openLedgerView(config, databases), close: () => databases.close() };
-}
-
-export const openLedgerView = async ({ ledger, name }: Config, databases: Databases): Promise<LedgerView> =>
-  sqlLedgerView(await databases.open(ledger.url, VIEW_CONNECTIONS), ledger, name);

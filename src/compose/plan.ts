@@ -7,21 +7,17 @@ import type { ForecastSetup } from "../engine/check/sync-forecast.ts";
 import type { ExplainSetup } from "../engine/explain/explain-tenant.ts";
 import type { PlanSettings } from "../engine/plan/make-plan.ts";
 import type { TokenStore } from "../ports/token-store.ts";
-import { Databases, openLedgerView, VIEW_CONNECTIONS, VIEW_TIMEOUTS } from "./databases.ts";
+import { Databases, VIEW_CONNECTIONS, VIEW_TIMEOUTS } from "./databases.ts";
 import type { Host } from "./host.ts";
+import { openLedgerView } from "./ledger-view.ts";
 import type { Opened } from "./opened.ts";
 import { tenantSource } from "./tenant-source.ts";
 import { openTokens } from "./token-stores.ts";
 
-/** What `plan`, `explain` and the checks of the databases look at. */
-export interface PlanSetup extends ForecastSetup, ExplainSetup {
-  readonly ports: ForecastSetup["ports"] & ExplainSetup["ports"];
-  readonly tokens: TokenStore;
-}
+/** What `plan`, `explain` and the checks of the databases look at. It has no way to call the service. */
+export type PlanSetup = ForecastSetup & ExplainSetup & { readonly tokens: TokenStore };
 
-/**
- * It has no way to call the service. Contacts nothing before its first use; the caller closes it.
- */
+/** Contacts nothing before its first use; the caller closes it. */
 export async function composePlan(config: Config, { uid, stop }: Host): Promise<Opened<PlanSetup>> {
   const databases = new Databases(config.name, VIEW_TIMEOUTS, stop);
   const ledger = await openLedgerView(config, databases);
