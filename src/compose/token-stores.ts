@@ -4,7 +4,6 @@ import { type LedgerBesideTokens, SqlTokenTable } from "../adapters/sql/tokens/t
 import { CompositeTokenStore } from "../adapters/token-stores/composite-token-store.ts";
 import type { SecretStore } from "../adapters/token-stores/secret-store.ts";
 import { SecretTokenStore } from "../adapters/token-stores/secret-token-store.ts";
-import type { VaultAuth } from "../adapters/token-stores/vault-session.ts";
 import type { Config } from "../config/config.ts";
 import { describeTokenDestinations } from "../config/token-destinations.ts";
 import type { SecretTokens } from "../config/token-stores.ts";
@@ -78,7 +77,7 @@ async function secretStore(tokens: SecretTokens, { scope, uid }: Self): Promise<
     }
     case "vault": {
       const { VaultStore } = await import("../adapters/token-stores/vault-store.ts");
-      return new VaultStore({ ...tokens, auth: vaultAuth(tokens.auth), scope }, hostClock);
+      return new VaultStore({ ...tokens, scope }, hostClock);
     }
     case "aws_secrets_manager": {
       const { AwsStore } = await import("../adapters/token-stores/aws-store.ts");
@@ -96,17 +95,5 @@ async function secretStore(tokens: SecretTokens, { scope, uid }: Self): Promise<
       const { KubernetesStore } = await import("../adapters/token-stores/kubernetes-store.ts");
       return new KubernetesStore({ ...tokens, scope });
     }
-  }
-}
-
-function vaultAuth(auth: Extract<SecretTokens, { readonly store: "vault" }>["auth"]): VaultAuth {
-  switch (auth.method) {
-    case undefined:
-    case "token":
-      return { method: "token", token: auth.token };
-    case "approle":
-      return { method: auth.method, mount: auth.mount, roleId: auth.role_id, secretId: auth.secret_id };
-    case "kubernetes":
-      return { method: auth.method, mount: auth.mount, role: auth.role, tokenFile: auth.token_file };
   }
 }

@@ -5,22 +5,32 @@ import type { Clock } from "../../ports/clock.ts";
 import { SecretStoreFailure } from "./secret-store.ts";
 import { failureOf, type VaultAnswer, type VaultHttp } from "./vault-client.ts";
 
-export type VaultAuth =
-  | { readonly method: "token"; readonly token: Secret }
+interface GivenToken {
+  readonly method?: "token" | undefined;
+  readonly token: Secret;
+}
+
+/** A login, by the names that Vault has for its fields. */
+type VaultLogin =
   | {
       readonly method: "approle";
       /** The mount path of the login, after `auth/`, without slashes at its ends. */
       readonly mount: string;
-      readonly roleId: string;
-      readonly secretId: Secret;
+      readonly role_id: string;
+      readonly secret_id: Secret;
     }
   | {
       readonly method: "kubernetes";
       readonly mount: string;
       readonly role: string;
       /** The file is read at each login: the cluster replaces the token before it expires. */
-      readonly tokenFile: string;
+      readonly token_file: string;
     };
+
+/** If no `method` is given, a token is. */
+export type VaultAuth = GivenToken | VaultLogin;
+
+const isToken = (auth: VaultAuth): auth is GivenToken => "token" in auth;
 
 interface Login {
   readonly token: Secret;
@@ -60,7 +70,7 @@ export class VaultSession {
 
   /** Whether there is another login than the refused one. Logs in again if the refused one was the present login. */
   async isReplaced(refused: Secret): Promise<boolean> {
-    if (this.#auth.method === "token") return false;
+    if (isToken(this.#auth)) return false;
     if (this.#login?.token === refused) this.#login = undefined;
     await this.token();
     return true;
@@ -68,7 +78,7 @@ export class VaultSession {
 
   /** Revokes a login that this session made: unused leases would fill Vault's storage. */
   async close(): Promise<void> {
-    if (this.#auth.method === "token" || !this.#login) return;
+    if (isToken(this.#auth) || !this.#login) return;
     const { token } = this.#login;
     this.#login = undefined;
     const path = "auth/token/revoke-self";
@@ -78,7 +88,7 @@ export class VaultSession {
   async #fresh(login: Login | undefined): Promise<Login> {
     const renewed = login?.isRenewable ? await this.#renewed(login) : undefined;
     if (renewed) return renewed;
-    if (this.#auth.method !== "token") return this.#loggedIn(this.#auth);
+    if (!isToken(this.#auth)) return this.#loggedIn(this.#auth);
     return login ? { ...login, renewAt: Number.POSITIVE_INFINITY } : this.#lookedUp(this.#auth.token);
   }
 
@@ -102,7 +112,7 @@ export class VaultSession {
     return this.#lease(token, data.renewable, data.ttl, undefined);
   }
 
-  async #loggedIn(auth: Exclude<VaultAuth, { method: "token" }>): Promise<Login> {
+  async #loggedIn(auth: VaultLogin): Promise<Login> {
     const answer = await this.#http.send({
       method: "POST",
       path: `auth/${auth.mount}/login`,
@@ -125,14 +135,14 @@ export class VaultSession {
   }
 }
 
-async function credentials(auth: Exclude<VaultAuth, { method: "token" }>): Promise<JsonObject> {
-  if (auth.method === "approle") return { role_id: auth.roleId, secret_id: auth.secretId.reveal() };
+async function credentials(auth: VaultLogin): Promise<JsonObject> {
+  if (auth.method === "approle") return { role_id: auth.role_id, secret_id: auth.secret_id.reveal() };
   try {
-    return { role: auth.role, jwt: (await readFile(auth.tokenFile, "utf8")).trim() };
+    return { role: auth.role, jwt: (await readFile(auth.token_file, "utf8")).trim() };
   } catch {
     throw new SecretStoreFailure(
       "unavailable",
-      `the service account's token can't be read from ${auth.tokenFile}`,
+      `the service account's token can't be read from ${auth.token_file}`,
       "name the file in tokens.auth.token_file; the pod needs automountServiceAccountToken",
     );
   }

@@ -35,7 +35,12 @@ describe("a login to Vault, against a server written from the reference", () => 
     const folder = await mkdtemp(join(tmpdir(), "groupsync-vault-"));
     onTestFinished(() => rm(folder, { recursive: true }));
     const tokenFile = join(folder, "token");
-    const auth = { method: "kubernetes", mount: "kubernetes", role: "groupsync", tokenFile } as const;
+    const auth = {
+      method: "kubernetes",
+      mount: "kubernetes",
+      role: "groupsync",
+      token_file: tokenFile,
+    } as const;
     const { server, store } = await aVault({ auth });
     expect(await rejection(store.inspect())).toMatchObject({
       problem: "unavailable",
@@ -55,7 +60,7 @@ describe("a login to Vault, against a server written from the reference", () => 
 
   test("that is refused says so, without the secret_id", async () => {
     const { server, store } = await aVault({
-      auth: { ...approle.auth, secretId: secret("an-old-secret-id") },
+      auth: { ...approle.auth, secret_id: secret("an-old-secret-id") },
     });
     server.instead = ({ body }) => ({ status: 400, body: { errors: [JSON.stringify(body)] } });
     const error = await rejection(store.inspect());

@@ -270,7 +270,7 @@ export async function aVault(options: Partial<VaultStoreOptions> = {}, server = 
 }
 
 export const approle = {
-  auth: { method: "approle", mount: "approle", roleId: "a-role", secretId: new Secret(SECRET_ID) },
+  auth: { method: "approle", mount: "approle", role_id: "a-role", secret_id: new Secret(SECRET_ID) },
 } as const;
 
 /** The one field of each secret; a mark without a version is none. */
