@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { asSyncError, type FailureWithHint, SyncError, toldOf } from "../core/failure/sync-error.ts";
+import { asSyncError, type FailureWithHint, SyncError, withoutCause } from "../core/failure/sync-error.ts";
 import type { Secret } from "../core/secret/secret.ts";
 import { durationText } from "../core/text/quantity.ts";
 import { Daemon, type DaemonPorts, type DaemonSettings } from "./daemon.ts";
@@ -78,7 +78,7 @@ export class Lifecycle {
       this.daemon.reconfigure(settings);
       log({ level: "info", message: "the config was read again; the next sync uses it" });
     } catch (error) {
-      const failure = toldOf(asSyncError(error));
+      const failure = withoutCause(asSyncError(error));
       const said = `the new config was rejected, and the old one stays in force: ${failure.message}`;
       log({ level: "error", ...failure, message: said });
       this.daemon.configRejected(failure);
@@ -121,7 +121,7 @@ export class Lifecycle {
 }
 
 const columnsUnchecked = (error: SyncError): FailureWithHint => ({
-  ...toldOf(error),
+  ...withoutCause(error),
   message: `the columns of the new config could not be checked: ${error.message}`,
 });
 

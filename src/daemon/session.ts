@@ -1,4 +1,4 @@
-import { asSyncError, toldOf } from "../core/failure/sync-error.ts";
+import { asSyncError, withoutCause } from "../core/failure/sync-error.ts";
 import { noCounts } from "../core/report/counts.ts";
 import { serveBeside } from "../engine/serving/serve-beside.ts";
 import type { TenantServer } from "../engine/serving/tenant-server.ts";
@@ -111,11 +111,11 @@ const DATABASE_IS_AWAY: ReadonlySet<string> = new Set([
 
 /** A sync that failed before its run began: a secret can't be read, or this program has a mistake. */
 function failedEarly(error: unknown, durationMs: number): RunSummary {
-  const failure = toldOf(asSyncError(error));
+  const failure = withoutCause(asSyncError(error));
   return { command: "sync", outcome: "failed", counts: noCounts(), requests: 0, durationMs, error: failure };
 }
 
 function notServed(error: unknown) {
-  const failure = toldOf(asSyncError(error));
+  const failure = withoutCause(asSyncError(error));
   return { ...failure, message: `single tenants can't be served until the next sync: ${failure.message}` };
 }

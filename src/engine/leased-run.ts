@@ -3,7 +3,7 @@ import {
   isInterruption,
   isUsageMistake,
   SyncError,
-  toldOf,
+  withoutCause,
 } from "../core/failure/sync-error.ts";
 import type { RateLimit } from "../core/limits/rate-limit.ts";
 import { fanOut } from "../core/report/fan-out.ts";
@@ -211,7 +211,7 @@ function summaryOf(
   { outcome, counts, requests, durationMs, ...report }: RunReport,
 ): RunSummary {
   const reason = reasonOf(report);
-  return { command, outcome, counts, requests, durationMs, error: reason ? toldOf(reason) : null };
+  return { command, outcome, counts, requests, durationMs, error: reason ? withoutCause(reason) : null };
 }
 
 interface RunEnd {

@@ -55,15 +55,11 @@ export interface FailureWithHint extends Failure {
   readonly hint?: string;
 }
 
-/** What is told of an error: all but its cause. */
-export const toldOf = ({
-  code,
-  message,
-  hint,
-}: Failure & { readonly hint?: string | undefined }): FailureWithHint => ({
-  ...{ code, message },
-  ...(hint !== undefined && { hint }),
-});
+/** What is logged, stored and shown of an error. Its cause may quote anything. */
+export function withoutCause(error: Failure & { readonly hint?: string | undefined }): FailureWithHint {
+  const { code, message, hint } = error;
+  return hint === undefined ? { code, message } : { code, message, hint };
+}
 
 /** The operator named a tenant that is gone. Without this failure, exit 0 would claim that the tenant is in sync. */
 export const tenantGone = (message: string): Failure => ({ code: "TENANT_GONE", message });

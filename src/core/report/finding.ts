@@ -1,4 +1,4 @@
-import { type SyncError, toldOf } from "../failure/sync-error.ts";
+import { type SyncError, withoutCause } from "../failure/sync-error.ts";
 
 /** `failure`: a sync, or the daemon, can't do its work. `warning`: it can, but somebody should look. */
 export type FindingLevel = "ok" | "warning" | "failure";
@@ -29,5 +29,5 @@ export type Problem = Pick<SyncError, "code" | "message"> & { readonly hint?: st
 /** An error, or a warning of a sync, as a finding. */
 export const asFinding = (level: Exclude<FindingLevel, "ok">, problem: Problem): Finding => ({
   level,
-  ...toldOf(problem),
+  ...withoutCause(problem),
 });

@@ -12,11 +12,14 @@ interface Work {
 
 export const NO_WORK: Work = { done: 0, total: 0 };
 
-/** What is read of an event of a run. */
+/** Any event of a run. Those that announce work say how much. */
 interface WorkEvent {
   readonly kind: string;
+  /** Of `planned`. */
   readonly changes?: number;
+  /** Of `restoring` and `rotating`. */
   readonly tokens?: number;
+  /** Of `refreshing`. */
   readonly groups?: number;
 }
 
@@ -27,10 +30,12 @@ export function advanced(work: Work, { kind, changes = 0, tokens = 0, groups = 0
     case "started":
       return NO_WORK;
     case "planned":
+      return { done, total: total + changes };
     case "restoring":
     case "rotating":
+      return { done, total: total + tokens };
     case "refreshing":
-      return { done, total: total + changes + tokens + groups };
+      return { done, total: total + groups };
     case "recorded":
     case "refreshed":
     case "deleted":

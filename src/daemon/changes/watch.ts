@@ -1,6 +1,6 @@
 import type { Feed } from "../../core/changes/notice.ts";
 import { waitBeforeReconnect } from "../../core/failure/backoff.ts";
-import { asSyncError, type FailureWithHint, toldOf } from "../../core/failure/sync-error.ts";
+import { asSyncError, type FailureWithHint, withoutCause } from "../../core/failure/sync-error.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 
@@ -98,7 +98,7 @@ export class Watch {
   }
 
   #fails(thrown: unknown): void {
-    const error = toldOf(asSyncError(thrown));
+    const error = withoutCause(asSyncError(thrown));
     const before = this.#state;
     this.#state = { since: before?.error ? before.since : this.#clock.now(), error };
     if (before?.error?.code === error.code) return;
