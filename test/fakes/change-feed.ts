@@ -1,5 +1,4 @@
 import type { ChangePosition } from "../../src/core/changes/change-window.ts";
-import { CHANGES_NOT_HEARD } from "../../src/core/changes/notice.ts";
 import { SyncError } from "../../src/core/failure/sync-error.ts";
 import type { ChangeChannel, ChangeFeed, ChangeReader, OpenChannel } from "../../src/ports/change-feed.ts";
 import type { Clock } from "../../src/ports/clock.ts";
@@ -100,8 +99,8 @@ export class FakeChannel implements ChangeChannel {
   async #probe(): Promise<void> {
     this.probes++;
     if (this.isDeaf)
-      throw new SyncError(CHANGES_NOT_HEARD.code, CHANGES_NOT_HEARD.message, {
-        hint: CHANGES_NOT_HEARD.hint,
+      throw new SyncError("CHANGES_NOT_HEARD", "no notification arrives on source.changes.channel", {
+        hint: "write another url in source.changes.url",
       });
   }
 

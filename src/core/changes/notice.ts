@@ -9,25 +9,3 @@ export type Notice =
   | { readonly kind: "anything" };
 
 export const ANYTHING: Notice = { kind: "anything" };
-
-// What keeps single tenants from being noticed or served soon. The daemon warns of it, and `check` finds it beforehand.
-
-export const LOOKUPS_NOT_INDEXED = {
-  code: "LOOKUPS_NOT_INDEXED",
-  message:
-    "the database reads the whole source to look one tenant up, so groupsync looks single tenants up for no more than a tenth of the time",
-  hint: "create an index on the column of group.id; a query must let the condition on its id through to the table's index. See docs/new-tenants.md",
-};
-
-/** The database knows what would help. */
-export const CHANGES_NOT_INDEXED = {
-  code: "CHANGES_NOT_INDEXED",
-  message:
-    "the database reads the whole source to find the newest rows of source.changes.column, so groupsync asks for them less often",
-};
-
-export const CHANGES_NOT_HEARD = {
-  code: "CHANGES_NOT_HEARD",
-  message: "no notification arrives on source.changes.channel",
-  hint: "groupsync listens through no pooler: write the url of the database itself in source.changes.url",
-};

@@ -1,4 +1,5 @@
-import { CHANGES_NOT_INDEXED, type Notice } from "../../core/changes/notice.ts";
+import { CHANGES_NOT_INDEXED } from "../../core/changes/missing-index.ts";
+import type { Notice } from "../../core/changes/notice.ts";
 import { WakeableSleep } from "../../engine/serving/wakeable-sleep.ts";
 import type { ChangeFeed, ChangeReader } from "../../ports/change-feed.ts";
 import type { Clock } from "../../ports/clock.ts";

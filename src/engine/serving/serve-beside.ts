@@ -1,4 +1,4 @@
-import { LOOKUPS_NOT_INDEXED } from "../../core/changes/notice.ts";
+import { LOOKUPS_NOT_INDEXED } from "../../core/changes/missing-index.ts";
 import { LONGEST_SILENCE, msUntilAsked } from "../../core/drift/refresh.ts";
 import { isInterruption, SyncError } from "../../core/failure/sync-error.ts";
 import type { RunEvent } from "../../ports/observer.ts";

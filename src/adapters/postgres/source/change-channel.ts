@@ -1,5 +1,4 @@
 import pg from "pg";
-import { CHANGES_NOT_HEARD } from "../../../core/changes/notice.ts";
 import { SyncError } from "../../../core/failure/sync-error.ts";
 import { MAX_ID_BYTES } from "../../../core/group/tenant.ts";
 import type { Secret } from "../../../core/secret/secret.ts";
@@ -134,10 +133,10 @@ function ignore(): void {}
  */
 const PROBE = "groupsync tries whether notifications arrive; this is no id: ";
 
-const notReceived = (): SyncError => {
-  const { code, message, hint } = CHANGES_NOT_HEARD;
-  return new SyncError(code, message, { hint });
-};
+const notReceived = (): SyncError =>
+  new SyncError("CHANGES_NOT_HEARD", "no notification arrives on source.changes.channel", {
+    hint: "groupsync listens through no pooler: write the url of the database itself in source.changes.url",
+  });
 
 /** A standby server has no LISTEN: it answers with "cannot execute LISTEN during recovery". */
 const READ_ONLY = "25006";
