@@ -1,8 +1,8 @@
-import { connect, isIP, Socket } from "node:net";
+import { Socket } from "node:net";
 import type { Connection, ConnectionOptions } from "mysql2";
 import type { Secret } from "../../../core/secret/secret.ts";
-import { tlsSettings } from "../../sql/connection/tls.ts";
 import { withTimeout } from "../../sql/connection/wait-limits.ts";
+import { endpointOptions } from "./tls.ts";
 
 const DEFAULT_PORT = 3306;
 
@@ -13,11 +13,11 @@ const DEFAULT_PORT = 3306;
 export function connectionOptions(url: Secret, applicationName: string): ConnectionOptions {
   const { hostname, port, username, password, pathname } = new URL(url.reveal());
   const database = decodeURIComponent(pathname.slice(1));
-  const host = hostname.replace(/^\[(.*)\]$/, "$1");
   return {
-    host,
-    port: port === "" ? DEFAULT_PORT : Number(port),
-    ...tlsOptions(url, host),
+    ...endpointOptions(url, {
+      host: hostname.replace(/^\[(.*)\]$/, "$1"),
+      port: port === "" ? DEFAULT_PORT : Number(port),
+    }),
     user: decodeURIComponent(username),
     password: decodeURIComponent(password),
     ...(database !== "" && { database }),
@@ -52,23 +52,4 @@ export const socketOf = (connection: Connection): Socket | undefined =>
 export async function endInTime(ended: Promise<void>, connections: Iterable<Connection>): Promise<void> {
   await withTimeout(FAREWELL, ended).catch(() => {});
   for (const connection of connections) cutOff(connection);
-}
-
-/**
- * What of the options makes TLS, as the url asks for. If the host is an IP address, the driver gives Node.js no host, and
- * Node.js then expects a certificate for "localhost". The driver takes an address with a dot at its end for a name. Node.js
- * ignores the dot when it compares the certificate.
- */
-function tlsOptions(url: Secret, host: string): ConnectionOptions {
-  const tls = tlsSettings("mysql", url);
-  if (tls.kind === "off") return {};
-  const ssl = {
-    ...tls.pem,
-    rejectUnauthorized: tls.verify !== "none",
-    verifyIdentity: tls.verify === "full",
-  };
-  if (isIP(host) === 0 || !ssl.verifyIdentity) return { ssl };
-  const port = Number(new URL(url.reveal()).port || DEFAULT_PORT);
-  const stream = () => connect({ host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: 10_000 });
-  return { host: `${host}.`, stream, ssl };
 }
