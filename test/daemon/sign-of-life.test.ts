@@ -71,7 +71,7 @@ test("a failure of the service lasts until its next good answer, whatever syncs 
     expect(problemsNow(stage)).toEqual([UNANSWERED]);
   }
   expect(readiness(stage.daemon.state, world.time.now()).reason).toContain(
-    "\nThe service has given no good answer since a sync failed: KEY_REFUSED",
+    "\nThe service made a sync fail, and has given no good answer since: KEY_REFUSED",
   );
   expect(stage.told).toEqual([expect.stringContaining("The last sync failed: KEY_REFUSED")]);
   expect(stage.beats).toBe(1);
@@ -84,14 +84,14 @@ test("a failure of the service lasts until its next good answer, whatever syncs 
   await next.scheduledRun();
   expect(problemsNow(next)).toEqual([]);
   expect(next.told).toEqual([
-    expect.stringMatching(/^groupsync eu: recovered\. Over: The service has given no/),
+    expect.stringMatching(/^groupsync eu: recovered\. Over: The service made a sync fail/),
   ]);
   expect([stage.told.length, stage.beats, next.beats]).toEqual([1, 1, 1]);
 });
 const UNANSWERED = {
   kind: "failed",
   tone: "bad",
-  sentence: "The service has given no good answer since a sync failed: HTTP 401: no such key",
+  sentence: "The service made a sync fail, and has given no good answer since: HTTP 401: no such key",
 };
 
 test.each([

@@ -129,7 +129,7 @@ function failure(kind: "failed" | "unanswered", { command, result }: PastRun): V
   const what =
     kind === "failed"
       ? `The last ${command} failed`
-      : `The service has given no good answer since a ${command} failed`;
+      : `The service made a ${command} fail, and has given no good answer since`;
   return { kind, sentence: `${what}: ${printable(message)}`, discreet: `${what}: ${code}` };
 }
 

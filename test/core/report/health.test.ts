@@ -94,7 +94,7 @@ test.each<[string, Partial<HealthFacts>, Verdict["kind"], sentence: string]>([
     "a good sync since the service made a run fail, without a good answer",
     { unanswered: REFUSED },
     "unanswered",
-    "The service has given no good answer since a rotate failed: HTTP 401",
+    "The service made a rotate fail, and has given no good answer since: HTTP 401",
   ],
   ["the run that the service made fail", { unanswered: REFUSED, runs: [REFUSED] }, "failed", "HTTP 401"],
   [

@@ -127,7 +127,7 @@ test.each<[string, DaemonState, kind: string, text: string]>([
     "the service made an earlier run fail, and has given no good answer since",
     aRestarted({ unanswered: aPastRun({ startedAt: minutesAgo(20), error: aBadEnd }) }),
     "failed",
-    "The service has given no good answer since a sync failed: the service doesn't answer Whatever ran since then had",
+    "The service made a sync fail, and has given no good answer since: the service doesn't answer Whatever ran since then had",
   ],
   [
     "the last run was killed",
