@@ -1,10 +1,10 @@
 import { Command } from "commander";
 import { using } from "../compose/opened.ts";
+import { asSyncError } from "../core/failure/sync-error.ts";
 import { EXIT, type ExitCode, exitCodeOfError } from "../core/report/exit-code.ts";
 import { predictedFailures } from "../engine/check/sync-conditions.ts";
 import { type ForecastSetup, forecastSync, type SyncForecast } from "../engine/check/sync-forecast.ts";
 import { changeCount } from "../engine/plan/plan.ts";
-import type { KnownService } from "../ports/ledger/scope.ts";
 import type { CommandContext, CommandIo } from "./context.ts";
 import { onlyTenants } from "./only-option.ts";
 import { failureText } from "./output/attention.ts";
@@ -16,14 +16,6 @@ export interface PlanFlags {
   readonly json?: boolean;
   readonly detailedExitcode?: boolean;
 }
-
-const UNKNOWN_SERVICE: KnownService = {
-  baseUrl: null,
-  teamId: null,
-  updates: null,
-  isProbed: false,
-  answeredAt: null,
-};
 
 /** `groupsync plan`: reads the source and the ledger, or some tenants of them, sends nothing to the service, changes nothing. */
 export const planCommand = ({ io, readConfig }: CommandContext): Command =>
@@ -44,11 +36,9 @@ export async function plan(
   io: CommandIo,
 ): Promise<void> {
   const { ledger } = setup.ports;
-  const forecast = await forecastSync(setup, only && new Set(only), io.stop).catch(async (error) => {
-    // The source can't be read. Print the other reasons for which a sync would fail, too.
-    const service = await ledger.service().catch(() => UNKNOWN_SERVICE);
-    for (const failure of await predictedFailures({ ledger, service, name: setup.settings.name, ...setup }))
-      io.stderr(`${failureText(failure)}\n`);
+  const forecast = await forecastSync(setup, only && new Set(only), io.stop).catch(async (error: unknown) => {
+    // What fails while the other reasons are looked for must not hide this error.
+    if (asSyncError(error).code === "SOURCE_UNAVAILABLE") await printOtherFailures(setup, io).catch(() => {});
     throw error;
   });
   try {
@@ -60,6 +50,16 @@ export async function plan(
   } finally {
     forecast.plan.entries.close();
   }
+}
+
+/** Prints why a sync would fail even if the source could be read. */
+async function printOtherFailures(
+  { ports: { ledger }, settings: { name }, ...setup }: ForecastSetup,
+  io: CommandIo,
+): Promise<void> {
+  const service = await ledger.service();
+  for (const failure of await predictedFailures({ ledger, service, name, ...setup }))
+    io.stderr(`${failureText(failure)}\n`);
 }
 
 function detailedExitCode({ plan, rotations, refresh, tokensMayBeMissingIn }: SyncForecast): ExitCode {

@@ -338,14 +338,35 @@ test("if the tokens belong to another config, plan fails as a sync does, and wri
   expect(world.store.owner).toBe(owner);
 });
 
-test("if neither the source nor the owner's mark can be read, plan reports the source alone", async () => {
-  const world = new World(tenants("a"));
-  world.store.isUnmarkable = true;
-  await world.sync({ settings: { rules } });
+describe("if the source can't be read", () => {
   const at = ({ call }: { call: string }): void => {
     if (call === "openSource") throw new SyncError("SOURCE_UNAVAILABLE", "cannot read customers");
   };
-  expect(await plan(world, ROTATION, { at })).toMatchObject({ stdout: "", stderr: "cannot read customers" });
+  const aWorld = async (): Promise<World> => {
+    const world = new World(tenants("a"));
+    world.store.isUnmarkable = true;
+    await world.sync({ settings: { rules } });
+    return world;
+  };
+
+  test("nor the owner's mark, plan reports the source alone", async () => {
+    expect(await plan(await aWorld(), ROTATION, { at })).toMatchObject({
+      stdout: "",
+      stderr: "cannot read customers",
+    });
+  });
+
+  test("plan reports the other reasons too", async () => {
+    const { stderr } = await plan(await aWorld(), ROTATION, { at, baseUrl: "https://staging.example.com" });
+    expect(stderr).toMatch(/^A sync would fail: .*staging.*cannot read customers$/s);
+  });
+
+  test("a bug that is met while the other reasons are looked for doesn't hide the source", async () => {
+    const inspect = async (): Promise<void> => {
+      throw new TypeError("a bug");
+    };
+    expect((await plan(await aWorld(), ROTATION, { at, inspect })).stderr).toBe("cannot read customers");
+  });
 });
 
 /** What the text ends with. */
