@@ -1,11 +1,11 @@
 import { describe, SyncError } from "../core/failure/sync-error.ts";
-import { Secret } from "../core/secret/secret.ts";
+import type { Secret } from "../core/secret/secret.ts";
 import { isJsonObject } from "../core/text/json.ts";
-import { quantity } from "../core/text/quantity.ts";
 import { type Config, configSchema } from "./config.ts";
 import { type Problem, readDocument } from "./document.ts";
 import type { ValueSources } from "./interpolate.ts";
-import { schemaProblems } from "./schema-problems.ts";
+import { problemReport, schemaProblems } from "./problems.ts";
+import { secretsIn } from "./secrets-in.ts";
 
 /**
  * Reads and checks the config file; contacts nothing. Throws SyncError `CONFIG_UNREADABLE`, `CONFIG_TLS` if the
@@ -51,21 +51,6 @@ function readText(path: string, { readFile }: ValueSources): string {
   }
 }
 
-/** All secrets of a config, but for the database urls that have no password. */
-function* secretsIn(value: unknown): Generator<Secret> {
-  if (value instanceof Secret) yield value;
-  else if (typeof value === "object" && value !== null) {
-    if ("dialect" in value && "url" in value && value.url instanceof Secret && !hasPassword(value.url))
-      return;
-    for (const inner of Object.values(value)) yield* secretsIn(inner);
-  }
-}
-
-function hasPassword(url: Secret): boolean {
-  const { password, searchParams } = new URL(url.reveal());
-  return password !== "" || searchParams.has("password");
-}
-
 /** With this variable Node.js accepts any certificate, also in the clients of the secret stores. */
 const unverified = (): SyncError =>
   new SyncError("CONFIG_TLS", "NODE_TLS_REJECT_UNAUTHORIZED=0 would let anybody pose as any server", {
@@ -76,28 +61,3 @@ const invalid = (path: string, problems: readonly Problem[]): SyncError =>
   new SyncError("CONFIG_INVALID", problemReport(path, problems), {
     hint: "config.example.yaml explains every key",
   });
-
-/** Nobody reads more. If there are more, they are all of the same kind, or the file isn't a config. */
-const MOST_SHOWN = 100;
-
-/** The problems as one text, in the order of the file. */
-function problemReport(file: string, problems: readonly Problem[]): string {
-  const shown = problems.toSorted((a, b) => a.line - b.line).slice(0, MOST_SHOWN);
-  const width = String(shown.at(-1)?.line ?? "").length;
-  const lines = shown.map(({ line, path, message }) => {
-    const key = path.length === 0 ? "" : `${path.map(segment).join(".")}: `;
-    return `  line ${String(line).padEnd(width)}  ${key}${message}`;
-  });
-  const more = problems.length - shown.length;
-  return [
-    `${file} has ${quantity(problems.length, "problem")}:`,
-    ...lines,
-    ...(more > 0 ? [`  … and ${more} more`] : []),
-  ].join("\n");
-}
-
-/** Hides what follows a colon, because `api_key:abc`, which lacks a space, is a key to YAML. */
-const segment = (key: string | number): string => {
-  const shown = String(key).replace(/:.*/s, ":…");
-  return /^[\w-]+$/.test(shown) ? shown : JSON.stringify(shown);
-};

@@ -1,4 +1,5 @@
 import type * as z from "zod";
+import { quantity } from "../core/text/quantity.ts";
 import type { Problem } from "./document.ts";
 
 /** What the schema finds wrong. `hasList` says whether the file has a list of token stores. */
@@ -26,3 +27,28 @@ function separate(issue: z.core.$ZodIssue): Issue[] {
   if (meant === undefined) return [issue];
   return meant.flatMap(separate).map(({ path, message }) => ({ path: [...issue.path, ...path], message }));
 }
+
+/** Nobody reads more. If there are more, they are all of the same kind, or the file isn't a config. */
+const MOST_SHOWN = 100;
+
+/** The problems as one text, in the order of the file. */
+export function problemReport(file: string, problems: readonly Problem[]): string {
+  const shown = problems.toSorted((a, b) => a.line - b.line).slice(0, MOST_SHOWN);
+  const width = String(shown.at(-1)?.line ?? "").length;
+  const lines = shown.map(({ line, path, message }) => {
+    const key = path.length === 0 ? "" : `${path.map(segment).join(".")}: `;
+    return `  line ${String(line).padEnd(width)}  ${key}${message}`;
+  });
+  const more = problems.length - shown.length;
+  return [
+    `${file} has ${quantity(problems.length, "problem")}:`,
+    ...lines,
+    ...(more > 0 ? [`  … and ${more} more`] : []),
+  ].join("\n");
+}
+
+/** Hides what follows a colon, because `api_key:abc`, which lacks a space, is a key to YAML. */
+const segment = (key: string | number): string => {
+  const shown = String(key).replace(/:.*/s, ":…");
+  return /^[\w-]+$/.test(shown) ? shown : JSON.stringify(shown);
+};
