@@ -3,6 +3,7 @@ import { digestSeed } from "../../core/group/desired-group.ts";
 import { columnsOf } from "../../core/group/group-rules.ts";
 import { isUsableId } from "../../core/group/tenant.ts";
 import type { Change } from "../../core/plan/change.ts";
+import type { ReadHistory } from "../../core/plan/read-history.ts";
 import type { Observe, RunEvent } from "../../ports/observer.ts";
 import type { Served } from "../../ports/serve-tenant.ts";
 import type { TenantLookups, TenantSource } from "../../ports/tenant-source.ts";
@@ -68,6 +69,20 @@ async function serveTenants(
   if (failed?.status === "rejected") throw failed.reason;
 }
 
+/** A tenant while it is served. */
+interface Tenant {
+  /** Why the plan leaves its group as it is. */
+  left?: ServedTenant;
+  /** What became of its token, if a store lacked it. */
+  restored?: ServedTenant;
+  /** The call that follows: a change of the plan, or a GET that settles what an earlier run left under way. */
+  next?: "change" | "settle";
+  isTold: boolean;
+}
+
+type Tenants = ReadonlyMap<string, Tenant>;
+type Tell = (id: string, end: ServedTenant) => void;
+
 /**
  * Makes the groups of some tenants equal to their rows: the decision, the intents and the stores are those of a full sync. Deletes
  * and replaces nothing, and leaves evidence, grace periods and limits alone. Ends the lock of each tenant once that tenant is
@@ -81,92 +96,109 @@ async function serveLocked(
   settings: PlanSettings,
   outer: ServingRun,
 ): Promise<void> {
-  /** Tenants for which a call may still be made. */
-  let unended: ReadonlySet<string> = new Set(ids);
-  const unserved = new Set(ids);
-  const end = (id: string, what: ServedTenant): void => {
-    unserved.delete(id);
-    served(id, what);
-    if (!unended.has(id)) lock.releaseOne(id);
+  if (ids.length === 0) return lookedUp();
+  const tenants: Tenants = new Map(ids.map((id) => [id, { isTold: false }]));
+  const tell: Tell = (id, end) => {
+    note(tenants, id, { isTold: true });
+    served(id, end);
+    // A call that settles the group may still be under way.
+    if (tenants.get(id)?.next !== "settle") lock.releaseOne(id);
   };
-  const observing =
-    (ends: (id: string, what: ServedTenant) => void) =>
-    (event: RunEvent): void => {
-      // The other counts are of the full sync alone.
-      if (event.kind === "drift") outer.tally.counts.drift[event.drift]++;
-      const ended = endOf(event);
-      if (ended) ends(ended.id, { served: ended.served });
-      else if (isPassedOn(event)) outer.observe(event);
-    };
-  const run: Applying = {
-    ...outer,
-    observe: observing(end),
-    tally: new Tally(),
-    locks: ALREADY_LOCKED,
-    isForSingleTenants: true,
-  };
+  const { locks, ledger, clock, signal } = outer;
   try {
-    if (ids.length === 0) return lookedUp();
-    await outer.locks.looksUp(ids);
-    const history = await run.ledger.readHistory();
-    const state = { service: await run.ledger.service(), history };
+    await locks.looksUp(ids);
+    const history = await ledger.readHistory();
+    const state = { service: await ledger.service(), history };
     const only = new Set(ids);
-    const plan = await makePlan(ports, settings, state, run.clock.now(), run.signal, {
-      only,
-      isNoticed: true,
-    });
+    const plan = await makePlan(ports, settings, state, clock.now(), signal, { only, isNoticed: true });
     lookedUp();
     try {
-      const decided = new Map<string, ServedTenant>();
-      const changing = new Set<string>();
-      for await (const entries of plan.entries.read())
-        for (const entry of entries) {
-          if (entry.user_group_id === null) continue;
-          const what = withoutCall(entry);
-          if (what) decided.set(entry.user_group_id, what);
-          if (entry.kind === "replace")
-            outer.locks.leavesUnserved([entry.user_group_id], { ...CHANGED, wanted: entry.fingerprint });
-          if (entry.kind === "create" || entry.kind === "update") changing.add(entry.user_group_id);
-        }
-      const unsettled = new Set(plan.leftUnderWay.map(({ user_group_id }) => user_group_id));
-      await recordLedgerUpdates(plan, history, run);
-      // That the group waits for something matters more than a token that was stored again, and less than one that wasn't.
-      const observingTokens = (ends: (id: string, what: ServedTenant) => void): Observe =>
-        observing((id, what) => {
-          if (what.served.kind === "failed" || !decided.has(id)) ends(id, what);
-        });
-      // A change of the group may follow, so this is not the end yet.
-      const restored = new Map<string, ServedTenant>();
-      await restoreTokens(ids, {
-        ...run,
-        observe: observingTokens((id, what) => restored.set(id, what)),
-      });
-      if (run.signal.aborted) return;
-      unended = unsettled;
-      // What a call has ended is told already.
-      const endWithoutCall = (id: string): void =>
-        end(
-          id,
-          restored.get(id) ?? decided.get(id) ?? { served: plan.unknown.has(id) ? UNKNOWN : UNCHANGED },
-        );
-      for (const id of ids) if (!changing.has(id) && !unsettled.has(id)) endWithoutCall(id);
-      await applyChanges(upsertsOf(plan), run);
-      await settleRotations(plan.leftUnderWay, { isEager: false }, { ...run, observe: observingTokens(end) });
-      await recordRejections(plan, only, run);
-      if (run.signal.aborted) return;
-      for (const id of ids) endWithoutCall(id);
+      await readPlan(plan, tenants, locks);
+      await carryOut(plan, history, tenants, tell, outer);
     } finally {
       plan.entries.close();
     }
   } catch (error) {
     const { code, message } = asSyncError(error);
-    outer.locks.leavesUnserved(unserved, { code, message });
+    const untold = ids.filter((id) => !tenants.get(id)?.isTold);
+    locks.leavesUnserved(untold, { code, message });
     if (!mayPass(error) && !isInterruption({ code })) outer.fail(error);
     throw error;
   } finally {
     lock.release();
   }
 }
+
+function note(tenants: Tenants, id: string, found: Partial<Tenant>): void {
+  const tenant = tenants.get(id);
+  if (tenant) Object.assign(tenant, found);
+}
+
+/** Notes of each tenant what the plan says. */
+async function readPlan(plan: Plan, tenants: Tenants, locks: TenantLocks): Promise<void> {
+  for (const id of plan.unknown) note(tenants, id, { left: { served: UNKNOWN } });
+  for await (const entries of plan.entries.read())
+    for (const entry of entries) {
+      if (entry.user_group_id === null) continue;
+      const left = whyLeft(entry);
+      if (left) note(tenants, entry.user_group_id, { left });
+      if (isUpsert(entry)) note(tenants, entry.user_group_id, { next: "change" });
+      if (entry.kind === "replace")
+        locks.leavesUnserved([entry.user_group_id], { ...CHANGED, wanted: entry.fingerprint });
+    }
+  for (const { user_group_id } of plan.leftUnderWay) note(tenants, user_group_id, { next: "settle" });
+}
+
+/** Does what the plan says, and tells of each tenant as soon as its end is known. */
+async function carryOut(
+  plan: Plan,
+  history: ReadHistory,
+  tenants: Tenants,
+  tell: Tell,
+  outer: ServingRun,
+): Promise<void> {
+  const ids = [...tenants.keys()];
+  const run: Applying = {
+    ...outer,
+    observe: observing(tell, outer),
+    tally: new Tally(),
+    locks: ALREADY_LOCKED,
+    isForSingleTenants: true,
+  };
+  // Why the group is left as it is matters more than a token that was stored again, and less than one that wasn't.
+  const observingTokens = (ended: Tell): Observe =>
+    observing((id, end) => {
+      if (end.served.kind === "failed" || !tenants.get(id)?.left) ended(id, end);
+    }, outer);
+
+  await recordLedgerUpdates(plan, history, run);
+  // A change of the group may follow, so what becomes of a token is not told yet.
+  await restoreTokens(ids, {
+    ...run,
+    observe: observingTokens((id, restored) => note(tenants, id, { restored })),
+  });
+  if (run.signal.aborted) return;
+  for (const [id, tenant] of tenants) if (!tenant.next) tell(id, endWithoutCall(tenant));
+  await applyChanges(upsertsOf(plan), run);
+  await settleRotations(plan.leftUnderWay, { isEager: false }, { ...run, observe: observingTokens(tell) });
+  await recordRejections(plan, new Set(ids), run);
+  if (run.signal.aborted) return;
+  for (const [id, tenant] of tenants) if (!tenant.isTold) tell(id, endWithoutCall(tenant));
+}
+
+const endWithoutCall = ({ restored, left }: Tenant): ServedTenant =>
+  restored ?? left ?? { served: UNCHANGED };
+
+/** Takes the events of the work on single tenants: hands over their ends, and passes on what concerns the run around it. */
+const observing =
+  (ended: Tell, outer: ServingRun): Observe =>
+  (event) => {
+    // The other counts are of the full sync alone.
+    if (event.kind === "drift") outer.tally.counts.drift[event.drift]++;
+    const end = endOf(event);
+    if (end) ended(end.id, { served: end.served });
+    else if (isPassedOn(event)) outer.observe(event);
+  };
 
 const CHANGED: Failure = {
   code: "NEEDS_FULL_SYNC",
@@ -177,12 +209,13 @@ const UNCHANGED: Served = { kind: "done", outcome: "unchanged" };
 const UNKNOWN: Served = { kind: "unknown" };
 
 async function* upsertsOf(plan: Plan): AsyncGenerator<Change> {
-  for await (const change of changesOf(plan))
-    if (change.kind === "create" || change.kind === "update") yield change;
+  for await (const change of changesOf(plan)) if (isUpsert(change)) yield change;
 }
 
-/** What becomes of a tenant for which no call is made now. */
-function withoutCall(entry: PlanEntry): ServedTenant | undefined {
+const isUpsert = ({ kind }: PlanEntry): boolean => kind === "create" || kind === "update";
+
+/** What becomes of a tenant for whose group the plan makes no call now. */
+function whyLeft(entry: PlanEntry): ServedTenant | undefined {
   switch (entry.kind) {
     case "rejected":
       return conflict("rejected", entry);
