@@ -84,10 +84,7 @@ export class CallAttempts {
     this.#servedBefore = breaker.served;
     this.#isDeferredAlone ||= othersPassed;
     this.#deferrals++;
-    const isOfThisCall = this.#isDeferredAlone;
-    const isAttempt = code === "OVERLOADED" || othersPassed;
-    const isSpent = isAttempt && this.#count >= MAX_ATTEMPTS;
-    if (isAttempt) this.#count++;
+    if (code === "OVERLOADED" || othersPassed) this.#count++;
     const isHopeless = breaker.deferred({
       group: this.#id,
       now: clock.monotonic(),
@@ -95,15 +92,20 @@ export class CallAttempts {
       askedMs: retryAfterMs,
       hasAnswered: throttle.hasAnswered,
     });
-    if (isSpent || isHopeless || this.#mustBeLast) return { waitMs: undefined, isOfThisCall };
-    const random = (): number => clock.random();
+    const isLast = isHopeless || this.#count > MAX_ATTEMPTS || this.#mustBeLast;
+    const waitMs = isLast ? undefined : this.#waitAfterDeferral(retryAfterMs);
+    return { waitMs, isOfThisCall: this.#isDeferredAlone };
+  }
+
+  /** Undefined if the call alone is deferred, and has waited for as long as it may. */
+  #waitAfterDeferral(askedMs: number): number | undefined {
+    const random = (): number => this.#context.clock.random();
     // Meanwhile other calls show whether the service defers them too.
-    if (!isOfThisCall)
-      return { waitMs: retryAfterMs || waitBeforeAttempt(Math.max(2, this.#count), random), isOfThisCall };
+    if (!this.#isDeferredAlone) return askedMs || waitBeforeAttempt(Math.max(2, this.#count), random);
     // The throttle knows nothing of the refusal, so only this wait spaces the attempts.
-    const waitMs = Math.max(retryAfterMs, waitBeforeAttempt(this.#deferrals, random, LONGEST_TRY));
+    const waitMs = Math.max(askedMs, waitBeforeAttempt(this.#deferrals, random, LONGEST_TRY));
     this.#triedMs += waitMs;
-    return { waitMs: this.#triedMs > LONGEST_TRY ? undefined : waitMs, isOfThisCall };
+    return this.#triedMs > LONGEST_TRY ? undefined : waitMs;
   }
 
   #retry(failure: ServiceFailure): number {
