@@ -73,19 +73,21 @@ export const groupReads = (reader: LedgerReader): GroupReads => ({
 
   existing: ({ limit, after, ...which }) =>
     reader.read([], async ({ dialect, connection, tables, scope }) => {
-      const { text, values } = existingCondition(dialect, which, 4);
+      const values: unknown[] = [scope, after ?? "", limit];
+      const exists = existingCondition(dialect, which, values);
       const rows = await connection.query<{ user_group_id: string }>(
         `SELECT user_group_id FROM ${tables.groups}
-         WHERE scope = $1 AND user_group_id > $2 AND ${text} ORDER BY user_group_id LIMIT $3`,
-        [scope, after ?? "", limit, ...values],
+         WHERE scope = $1 AND user_group_id > $2 AND ${exists} ORDER BY user_group_id LIMIT $3`,
+        values,
       );
       return rows.map((row) => row.user_group_id);
     }),
 
   existingCount: (which) =>
     reader.read(0, (ledger) => {
-      const { text, values } = existingCondition(ledger.dialect, which, 2);
-      return countWhere(ledger, ledger.tables.groups, `scope = $1 AND ${text}`, [ledger.scope, ...values]);
+      const values: unknown[] = [ledger.scope];
+      const exists = existingCondition(ledger.dialect, which, values);
+      return countWhere(ledger, ledger.tables.groups, `scope = $1 AND ${exists}`, values);
     }),
 
   sharedGroups: ({ baseUrl, teamId }) =>
@@ -119,15 +121,14 @@ interface NamedGroupColumns {
   readonly more: string | null;
 }
 
-/** `first` is the number of the condition's first parameter. */
+/** A condition: the group exists, or may exist. Appends its parameters to the statement's `values`. */
 function existingCondition(
   { isOneOf }: LedgerScope["dialect"],
   { of, liveSince, underWay }: Pick<ExistingOptions, "liveSince" | "of" | "underWay">,
-  first: number,
-): { text: string; values: unknown[] } {
+  values: unknown[],
+): string {
   const conditions = ["(intent <> 'remove' OR (intent IS NULL AND fingerprint IS NOT NULL))"];
-  const values: unknown[] = [];
-  const parameter = (value: unknown): string => `$${first + values.push(value) - 1}`;
+  const parameter = (value: unknown): string => `$${values.push(value)}`;
   if (underWay !== undefined) conditions.push("intent IS NOT NULL");
   if (underWay === "a removal") conditions.push("intent IN ('replace', 'delete')");
   if (of !== undefined) conditions.push(isOneOf("user_group_id", parameter(of)));
@@ -136,7 +137,7 @@ function existingCondition(
     const since = "coalesce(token_since, intent_at)";
     conditions.push(`(${since} IS NULL OR ${since} <= ${parameter(liveSince)})`);
   }
-  return { text: conditions.join(" AND "), values };
+  return conditions.join(" AND ");
 }
 
 export const groupWrites = (ledger: LedgerScope): GroupWrites => ({
