@@ -63,7 +63,9 @@ export const anEvent = (user_group_id = "acme"): fc.Arbitrary<GroupEvent> =>
     aRotationEnd(),
     fc
       .option(aFailure())
-      .map((failure): GroupEvent => ({ kind: "copied", failure: failure && { ...failure, count: 1 } })),
+      .map(
+        (failure): GroupEvent => ({ kind: "storing_ended", failure: failure && { ...failure, count: 1 } }),
+      ),
     aDataSource().map((dataSourceId): GroupEvent => ({ kind: "settled", row: aRow(), dataSourceId })),
     fc
       .constantFrom("absent", "flagged", "unseen")

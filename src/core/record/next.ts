@@ -17,7 +17,7 @@ export type GroupEvent =
   | { readonly kind: "rotation_begun" }
   | { readonly kind: "rotation_unsent" }
   | ({ readonly kind: "rotation_ended" } & RotationEnd)
-  | ({ readonly kind: "copied" } & CopyEnd)
+  | ({ readonly kind: "storing_ended" } & StoringEnd)
   /** The group is as its row wants it. */
   | { readonly kind: "settled"; readonly row: RowDigest; readonly dataSourceId: string | null }
   /** Nothing tries the change again that has failed. */
@@ -58,7 +58,7 @@ export interface RotationEnd {
 }
 
 /** Whether a token is in every store by now. */
-export interface CopyEnd {
+export interface StoringEnd {
   /** Null if the token is in every store. The count of failures in a row includes this one. */
   readonly failure: RetryableFailure | null;
   /** Fingerprint of a token that the service has told for the group, and that belongs to another group. */
@@ -108,7 +108,7 @@ export interface Next {
  * |                        |                 | group goes, and the intent is to remove that token                   |
  * | rotation begun, unsent | `rotate`; none  |                                                                      |
  * | rotation ended         | stays, if open  | the token, or the failure                                            |
- * | copied                 |                 | whether every store has the token                                    |
+ * | storing ended          |                 | whether every store has the token                                    |
  * | settled                |                 | the row's digest; the tenant is there; no failed change              |
  * | change dropped         |                 | no failed change                                                     |
  * | forgotten              |                 | the record goes if the group was never made                          |
@@ -130,8 +130,8 @@ export function next(record: GroupRecord | null, event: GroupEvent, now: Date): 
       return only(record.intent === "rotate" ? { ...record, ...NO_INTENT } : record);
     case "rotation_ended":
       return rotationEnded(record, event, now);
-    case "copied":
-      return only(copied(record, event, now));
+    case "storing_ended":
+      return only(storingEnded(record, event, now));
     case "settled": {
       const { row, dataSourceId } = event;
       return only({ ...withoutFailedChange(record), ...PRESENT, ...row, dataSourceId });
@@ -313,7 +313,7 @@ function rotationEnded(record: GroupRecord, event: RotationEnd, now: Date): Next
   };
 }
 
-function copied(record: GroupRecord, { failure, sharedToken }: CopyEnd, now: Date): GroupRecord {
+function storingEnded(record: GroupRecord, { failure, sharedToken }: StoringEnd, now: Date): GroupRecord {
   const storing = failure && { ...failure, since: record.failures.storing?.since ?? now };
   return {
     ...record,

@@ -35,7 +35,7 @@ export async function recordLedgerUpdates(
     const entries = planned.flatMap((entry) => recordedOf(entry, plan.reading, locks));
     const events = entries.flatMap((entry) => eventsOf(entry, { isEvidence: isEvidence(plan), leftAt, now }));
     if (events.length === 0) continue;
-    cameBack += events.filter(({ kind }) => kind === "copied").length;
+    cameBack += events.filter(({ kind }) => kind === "storing_ended").length;
     await ledger.write(lease, (transaction) => transaction.change(events, now));
     for (const event of events)
       if (event.kind === "left")
@@ -66,7 +66,7 @@ function eventsOf(
   const { user_group_id: id } = entry;
   if (id === null) return [];
   const event = (of: GroupEvent): EventOf => ({ user_group_id: id, ...of });
-  const back = [event({ kind: "returned" }), event({ kind: "copied", failure: notVerified(on.now) })];
+  const back = [event({ kind: "returned" }), event({ kind: "storing_ended", failure: notVerified(on.now) })];
   switch (entry.kind) {
     case "left":
       // Any read shows which tenants are there, but not which are gone.

@@ -7,7 +7,7 @@ import { isRefusal, retryWhileBusy, type TokenWriting } from "../tokens/retry-ba
 import { hasSharedToken, tokenShared } from "../tokens/shared-tokens.ts";
 
 /** Records in the ledger that a token is stored. */
-type Recording = (transaction: LedgerTransaction) => Promise<void>;
+type Recording = (transaction: LedgerTransaction) => Promise<unknown>;
 
 /** How long storing a new token is tried, and how long once the run is told to end; in milliseconds. */
 const LONGEST_TRY = 60_000;

@@ -2,8 +2,8 @@ import { isDue, waitAfterFailures } from "../../core/failure/backoff.ts";
 import type { Failure } from "../../core/failure/sync-error.ts";
 import { tokenFingerprint } from "../../core/group/group.ts";
 import { intendsRemoval } from "../../core/group/ledger-group.ts";
+import type { RotationEnd, StoringEnd } from "../../core/record/next.ts";
 import type { GroupRecord } from "../../core/record/record.ts";
-import type { LedgerTransaction } from "../../ports/ledger/ledger.ts";
 import type { LedgerWriting } from "../lease/lease.ts";
 import { type Locks, withLock } from "../lease/tenant-locks.ts";
 import type { LeftUnderWay } from "../plan/plan.ts";
@@ -44,8 +44,9 @@ export async function settleRotations(
 /** Resolves to false if it failed; the failure is recorded and reported. */
 async function settleToken(id: string, run: ServiceCalling & TokenWriting): Promise<boolean> {
   const { ledger, lease, clock, tally, observe } = run;
-  const begun = { kind: "rotation_begun", user_group_id: id } as const;
-  const before = await ledger.write(lease, (transaction) => transaction.change([begun], clock.now()));
+  const before = await ledger.write(lease, (transaction) =>
+    transaction.change([{ kind: "rotation_begun", user_group_id: id }], clock.now()),
+  );
   const known = before.get(id);
   const group = (await ledger.confirmed([id])).get(id);
   if (known === undefined || intendsRemoval(known.intent)) return true;
@@ -61,17 +62,10 @@ async function settleToken(id: string, run: ServiceCalling & TokenWriting): Prom
 
   const { token } = found.answer.group;
   const fingerprint = tokenFingerprint(token);
-  const settled = {
-    kind: "rotation_ended",
-    user_group_id: id,
-    tokenFingerprint: fingerprint,
-    failure: null,
-    isOpen: false,
-  } as const;
-  const record = async (transaction: LedgerTransaction): Promise<void> => {
-    await transaction.change([settled], clock.now());
-  };
-  const refusal = await new LiveTokenWriter(run).tryOnce({ user_group_id: id, token }, record);
+  const end: RotationEnd = { tokenFingerprint: fingerprint, failure: null, isOpen: false };
+  const refusal = await new LiveTokenWriter(run).tryOnce({ user_group_id: id, token }, (transaction) =>
+    transaction.change([{ kind: "rotation_ended", user_group_id: id, ...end }], clock.now()),
+  );
   if (refusal) return recordFailure(id, refusal, known, run, sharedBy(refusal, token));
   if (known.intent !== "rotate" || fingerprint === known.tokenFingerprint) return true;
   tally.counts.rotated++;
@@ -84,19 +78,20 @@ async function settleToken(id: string, run: ServiceCalling & TokenWriting): Prom
   return true;
 }
 
+/** Records the failure as one of storing: whatever has failed, the live token may not be stored. */
 async function recordFailure(
   id: string,
   { code, message }: Failure,
   known: GroupRecord,
   run: LedgerWriting & Reporting,
-  shared: ReturnType<typeof sharedBy> = {},
+  shared: Pick<StoringEnd, "sharedToken"> = {},
 ): Promise<false> {
   const { ledger, lease, clock } = run;
   const now = clock.now();
   const count = (known.failures.storing?.count ?? 0) + 1;
   const failure = { code, message, count, retryAt: new Date(now.getTime() + waitAfterFailures(count)) };
   await ledger.write(lease, (transaction) =>
-    transaction.change([{ kind: "copied", user_group_id: id, failure, ...shared }], now),
+    transaction.change([{ kind: "storing_ended", user_group_id: id, failure, ...shared }], now),
   );
   reportFailure(id, { code, message }, run);
   return false;

@@ -6,7 +6,6 @@ import type { EventOf, RotationEnd } from "../../core/record/next.ts";
 import type { GroupRecord } from "../../core/record/record.ts";
 import type { Secret } from "../../core/secret/secret.ts";
 import type { GetAnswer } from "../../ports/group-service.ts";
-import type { LedgerTransaction } from "../../ports/ledger/ledger.ts";
 import { reportFailure } from "../report/run-report.ts";
 import type { CallResult } from "../service/call-with-retries.ts";
 import {
@@ -48,8 +47,7 @@ export class TokenRotation {
     const { tokens, signal } = this.#run;
     const stored = (await retryWhileBusy(() => tokens.read([id], signal), this.#run)).get(id);
     if (!(await this.#tokenWriter.allStored())) return false;
-    const begun = { kind: "rotation_begun", user_group_id: id } as const;
-    const before = await this.#write((transaction) => transaction.change([begun], this.#run.clock.now()));
+    const before = await this.#change({ kind: "rotation_begun", user_group_id: id });
     const known = before.get(id);
     if (known === undefined || isUnsettled(known)) {
       reportFailure(id, known ? UNSETTLED : FORGOTTEN, this.#run);
@@ -91,7 +89,9 @@ export class TokenRotation {
     if (!(await this.#tokenWriter.allStored())) return { kind: "failed", failure: NOT_BEGUN, isOpen: true };
     const failure = await this.#tokenWriter.prove({ user_group_id: id, token: live }, async (transaction) => {
       // Record a live token that the ledger has never seen: after a leak, operators ask when which token was live.
-      if (!isOf(live, known)) await this.#record(id, live, { failure: null, isOpen: true }, transaction);
+      if (isOf(live, known)) return;
+      const seen = rotationEnded(id, live, { failure: null, isOpen: true });
+      await transaction.change([seen], this.#run.clock.now());
     });
     return failure ? { kind: "not proved", failure, isOpen: true } : this.#exchange(rotation, live);
   }
@@ -178,7 +178,7 @@ export class TokenRotation {
     const result = { failure: { ...failure, retryAt }, isOpen, ...shared };
     const report = (): void => reportFailure(id, failure, this.#run);
     if (live) return this.#store(rotation, live, result, report);
-    await this.#write((transaction) => this.#record(id, null, result, transaction));
+    await this.#change(rotationEnded(id, null, result));
     report();
   }
 
@@ -191,7 +191,7 @@ export class TokenRotation {
   ): Promise<void> {
     const { id } = rotation;
     const refusal = await this.#tokenWriter.store({ user_group_id: id, token }, (transaction) =>
-      this.#record(id, token, result, transaction),
+      transaction.change([rotationEnded(id, token, result)], this.#run.clock.now()),
     );
     if (refusal === undefined) return stored();
     if (refusal.code === "TOKEN_SHARED") return this.#recordFailure(rotation, failedBySharedToken(token));
@@ -202,10 +202,12 @@ export class TokenRotation {
   async #recordNotStored({ id, known }: Rotation, failure: Failure, isOpen: boolean): Promise<void> {
     const count = (known.failures.storing?.count ?? 0) + 1;
     const again = { ...failure, count, retryAt: this.#nextTry(count) };
-    const events: EventOf[] = [{ kind: "copied", user_group_id: id, failure: again }];
-    if (!isOpen) events.push({ kind: "rotation_unsent", user_group_id: id });
-    await this.#write((transaction) => transaction.change(events, this.#run.clock.now()));
-    if (!isOpen) this.#run.tally.keptTokens.add(id);
+    const ended: EventOf = { kind: "storing_ended", user_group_id: id, failure: again };
+    if (isOpen) await this.#change(ended);
+    else {
+      await this.#change(ended, { kind: "rotation_unsent", user_group_id: id });
+      this.#run.tally.keptTokens.add(id);
+    }
     reportFailure(id, failure, this.#run);
   }
 
@@ -213,35 +215,30 @@ export class TokenRotation {
     return new Date(this.#run.clock.now().getTime() + waitAfterFailures(failures));
   }
 
-  async #record(
-    id: string,
-    token: Secret | null,
-    result: Pick<RotationEnd, "failure" | "isOpen" | "sharedToken">,
-    transaction: LedgerTransaction,
-  ): Promise<void> {
-    const fingerprint = token && tokenFingerprint(token);
-    const ended = {
-      kind: "rotation_ended",
-      user_group_id: id,
-      tokenFingerprint: fingerprint,
-      ...result,
-    } as const;
-    await transaction.change([ended], this.#run.clock.now());
-  }
-
   /** Keeps the intent if a call may have been sent: the next run then asks for the live token. */
   async #withdraw({ id, calls }: Rotation): Promise<void> {
     if (calls.mayHaveHappened || this.#run.lease.lost.aborted) return;
-    const unsent = { kind: "rotation_unsent", user_group_id: id } as const;
-    await this.#write((transaction) => transaction.change([unsent], this.#run.clock.now()));
+    await this.#change({ kind: "rotation_unsent", user_group_id: id });
     this.#run.recent.forget(id);
   }
 
-  #write<T>(body: (transaction: LedgerTransaction) => Promise<T>): Promise<T> {
-    const { ledger, lease } = this.#run;
-    return ledger.write(lease, body);
+  /** Records events of this group in a transaction of their own. Resolves to what the ledger knew before, by id. */
+  #change(...events: readonly EventOf[]): Promise<ReadonlyMap<string, GroupRecord>> {
+    const { ledger, lease, clock } = this.#run;
+    return ledger.write(lease, (transaction) => transaction.change(events, clock.now()));
   }
 }
+
+const rotationEnded = (
+  user_group_id: string,
+  token: Secret | null,
+  result: Omit<RotationEnd, "tokenFingerprint">,
+): EventOf => ({
+  kind: "rotation_ended",
+  user_group_id,
+  tokenFingerprint: token && tokenFingerprint(token),
+  ...result,
+});
 
 const isOf = (token: Secret, { tokenFingerprint: known }: GroupRecord): boolean =>
   tokenFingerprint(token) === known;

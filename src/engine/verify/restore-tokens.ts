@@ -119,12 +119,12 @@ async function restore(
   const now = run.clock.now();
   await record(
     [
-      ...stored.filter(({ failure }) => failure !== null).map(everywhere),
+      ...stored.filter(({ failure }) => failure !== null).map(storedEverywhere),
       // Record the problem first: if the run dies before the GET is answered, nothing else tells the next sync of it.
       ...askable
         .filter(({ failure }) => failure === null)
-        .map((entry) => missing(entry, notEverywhere(entry.problem), now)),
-      ...unaskable.map((entry) => missing(entry, unaskableNow(entry.problem), now)),
+        .map((entry) => storingFailed(entry, notEverywhere(entry.problem), now)),
+      ...unaskable.map((entry) => storingFailed(entry, unaskableNow(entry.problem), now)),
     ],
     now,
     run,
@@ -149,7 +149,7 @@ async function copy(found: readonly Found[], run: TokenWriting & Reporting): Pro
     });
     const results = found.map((entry): EventOf => {
       const refusal = refusals.get(entry.user_group_id);
-      return refusal ? missing(entry, refusal, now) : everywhere(entry);
+      return refusal ? storingFailed(entry, refusal, now) : storedEverywhere(entry);
     });
     await transaction.change(results, now);
     return refusals;
@@ -157,7 +157,7 @@ async function copy(found: readonly Found[], run: TokenWriting & Reporting): Pro
   const refusals = await ledger.write(lease, write).catch(async (error: unknown) => {
     const [only, ...others] = found;
     if (only === undefined || others.length > 0 || !isRefusal(error)) throw error;
-    await record([missing(only, error, now)], now, run);
+    await record([storingFailed(only, error, now)], now, run);
     return new Map([[only.user_group_id, error]]);
   });
   for (const { user_group_id } of found) {
@@ -179,16 +179,20 @@ async function record(
   await ledger.write(lease, (transaction) => transaction.change(results, now));
 }
 
-const everywhere = ({ user_group_id }: VouchedToken): EventOf => ({
-  kind: "copied",
+const storedEverywhere = ({ user_group_id }: VouchedToken): EventOf => ({
+  kind: "storing_ended",
   user_group_id,
   failure: null,
 });
 
-function missing({ user_group_id, failure }: VouchedToken, { code, message }: Failure, now: Date): EventOf {
+function storingFailed(
+  { user_group_id, failure }: VouchedToken,
+  { code, message }: Failure,
+  now: Date,
+): EventOf {
   const count = (failure?.count ?? 0) + 1;
   const retryAt = new Date(now.getTime() + waitAfterFailures(count));
-  return { kind: "copied", user_group_id, failure: { code, message, count, retryAt } };
+  return { kind: "storing_ended", user_group_id, failure: { code, message, count, retryAt } };
 }
 
 const LOST = "no token store has the token of this group";

@@ -197,7 +197,7 @@ export function ledgerScopeTablesContract(name: string, makeDatabase: () => Prom
       await leave(at, "absent", { ms: 0, reads: 1 }, ids);
       await take(at, [
         ...of("returned"),
-        { kind: "copied", user_group_id: "acme", failure: null },
+        { kind: "storing_ended", user_group_id: "acme", failure: null },
         { kind: "rotation_begun", user_group_id: "acme" },
         { kind: "rotation_unsent", user_group_id: "acme" },
         ...of("change_dropped"),

@@ -48,8 +48,8 @@ const rotated = (token: string | null, more: object = {}): GroupEvent => ({
   ...more,
 });
 const notRotated = (more: object = {}): GroupEvent => rotated(null, { failure: refusal, ...more });
-const copied = (count: number): GroupEvent => ({
-  kind: "copied",
+const storingEnded = (count: number): GroupEvent => ({
+  kind: "storing_ended",
   failure:
     count === 0
       ? null
@@ -238,7 +238,7 @@ describe("a removal", () => {
 
 describe("another token", () => {
   const token = new Secret("ugt_acme_2");
-  const failing = [...CREATED, notRotated(), copied(1)];
+  const failing = [...CREATED, notRotated(), storingEnded(1)];
   test.each<[string, GroupEvent]>([
     ["an update", ended({ ...updated, token })],
     ["a refused update", ended(aNotUpdated({ change: update, token }))],
@@ -269,7 +269,7 @@ describe("another token", () => {
 });
 
 describe("the kinds of failures", () => {
-  const all = [...CREATED, ended(aFailed({ change: update })), notRotated(), copied(1)];
+  const all = [...CREATED, ended(aFailed({ change: update })), notRotated(), storingEnded(1)];
   const count = (record: GroupRecord | null) =>
     record && Object.values(record.failures).map((failure: { count: number } | null) => failure?.count ?? 0);
 
@@ -277,7 +277,7 @@ describe("the kinds of failures", () => {
     expect(count(recordAfter(...all))).toEqual([1, 1, 1]);
     expect(count(recordAfter(...all, ended(aFailed({ change: update }))))).toEqual([2, 1, 1]);
     expect(count(recordAfter(...all, notRotated()))).toEqual([1, 2, 1]);
-    expect(count(recordAfter(...all, copied(2)))).toEqual([1, 1, 2]);
+    expect(count(recordAfter(...all, storingEnded(2)))).toEqual([1, 1, 2]);
     expect(count(recordAfter(...all, ended(aFailed({ change: aGet }))))).toEqual([1, 1, 2]);
   });
 
@@ -285,7 +285,7 @@ describe("the kinds of failures", () => {
     ["a change that is done", ended(updated), [0, 1, 0]],
     ["a row that asks for what the group is", settled, [0, 1, 1]],
     ["a change that nothing tries again", { kind: "change_dropped" }, [0, 1, 1]],
-    ["a token that is in every store", copied(0), [1, 1, 0]],
+    ["a token that is in every store", storingEnded(0), [1, 1, 0]],
     ["a GET that told the token", ended(anApplied({ kind: "updated", change: aGet })), [1, 1, 0]],
     ["a GET whose group was not updated", ended(aNotUpdated({ change: update })), [2, 1, 0]],
   ])("end by %s", (_, event, counts) => {
