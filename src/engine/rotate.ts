@@ -9,7 +9,8 @@ import {
 import { insistOnCommits } from "./durability/commit-check.ts";
 import { withLock } from "./lease/tenant-locks.ts";
 import { leasedRun, type Run, type RunPorts, type RunSettings } from "./leased-run.ts";
-import { type RunReport, reportFailure } from "./report/run-report.ts";
+import type { RunReport } from "./report/run-report.ts";
+import { reportFailure } from "./report/tally.ts";
 import {
   existingGroups,
   groupsOf,

@@ -2,7 +2,8 @@ import { CompositeTokenStore } from "../../src/adapters/token-stores/composite-t
 import { SyncError } from "../../src/core/failure/sync-error.ts";
 import { RecentCommits } from "../../src/engine/durability/recent-commits.ts";
 import { Silence } from "../../src/engine/refresh/refresh-start.ts";
-import { type RunReport, reportOn, Tally } from "../../src/engine/report/run-report.ts";
+import { type RunReport, reportOn } from "../../src/engine/report/run-report.ts";
+import { Tally } from "../../src/engine/report/tally.ts";
 import { rotate } from "../../src/engine/rotate.ts";
 import type { RotationSelection } from "../../src/engine/rotation/rotation-selection.ts";
 import { type SyncPorts, type SyncSettings, sync } from "../../src/engine/sync.ts";

@@ -3,7 +3,7 @@ import type { RefreshHold } from "../../core/drift/refresh.ts";
 import { remediesOf } from "../../core/failure/remedies.ts";
 import type { SyncError } from "../../core/failure/sync-error.ts";
 import { printable, printableId } from "../../core/text/printable.ts";
-import type { ReportedError } from "../../engine/report/run-report.ts";
+import type { ReportedError } from "../../engine/report/tally.ts";
 import type { Warning } from "../../ports/observer.ts";
 import { type Paint, painter } from "./colours.ts";
 

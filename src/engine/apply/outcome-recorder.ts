@@ -8,7 +8,7 @@ import type { Begun } from "../../ports/ledger/groups.ts";
 import type { LedgerTransaction } from "../../ports/ledger/ledger.ts";
 import type { ChangeOptions, StoredToken } from "../../ports/token-store.ts";
 import type { Lock } from "../lease/tenant-locks.ts";
-import type { Reporting } from "../report/run-report.ts";
+import type { Reporting } from "../report/tally.ts";
 import type { ServiceIdentity } from "../service/service-identity.ts";
 import { isRefusal, retryInHalves, type TokenWriting } from "../tokens/retry-batch.ts";
 import { idsWithSharedTokens, sharedBy, tokenShared } from "../tokens/shared-tokens.ts";

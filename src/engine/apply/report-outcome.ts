@@ -3,7 +3,7 @@ import { tokenFingerprint } from "../../core/group/group.ts";
 import { isRefresh, isRestored } from "../../core/plan/change.ts";
 import type { RecordedOutcome } from "../../core/record/next.ts";
 import type { Begun } from "../../ports/ledger/groups.ts";
-import { type Reporting, reportFailure } from "../report/run-report.ts";
+import { type Reporting, reportFailure } from "../report/tally.ts";
 import type { ServiceIdentity } from "../service/service-identity.ts";
 
 interface OutcomeReporting extends Reporting {

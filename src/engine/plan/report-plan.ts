@@ -5,7 +5,7 @@ import { clockDifference } from "../../core/plan/read-history.ts";
 import { quantity } from "../../core/text/quantity.ts";
 import type { StatusReads } from "../../ports/ledger/scope.ts";
 import type { Observe } from "../../ports/observer.ts";
-import { MAX_REPORTED, type Reporting } from "../report/run-report.ts";
+import { MAX_REPORTED, type Reporting } from "../report/tally.ts";
 import type { PlanOptions } from "./make-plan.ts";
 import { changeCount, heldOf, missingCount, type Plan } from "./plan.ts";
 

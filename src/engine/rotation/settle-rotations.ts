@@ -7,7 +7,7 @@ import type { GroupRecord } from "../../core/record/record.ts";
 import type { LedgerWriting } from "../lease/lease.ts";
 import { type Locks, withLock } from "../lease/tenant-locks.ts";
 import type { LeftUnderWay } from "../plan/plan.ts";
-import { type Reporting, reportFailure } from "../report/run-report.ts";
+import { type Reporting, reportFailure } from "../report/tally.ts";
 import { type ServiceCalling, ServiceCalls } from "../service/service-calls.ts";
 import type { TokenWriting } from "../tokens/retry-batch.ts";
 import { sharedBy } from "../tokens/shared-tokens.ts";

@@ -6,7 +6,7 @@ import type { EventOf, RotationEnd } from "../../core/record/next.ts";
 import type { GroupRecord } from "../../core/record/record.ts";
 import type { Secret } from "../../core/secret/secret.ts";
 import type { GetAnswer } from "../../ports/group-service.ts";
-import { reportFailure } from "../report/run-report.ts";
+import { reportFailure } from "../report/tally.ts";
 import type { CallResult } from "../service/call-with-retries.ts";
 import {
   isTokenRefused,

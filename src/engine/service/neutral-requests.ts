@@ -7,7 +7,7 @@ import {
   type Undecided,
 } from "../../core/failure/service-failure.ts";
 import type { GroupService } from "../../ports/group-service.ts";
-import type { Tally } from "../report/run-report.ts";
+import type { Tally } from "../report/tally.ts";
 import { Breaker, type Breakers } from "./breaker.ts";
 import { type CallContext, callWithRetries } from "./call-with-retries.ts";
 import { PRIORITY } from "./throttle.ts";

@@ -18,7 +18,7 @@ import type {
   ServiceMethod,
 } from "../../ports/group-service.ts";
 import type { LedgerWriting } from "../lease/lease.ts";
-import type { Reporting } from "../report/run-report.ts";
+import type { Reporting } from "../report/tally.ts";
 import { insistOnOwnGroups } from "../scope/scope.ts";
 import type { DestinationOwners } from "../tokens/destination-owners.ts";
 import { sharedTokenFailure } from "../tokens/shared-tokens.ts";

@@ -1,6 +1,6 @@
 import type { GroupReads } from "../../ports/ledger/groups.ts";
 import type { Locks } from "../lease/tenant-locks.ts";
-import { type Reporting, reportFailure } from "../report/run-report.ts";
+import { type Reporting, reportFailure } from "../report/tally.ts";
 
 /**
  * Reports the tenants that were looked up singly and are not served: their groups fail, as the ledger knows it, or their last

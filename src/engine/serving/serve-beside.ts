@@ -6,7 +6,7 @@ import { ALREADY_LOCKED, withLock } from "../lease/tenant-locks.ts";
 import { makePlan, type PlanPorts, type PlanSettings } from "../plan/make-plan.ts";
 import { Silence } from "../refresh/refresh-start.ts";
 import { type SignOfLifeSettings, seekSignOfLife } from "../refresh/sign-of-life.ts";
-import { Tally } from "../report/run-report.ts";
+import { Tally } from "../report/tally.ts";
 import { openService, type ServingRun, type WorkBeside } from "./serve-tenants.ts";
 import type { TenantServer } from "./tenant-server.ts";
 

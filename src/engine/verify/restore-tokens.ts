@@ -10,7 +10,7 @@ import type { Observe } from "../../ports/observer.ts";
 import { type Applying, applyChanges } from "../apply/apply-changes.ts";
 import type { LedgerWriting } from "../lease/lease.ts";
 import { ALREADY_LOCKED, withLock } from "../lease/tenant-locks.ts";
-import { type Reporting, reportFailure } from "../report/run-report.ts";
+import { type Reporting, reportFailure } from "../report/tally.ts";
 import { isRefusal, retryInHalves, retryWhileBusy, type TokenWriting } from "../tokens/retry-batch.ts";
 
 /** Groups per page. Each takes one read of each store, and if a store's quota runs out, the whole page is read again. */

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { SyncError } from "../../../src/core/failure/sync-error.ts";
-import { MAX_REPORTED, reportOn, Tally } from "../../../src/engine/report/run-report.ts";
+import { reportOn } from "../../../src/engine/report/run-report.ts";
+import { MAX_REPORTED, Tally } from "../../../src/engine/report/tally.ts";
 
 const refused = { code: "REFUSED", message: "no" };
 const notStored = { code: "TOKEN_NOT_STORED", message: "disk full" };
