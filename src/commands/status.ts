@@ -3,7 +3,7 @@ import { using } from "../compose/opened.ts";
 import { wentMissing } from "../core/deletion/missing-tenants.ts";
 import type { DeletionPolicy } from "../core/plan/deletion-policy.ts";
 import { shownTable } from "../core/tokens/destination.ts";
-import { heldRefresh } from "../engine/refresh/refresh-start.ts";
+import { heldRefresh } from "../engine/refresh/held-refresh.ts";
 import type { LedgerView } from "../ports/ledger/ledger.ts";
 import type { CommandContext, CommandIo } from "./context.ts";
 import { type KnownStatus, statusJson, statusText } from "./output/status.ts";

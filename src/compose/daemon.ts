@@ -22,7 +22,7 @@ import { PageLookups } from "../daemon/status-page/page-lookups.ts";
 import { RecentCommits } from "../engine/durability/recent-commits.ts";
 import { type Explanation, explainTenant } from "../engine/explain/explain-tenant.ts";
 import { indexedOnly } from "../engine/explain/indexed-only.ts";
-import { Silence } from "../engine/refresh/refresh-start.ts";
+import { Silence } from "../engine/refresh/sign-of-life.ts";
 import { warnOfReadable } from "./config.ts";
 import { verifyColumns, verifyTls } from "./config-checks.ts";
 import type { Host } from "./host.ts";

@@ -4,7 +4,7 @@ import { SyncError } from "../../src/core/failure/sync-error.ts";
 import type { DaemonSettings } from "../../src/daemon/daemon.ts";
 import { problemsOf } from "../../src/daemon/state/problems.ts";
 import { readiness } from "../../src/daemon/state/readiness.ts";
-import { Silence } from "../../src/engine/refresh/refresh-start.ts";
+import { Silence } from "../../src/engine/refresh/sign-of-life.ts";
 import { TenantServer } from "../../src/engine/serving/tenant-server.ts";
 import type { Fate, Point } from "../fakes/instance.ts";
 import { VirtualClock } from "../fakes/virtual-time.ts";

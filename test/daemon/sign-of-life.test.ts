@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { ServiceFailure } from "../../src/core/failure/service-failure.ts";
 import { problemsOf } from "../../src/daemon/state/problems.ts";
 import { readiness } from "../../src/daemon/state/readiness.ts";
-import { Silence } from "../../src/engine/refresh/refresh-start.ts";
+import { Silence } from "../../src/engine/refresh/sign-of-life.ts";
 import { tenants, World } from "../fakes/world.ts";
 import { Stage } from "./stage.ts";
 

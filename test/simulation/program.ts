@@ -1,7 +1,7 @@
 import { CompositeTokenStore } from "../../src/adapters/token-stores/composite-token-store.ts";
 import { SyncError } from "../../src/core/failure/sync-error.ts";
 import { RecentCommits } from "../../src/engine/durability/recent-commits.ts";
-import { Silence } from "../../src/engine/refresh/refresh-start.ts";
+import { Silence } from "../../src/engine/refresh/sign-of-life.ts";
 import { type RunReport, reportOn } from "../../src/engine/report/run-report.ts";
 import { Tally } from "../../src/engine/report/tally.ts";
 import { rotate } from "../../src/engine/rotate.ts";

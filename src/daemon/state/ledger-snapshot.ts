@@ -1,7 +1,7 @@
 import { wentMissing } from "../../core/deletion/missing-tenants.ts";
 import type { DeletionPolicy } from "../../core/plan/deletion-policy.ts";
 import type { RotationPolicy } from "../../core/rotation/rotation-policy.ts";
-import { heldRefresh } from "../../engine/refresh/refresh-start.ts";
+import { heldRefresh } from "../../engine/refresh/held-refresh.ts";
 import type { LedgerView } from "../../ports/ledger/ledger.ts";
 import type { LedgerStatus } from "../../ports/ledger/scope.ts";
 import type { LedgerSnapshot } from "./state.ts";

@@ -6,7 +6,8 @@ import { type Applying, applyChanges } from "../apply/apply-changes.ts";
 import type { PlanOptions } from "../plan/make-plan.ts";
 import type { Plan } from "../plan/plan.ts";
 import { groupsToAsk } from "./groups-to-ask.ts";
-import { heldRefresh, type RefreshSettings, type RefreshStart, startOfRefresh } from "./refresh-start.ts";
+import { heldRefresh } from "./held-refresh.ts";
+import { type RefreshSettings, type RefreshStart, startOfRefresh } from "./refresh-start.ts";
 
 /**
  * Asks the service for groups about which nothing else is to be done, and heals what somebody else has changed there. A sync

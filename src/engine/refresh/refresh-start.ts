@@ -1,17 +1,20 @@
-import {
-  type FoundGone,
-  type RefreshHold,
-  refreshHold,
-  refreshShare,
-  syncIntervalMs,
-} from "../../core/drift/refresh.ts";
-import { type DeletionPolicy, LIMIT_PERIOD_MS, removalsAllowed } from "../../core/plan/deletion-policy.ts";
-import type { UpdatePolicy } from "../../core/plan/planned-action.ts";
+import { type RefreshHold, refreshHold, refreshShare, syncIntervalMs } from "../../core/drift/refresh.ts";
+import { removalsAllowed } from "../../core/plan/deletion-policy.ts";
 import type { LedgerView } from "../../ports/ledger/ledger.ts";
 import type { KnownService } from "../../ports/ledger/scope.ts";
 import type { Warning } from "../../ports/observer.ts";
 import type { PlanOptions, PlanSettings } from "../plan/make-plan.ts";
 import type { Plan } from "../plan/plan.ts";
+import { goneLately, unsafeToAsk } from "./held-refresh.ts";
+import type { Silence } from "./sign-of-life.ts";
+
+/** The `service.refresh` of the config. */
+export interface RefreshPolicy {
+  /** Each group is asked for again within this time; null: only if the operator asks for that. */
+  readonly everyMs: number | null;
+  /** A daemon's sync asks for one group if the service has answered nobody for an hour. All runs of the process share this. */
+  readonly silence?: Silence;
+}
 
 export interface RefreshSettings extends Pick<PlanSettings, "name" | "update" | "deletion"> {
   readonly refresh: RefreshPolicy;
@@ -50,13 +53,14 @@ export async function startOfRefresh(
   const { at: began } = plan.reading;
   // Without a valid row, nobody knows which tenants are present.
   if (plan.isWhole ? !plan.conclusive : !asksForAll) return null;
-  if (!asksForAll && refresh.everyMs === null) return null;
+  const everyMs = asksForAll ? null : refresh.everyMs;
+  if (everyMs === null && !asksForAll) return null;
   const groups = await ledger.refreshableCount({ since: began, now });
   if (groups === 0) return null;
   const share =
-    asksForAll || refresh.everyMs === null
+    everyMs === null
       ? { due: Math.min(groups, only?.size ?? groups), withinMs: null }
-      : await shareOf(groups, refresh.everyMs, began, known);
+      : await shareOf(groups, everyMs, began, known);
   if (share.due === 0) return null;
   const unsafe = unsafeToAsk(update, updates);
   const owned = await ledger.existingCount({});
@@ -67,22 +71,6 @@ export async function startOfRefresh(
     hold: unsafe ? null : refreshHold(name, gone, { limit, owned }),
     mayBeGone: removalsAllowed(limit, owned) - gone.count,
   };
-}
-
-/** What a process remembers of a silent service, over all its runs. */
-export class Silence {
-  /** When an answer last showed nothing; null if none did. */
-  unclearAt: Date | null = null;
-  /** The groups that alone were failed. They are not asked for again. */
-  readonly failed = new Set<string>();
-}
-
-/** The `service.refresh` of the config. */
-export interface RefreshPolicy {
-  /** Each group is asked for again within this time; null: only if the operator asks for that. */
-  readonly everyMs: number | null;
-  /** A daemon's sync asks for one group if the service has answered nobody for an hour. All runs of the process share this. */
-  readonly silence?: Silence;
 }
 
 /** The time that a refresh may take, as a part of the time between two syncs. */
@@ -106,38 +94,5 @@ async function shareOf(
   return {
     due: refreshShare({ now: began, earlier, everyMs, groups, late }),
     withinMs: syncIntervalMs(began, earlier) * PART_OF_INTERVAL,
-  };
-}
-
-/** Why a refresh that began now would be held; null if it wouldn't be. */
-export async function heldRefresh(
-  ledger: Pick<LedgerView, "goneSince" | "existingCount">,
-  { name, deletion: { limit } }: { readonly name: string; readonly deletion: Pick<DeletionPolicy, "limit"> },
-  now: Date,
-): Promise<RefreshHold | null> {
-  const gone = await goneLately(ledger, now);
-  if (gone.count === 0) return null;
-  return refreshHold(name, gone, { limit, owned: await ledger.existingCount({}) });
-}
-
-/** The groups that refreshes found gone in the time in which they count. */
-const goneLately = (ledger: Pick<LedgerView, "goneSince">, now: Date): Promise<FoundGone> =>
-  ledger.goneSince(new Date(now.getTime() - LIMIT_PERIOD_MS));
-
-/**
- * A warning if a GET could change a group although `service.update: never` forbids that, else null. Anybody may have changed
- * the group at the service, and a service that updates would change it back.
- */
-export function unsafeToAsk(update: UpdatePolicy, updates: KnownService["updates"]): Warning | null {
-  if (update !== "never" || updates === false) return null;
-  const [whether, hint] =
-    updates === null
-      ? ["nobody knows whether", "groupsync probe finds that out"]
-      : ["at this service", "leave service.refresh out, or choose another service.update"];
-  return {
-    kind: "warning",
-    code: "REFRESH_UNSAFE",
-    message: `no group is asked for again: service.update is never, and ${whether} a GET changes an existing group`,
-    hint,
   };
 }

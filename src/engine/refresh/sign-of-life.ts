@@ -7,7 +7,15 @@ import type { PlanSettings } from "../plan/make-plan.ts";
 import type { Plan } from "../plan/plan.ts";
 import { Breaker } from "../service/breaker.ts";
 import { groupsToAsk } from "./groups-to-ask.ts";
-import { heldRefresh, type Silence, unsafeToAsk } from "./refresh-start.ts";
+import { heldRefresh, unsafeToAsk } from "./held-refresh.ts";
+
+/** What a process remembers of a silent service, over all its runs. */
+export class Silence {
+  /** When an answer last showed nothing; null if none did. */
+  unclearAt: Date | null = null;
+  /** The groups that alone were failed. They are not asked for again. */
+  readonly failed = new Set<string>();
+}
 
 /** `silence` is missing if this process doesn't ask. */
 export interface SignOfLifeSettings extends Pick<PlanSettings, "name" | "update" | "deletion"> {

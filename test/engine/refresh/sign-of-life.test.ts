@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { ServiceFailure, type ServiceFailureCode } from "../../../src/core/failure/service-failure.ts";
-import { Silence } from "../../../src/engine/refresh/refresh-start.ts";
+import { Silence } from "../../../src/engine/refresh/sign-of-life.ts";
 import type { SyncSettings } from "../../../src/engine/sync.ts";
 import type { Point } from "../../fakes/instance.ts";
 import { type StartOptions, tenants, World } from "../../fakes/world.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { refreshCode } from "../../../src/core/drift/refresh.ts";
 import type { DeletionLimit } from "../../../src/core/plan/deletion-policy.ts";
-import { heldRefresh } from "../../../src/engine/refresh/refresh-start.ts";
+import { heldRefresh } from "../../../src/engine/refresh/held-refresh.ts";
 import { Instance } from "../../fakes/instance.ts";
 import { VirtualClock } from "../../fakes/virtual-time.ts";
 import { tenants, World } from "../../fakes/world.ts";

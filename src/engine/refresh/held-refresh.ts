@@ -1,0 +1,39 @@
+import { type FoundGone, type RefreshHold, refreshHold } from "../../core/drift/refresh.ts";
+import { type DeletionPolicy, LIMIT_PERIOD_MS } from "../../core/plan/deletion-policy.ts";
+import type { UpdatePolicy } from "../../core/plan/planned-action.ts";
+import type { LedgerView } from "../../ports/ledger/ledger.ts";
+import type { KnownService } from "../../ports/ledger/scope.ts";
+import type { Warning } from "../../ports/observer.ts";
+
+/** Why a refresh that began now would be held; null if it wouldn't be. */
+export async function heldRefresh(
+  ledger: Pick<LedgerView, "goneSince" | "existingCount">,
+  { name, deletion: { limit } }: { readonly name: string; readonly deletion: Pick<DeletionPolicy, "limit"> },
+  now: Date,
+): Promise<RefreshHold | null> {
+  const gone = await goneLately(ledger, now);
+  if (gone.count === 0) return null;
+  return refreshHold(name, gone, { limit, owned: await ledger.existingCount({}) });
+}
+
+/** The groups that refreshes found gone in the time in which they count. */
+export const goneLately = (ledger: Pick<LedgerView, "goneSince">, now: Date): Promise<FoundGone> =>
+  ledger.goneSince(new Date(now.getTime() - LIMIT_PERIOD_MS));
+
+/**
+ * A warning if a GET could change a group although `service.update: never` forbids that, else null. Anybody may have changed
+ * the group at the service, and a service that updates would change it back.
+ */
+export function unsafeToAsk(update: UpdatePolicy, updates: KnownService["updates"]): Warning | null {
+  if (update !== "never" || updates === false) return null;
+  const [whether, hint] =
+    updates === null
+      ? ["nobody knows whether", "groupsync probe finds that out"]
+      : ["at this service", "leave service.refresh out, or choose another service.update"];
+  return {
+    kind: "warning",
+    code: "REFRESH_UNSAFE",
+    message: `no group is asked for again: service.update is never, and ${whether} a GET changes an existing group`,
+    hint,
+  };
+}
