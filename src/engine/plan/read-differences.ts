@@ -6,9 +6,10 @@ import type { LedgerView } from "../../ports/ledger/ledger.ts";
 import type { KnownService } from "../../ports/ledger/scope.ts";
 import type { Warning } from "../../ports/observer.ts";
 import type { TenantSource } from "../../ports/tenant-source.ts";
-import { ALL_BUCKETS, findChangedBuckets, readBuckets } from "./changed-buckets.ts";
+import { ALL_BUCKETS, findChangedBuckets } from "./changed-buckets.ts";
 import { mergeById } from "./merge-by-id.ts";
 import type { PlanBuilder } from "./plan-builder.ts";
+import { readBuckets } from "./read-buckets.ts";
 import { inOneBatch, readTenants } from "./read-tenants.ts";
 import { roleWarnings } from "./source-role.ts";
 
