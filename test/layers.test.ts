@@ -49,7 +49,7 @@ const RULES: Rules = {
         check: ["plan", "refresh", "rotation", "service", "tokens", "verify"],
         verify: ["apply", "lease", "plan", "report", "tokens"],
         rotation: ["apply", "lease", "plan", "report", "service", "tokens"],
-        refresh: ["apply", "plan", "report", "service"],
+        refresh: ["apply", "lease", "plan", "report", "service"],
         serving: ["apply", "lease", "plan", "refresh", "report", "rotation", "verify"],
       },
     },

@@ -1,10 +1,13 @@
-import { msUntilAsked, REPEATED_AFTER } from "../../core/drift/refresh.ts";
+import { LONGEST_SILENCE, msUntilAsked, REPEATED_AFTER } from "../../core/drift/refresh.ts";
 import type { ServiceFailure } from "../../core/failure/service-failure.ts";
-import { interrupted } from "../../core/failure/sync-error.ts";
+import { interrupted, isInterruption, SyncError } from "../../core/failure/sync-error.ts";
 import type { Upsert } from "../../core/plan/change.ts";
+import type { RunEvent } from "../../ports/observer.ts";
 import { type Applying, applyChanges } from "../apply/apply-changes.ts";
-import type { PlanSettings } from "../plan/make-plan.ts";
+import { ALREADY_LOCKED, withLock } from "../lease/tenant-locks.ts";
+import { makePlan, type PlanPorts, type PlanSettings } from "../plan/make-plan.ts";
 import type { Plan } from "../plan/plan.ts";
+import { Tally } from "../report/tally.ts";
 import { Breaker } from "../service/breaker.ts";
 import { groupsToAsk } from "./groups-to-ask.ts";
 import { heldRefresh, unsafeToAsk } from "./held-refresh.ts";
@@ -20,6 +23,61 @@ export class Silence {
 /** `silence` is missing if this process doesn't ask. */
 export interface SignOfLifeSettings extends Pick<PlanSettings, "name" | "update" | "deletion"> {
   readonly refresh: { readonly silence?: Silence };
+}
+
+export type AskingSettings = PlanSettings & SignOfLifeSettings;
+
+/** Asks for a sign of life whenever the service has answered nobody for an hour. Rejects as `seekSignOfLife` does. */
+export async function askIfSilent(
+  ports: PlanPorts,
+  settings: AskingSettings,
+  run: Applying,
+  until: AbortSignal,
+): Promise<void> {
+  const { clock, identity } = run;
+  const { silence = new Silence() } = settings.refresh;
+  while (!until.aborted) {
+    const ms = msUntilAsked(identity, silence.unclearAt, clock.now());
+    if (ms > 0) await clock.sleep(Math.min(LONGEST_SILENCE, ms), until);
+    else await askOnce(ports, settings, silence, { ...run, signal: until }).catch(unlessInterrupted);
+  }
+}
+
+function unlessInterrupted(error: unknown): void {
+  if (!(error instanceof SyncError && isInterruption(error))) throw error;
+}
+
+/** Looks at the tenant first, as the ledger alone can't tell whether its row is rejected or not ready. */
+async function askOnce(
+  ports: PlanPorts,
+  { refresh: _, ...others }: AskingSettings,
+  silence: Silence,
+  outer: Applying,
+): Promise<void> {
+  const settings = { ...others, refresh: { silence } };
+  const { ledger, clock, locks } = outer;
+  const now = clock.now();
+  const { failed } = silence;
+  const oldest = await ledger.refreshable({ since: now, now, limit: failed.size + 1 });
+  const candidate = oldest.find(({ user_group_id }) => !failed.has(user_group_id));
+  // The other counts are of the full sync alone.
+  const observe = (event: RunEvent): void => {
+    if (event.kind === "drift") outer.tally.counts.drift[event.drift]++;
+    outer.observe(event);
+  };
+  const run = { ...outer, observe, tally: new Tally(), locks: ALREADY_LOCKED };
+  if (candidate === undefined) return seekSignOfLife(undefined, undefined, settings, run);
+  const { user_group_id: id } = candidate;
+  const ids = new Set([id]);
+  await withLock(locks, [id], async () => {
+    const state = { service: await ledger.service(), history: await ledger.readHistory() };
+    const plan = await makePlan(ports, settings, state, now, run.signal, { only: ids, isNoticed: true });
+    try {
+      await seekSignOfLife(plan, ids, settings, run);
+    } finally {
+      plan.entries.close();
+    }
+  });
 }
 
 /**
