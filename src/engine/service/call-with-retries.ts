@@ -1,6 +1,7 @@
 import { LONGEST_TRY } from "../../core/failure/backoff.ts";
 import { ServiceFailure } from "../../core/failure/service-failure.ts";
 import type { HeldLease } from "../lease/lease.ts";
+import type { Tally } from "../report/tally.ts";
 import { LONGEST_DEFERRAL } from "./breaker.ts";
 import { type AttemptContext, CallAttempts } from "./call-attempts.ts";
 import type { Priority } from "./throttle.ts";
@@ -12,7 +13,8 @@ export interface CallContext extends AttemptContext {
   readonly signal: AbortSignal;
   /** Lets another call be made in this one's place meanwhile. Undefined if none is made. */
   readonly waitBeforeRetry?: WaitBeforeRetry | undefined;
-  countRequest(): void;
+  /** Counts the requests. */
+  readonly tally: Pick<Tally, "requests">;
 }
 
 /** Waits this many milliseconds, or until the signal aborts. */
@@ -60,7 +62,7 @@ export async function callWithRetries<T>(
     const sentAt = clock.monotonic();
     try {
       context.lease.assertHeld();
-      context.countRequest();
+      context.tally.requests++;
       isMade = true;
       // Check the lease again right before the request is sent: the process may have been suspended meanwhile.
       const answer = await request(() => context.lease.assertHeld());
@@ -74,26 +76,27 @@ export async function callWithRetries<T>(
       const { waitMs, isOfThisCall } = attempts.failed(error, clock.monotonic() - sentAt);
       if (isOfThisCall) throttle.withdraw(call);
       else throttle.ended(call, error, id);
-      if (waitMs === undefined || !(await isWorthRepeating(waitMs, context)))
+      if (waitMs === undefined || !(await waitToRepeat(waitMs, context)))
         return { kind: "failed", failure: error, mayHaveHappened: attempts.mayHaveHappened };
     }
   }
 }
 
 /**
- * Waits before the next attempt. Resolves to false after a minute of a longer pause if the pause seems to be meant for this group
- * alone: the service takes other calls meanwhile, or refuses none. A later run sees to the group then. If no other call could show
- * that, a pause of up to ten minutes counts as one for all.
+ * Waits before the next attempt. A pause of more than a minute is waited for only if it is for all calls: if it is this
+ * group's alone, resolves to false after a minute, and a later run sees to the group.
  */
-async function isWorthRepeating(
+async function waitToRepeat(
   waitMs: number,
   { clock, throttle, signal, waitBeforeRetry }: CallContext,
 ): Promise<boolean> {
   const wait: WaitBeforeRetry = waitBeforeRetry ?? ((ms, until) => clock.sleep(ms, until));
   await wait(Math.min(waitMs, LONGEST_TRY), signal);
   if (waitMs <= LONGEST_TRY || signal.aborted) return true;
-  const isUntold = waitBeforeRetry === undefined && throttle.isPaused && waitMs <= LONGEST_DEFERRAL;
-  if (!isUntold && !throttle.isPausedForSeveral) return false;
+  // Within the minute, other calls have shown whether the service refuses them too. If none is made in this one's place, nobody
+  // can tell, and a pause of up to ten minutes counts as one for all.
+  const mayBeForAll = waitBeforeRetry === undefined && throttle.isPaused && waitMs <= LONGEST_DEFERRAL;
+  if (!throttle.isPausedForSeveral && !mayBeForAll) return false;
   await wait(waitMs - LONGEST_TRY, signal);
   return true;
 }

@@ -7,15 +7,13 @@ import {
   type Undecided,
 } from "../../core/failure/service-failure.ts";
 import type { GroupService } from "../../ports/group-service.ts";
-import type { Tally } from "../report/tally.ts";
 import { Breaker, type Breakers } from "./breaker.ts";
 import { type CallContext, callWithRetries } from "./call-with-retries.ts";
 import { PRIORITY } from "./throttle.ts";
 
-interface NeutralCalling extends Omit<CallContext, "breaker" | "priority" | "countRequest"> {
+interface NeutralCalling extends Omit<CallContext, "breaker" | "priority"> {
   readonly service: Pick<GroupService, "getWithWrongKey" | "rotateNobody">;
   readonly breakers: Breakers;
-  readonly tally: Tally;
 }
 
 interface Asked {
@@ -63,13 +61,9 @@ export class NeutralRequests {
     signal: AbortSignal,
   ): Promise<"lives" | "unclear" | undefined> {
     const breaker = new Breaker(true, 1);
-    const countRequest = (): void => {
-      this.#run.tally.requests++;
-    };
-    const called = await callWithRetries("", (beforeSend) => this.#rotateNobody(beforeSend, countRequest), {
+    const called = await callWithRetries("", (beforeSend) => this.#rotateNobody(beforeSend), {
       ...this.#run,
       priority: PRIORITY.fullSync,
-      countRequest,
       breaker,
       repeatedAfter,
       signal,
@@ -79,12 +73,12 @@ export class NeutralRequests {
     return called.kind === "answered" ? called.answer : undefined;
   }
 
-  async #rotateNobody(beforeSend: () => void, countRequest: () => void): Promise<"lives" | "unclear"> {
-    const { service } = this.#run;
+  async #rotateNobody(beforeSend: () => void): Promise<"lives" | "unclear"> {
+    const { service, tally } = this.#run;
     const answer = await answerOf(service.rotateNobody(beforeSend));
     if (answer === null || answer.code === "REFUSED") return "lives";
     if (answer.code !== "KEY_REFUSED") throw answer;
-    countRequest();
+    tally.requests++;
     const toWrongKey = await answerOf(service.getWithWrongKey(beforeSend));
     const isRefused = toWrongKey?.code === "KEY_REFUSED" || toWrongKey?.code === "REFUSED";
     if (!isRefused || isSameRefusal(answer, toWrongKey)) throw answer;
@@ -104,11 +98,8 @@ export class NeutralRequests {
   }
 
   async #ask(code: Undecided["code"]): Promise<NeutralAnswer | undefined> {
-    const { service, breakers, tally } = this.#run;
-    const countRequest = (): void => {
-      tally.requests++;
-    };
-    const context = { ...this.#run, priority: PRIORITY.newTenant, countRequest };
+    const { service, breakers } = this.#run;
+    const context = { ...this.#run, priority: PRIORITY.newTenant };
     const called =
       code === "KEY_REFUSED"
         ? await callWithRetries("", (beforeSend) => service.rotateNobody(beforeSend), {

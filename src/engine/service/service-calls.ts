@@ -53,6 +53,9 @@ export interface ServiceCalling extends LedgerWriting, Reporting {
   readonly signOfLife?: SignOfLife;
 }
 
+/** What the ledger knew of a group before its change. A canary has no failures of earlier runs. */
+type KnownGroup = Pick<GroupRecord, "intent" | "tokenFingerprint"> & Partial<Pick<GroupRecord, "failures">>;
+
 /** A call that was not answered well. */
 export type Unanswered = Exclude<CallResult<unknown>, { kind: "answered" }>;
 type FailedCall = Extract<CallResult<unknown>, { kind: "failed" }>;
@@ -73,26 +76,26 @@ export class ServiceCalls {
   #mayHaveHappened: boolean;
   #end: SyncError | undefined;
 
-  /** `before` is what the ledger knew of the group. `onEffect` is called as soon as a call may have changed the service. */
+  /** `before`: null for an unknown group. `onEffect` is called as soon as a call may have changed the service. */
   constructor(
     run: ServiceCalling,
     signal: AbortSignal,
-    before:
-      | (Pick<GroupRecord, "intent" | "tokenFingerprint"> & Partial<Pick<GroupRecord, "failures">>)
-      | null,
+    before: KnownGroup | null,
     onEffect: () => void = () => {},
   ) {
     const { clock, throttle, signOfLife, waitBeforeRetry, lease, observe, tally } = run;
-    const countRequest = (): void => {
-      tally.requests++;
-    };
     this.#knownToken = before?.tokenFingerprint ?? null;
-    const priority = priorityOf(run, this.#knownToken);
     this.#run = run;
     this.#context = {
-      ...{ clock, throttle, priority, waitBeforeRetry, lease, observe, signal },
+      clock,
+      throttle,
+      priority: priorityOf(run, this.#knownToken),
+      waitBeforeRetry,
       repeatedAfter: signOfLife?.repeatedAfter,
-      countRequest,
+      lease,
+      signal,
+      observe,
+      tally,
     };
     this.#onEffect = onEffect;
     // If this run's call is refused, the call of an earlier run may still have had its effect.
@@ -184,11 +187,8 @@ export class ServiceCalls {
   failed(change: Change, called: Unanswered): Failed | undefined {
     if (called.kind === "interrupted") return undefined;
     const { code, message, retryAfterMs } = called.failure;
-    const { mayHaveHappened } = this;
-    return {
-      ...{ kind: "failed", change, failure: { code, message }, mayHaveHappened },
-      ...(retryAfterMs !== undefined && { retryAfterMs }),
-    };
+    const failed = { change, failure: { code, message }, mayHaveHappened: this.#mayHaveHappened };
+    return { kind: "failed", ...failed, ...(retryAfterMs !== undefined && { retryAfterMs }) };
   }
 
   async #call<T>(

@@ -50,7 +50,7 @@ export async function call(
   const observe = (event: RunEvent): void => void events.push(event);
   const stopping = new AbortController();
   const lost = new AbortController();
-  let requests = 0;
+  const tally = { requests: 0 };
   let received = 0;
   if (stopAt === 0) stopping.abort();
   const breaker = new Breaker(true);
@@ -86,11 +86,9 @@ export async function call(
         formerCallsEnded: async () => {},
         takeRequests: () => () => {},
       },
-      countRequest: () => {
-        requests++;
-      },
+      tally,
     },
   );
-  expect(requests).toBe(received);
-  return { result, requests, elapsed: time.elapsed, events };
+  expect(tally.requests).toBe(received);
+  return { result, ...tally, elapsed: time.elapsed, events };
 }
