@@ -1,4 +1,5 @@
 import type { Change } from "../../core/plan/change.ts";
+import type { EventOf } from "../../core/record/next.ts";
 import type { Begun } from "../../ports/ledger/groups.ts";
 import type { RecentCommits } from "../durability/recent-commits.ts";
 import type { LedgerWriting } from "../lease/lease.ts";
@@ -99,9 +100,9 @@ export class IntentQueue {
     for (const begun of unsent) this.#unsent.delete(begun);
     const { ledger, lease, clock, recent } = this.#run;
     if (unsent.length === 0 || lease.lost.aborted) return;
-    const events = unsent.map(({ change: { user_group_id }, before }) => {
-      return { kind: "unsent", user_group_id, before } as const;
-    });
+    const events = unsent.map(
+      ({ change, before }): EventOf => ({ kind: "unsent", user_group_id: change.user_group_id, before }),
+    );
     await ledger.write(lease, (transaction) => transaction.change(events, clock.now()));
     for (const { change } of unsent) recent.forget(change.user_group_id);
   }
@@ -134,11 +135,11 @@ export class IntentQueue {
 
   async #commit(changes: readonly Change[]): Promise<readonly Begun[]> {
     const { ledger, lease, clock } = this.#run;
-    const events = changes.map((change) => {
-      return { kind: "begun", user_group_id: change.user_group_id, change } as const;
-    });
-    const known = await ledger.write(lease, (transaction) => transaction.change(events, clock.now()));
-    const begun = changes.map((change) => ({ change, before: known.get(change.user_group_id) ?? null }));
+    const events = changes.map(
+      (change): EventOf => ({ kind: "begun", user_group_id: change.user_group_id, change }),
+    );
+    const before = await ledger.write(lease, (transaction) => transaction.change(events, clock.now()));
+    const begun = changes.map((change) => ({ change, before: before.get(change.user_group_id) ?? null }));
     for (const entry of begun) {
       this.#unsent.add(entry);
       this.#run.recent.add(entry.change.user_group_id, { change: entry.change, token: null });

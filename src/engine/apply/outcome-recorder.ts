@@ -2,7 +2,7 @@ import type { Outcome } from "../../core/apply/outcome.ts";
 import { LONGEST_WAIT, waitAfterFailures } from "../../core/failure/backoff.ts";
 import { asSyncError, type SyncError } from "../../core/failure/sync-error.ts";
 import { isForToken } from "../../core/plan/change.ts";
-import type { RecordedOutcome } from "../../core/record/next.ts";
+import type { EventOf, RecordedOutcome } from "../../core/record/next.ts";
 import type { StoreOutageDetector } from "../../core/tokens/store-outage-detector.ts";
 import type { Begun } from "../../ports/ledger/groups.ts";
 import type { LedgerTransaction } from "../../ports/ledger/ledger.ts";
@@ -132,9 +132,7 @@ async function record(batch: readonly Finished[], run: OutcomeRecording): Promis
   const live: StoredToken[] = batch.flatMap(({ outcome }) =>
     "token" in outcome ? [{ user_group_id: outcome.change.user_group_id, token: outcome.token }] : [],
   );
-  const dead = batch.flatMap(({ outcome }) =>
-    outcome.kind === "deleted" ? [outcome.change.user_group_id] : [],
-  );
+  const dead = batch.filter(({ outcome }) => outcome.kind === "deleted").map(idOf);
   const shared = await idsWithSharedTokens(live, run);
   const own = live.filter(({ user_group_id }) => !shared.has(user_group_id));
   const store = async (transaction: LedgerTransaction): Promise<Refused> => {
@@ -178,12 +176,10 @@ async function recordWith(
     if (answer) await transaction.recordAnswer(answer);
     const refused = await store(transaction);
     const outcomes = batch.map((finished) => recordedAs(finished, refused.get(idOf(finished)), now, run));
-    await transaction.change(
-      outcomes.map((entry) => {
-        return { kind: "ended", user_group_id: entry.outcome.change.user_group_id, ...entry } as const;
-      }),
-      now,
+    const events = outcomes.map(
+      (entry): EventOf => ({ kind: "ended", user_group_id: idOf(entry), ...entry }),
     );
+    await transaction.change(events, now);
     return outcomes;
   });
   if (service) run.identity.recorded(service);
@@ -230,7 +226,7 @@ async function recordDeletions(
   await recordWith(async () => refused, deleted, run).catch(() => {});
 }
 
-const idOf = ({ outcome }: Finished): string => outcome.change.user_group_id;
+const idOf = ({ outcome }: Pick<Finished, "outcome">): string => outcome.change.user_group_id;
 
 /** Throws if the store refuses every token. The refusals are already recorded, and each group waits for its next try. */
 function insistOnStore(recorded: readonly RecordedOutcome[], { refusals }: OutcomeRecording): void {
@@ -266,8 +262,8 @@ function withRetry(
   const isOfStoring =
     notEverywhere !== undefined || (outcome.kind === "failed" && isForToken(outcome.change));
   const count = before?.failures[isOfStoring ? "storing" : "change"]?.count ?? 0;
-  const asked = (outcome.kind === "failed" && outcome.retryAfterMs) || 0;
-  const wait = Math.max(waitAfterFailures(count + 1), Math.min(asked, LONGEST_WAIT));
+  const askedMs = outcome.kind === "failed" ? (outcome.retryAfterMs ?? 0) : 0;
+  const wait = Math.max(waitAfterFailures(count + 1), Math.min(askedMs, LONGEST_WAIT));
   // While the service has never answered well, `service.base_url` may be wrong. So wait at most ten minutes: once the url
   // is corrected, no group should wait long. But do wait, because groups that always fail must not keep others from
   // their locks.
