@@ -25,7 +25,7 @@ export class RemovalCheck {
   readonly #table: string | null;
   readonly #stop: AbortSignal;
   #lookups: Promise<TenantLookups> | undefined;
-  #lookup: Lookup | undefined;
+  #last: Lookup | undefined;
 
   /** `table` is the table that was read for the plan. */
   constructor(ports: CheckPorts, rules: GroupRules, table: string | null, stop: AbortSignal) {
@@ -46,12 +46,12 @@ export class RemovalCheck {
   ): Promise<boolean> {
     const { user_group_id: id } = removal;
     const now = this.#ports.clock.monotonic();
-    const mayCount = this.#lookup !== undefined && now - this.#lookup.at <= COUNTS_FOR && !insistsOnNow;
-    if (this.#lookup === undefined || !mayCount || !this.#lookup.ids.has(id)) {
+    const isRecent = this.#last !== undefined && now - this.#last.at <= COUNTS_FOR;
+    if (insistsOnNow || !isRecent || !this.#last?.ids.has(id)) {
       const ids = new Set([id, ...next.slice(0, MOST_AT_ONCE).map(({ user_group_id }) => user_group_id)]);
-      this.#lookup = { at: now, ids, tenants: this.#tenants([...ids]) };
+      this.#last = { at: now, ids, tenants: this.#tenants([...ids]) };
     }
-    const tenant = (await this.#lookup.tenants).get(id);
+    const tenant = (await this.#last.tenants).get(id);
     if (removal.kind === "delete") return tenant === undefined || tenant.kind === "flagged";
     return tenant?.kind === "desired" && tenant.fingerprint === removal.fingerprint;
   }
