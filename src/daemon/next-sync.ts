@@ -9,7 +9,7 @@ const LEAST_PAUSE = 1_000;
  * How many full syncs notices may ask for: notices can come without end, because any role of a PostgreSQL database can notify
  * the channel. The schedule doesn't wait for this.
  */
-const FOR_NOTICES = { rate: { count: 1, perMs: 30_000 }, burst: 5 };
+const SYNCS_FOR_NOTICES = { rate: { count: 1, perMs: 30_000 }, burst: 5 };
 
 /** Decides when the next full sync begins: until then single tenants are served. */
 export class NextSync {
@@ -17,7 +17,7 @@ export class NextSync {
   readonly #stop: AbortSignal;
   readonly #onDue: () => void;
   readonly #pause: WakeableSleep;
-  #limiter = tokenBucket(FOR_NOTICES);
+  #limiter = tokenBucket(SYNCS_FOR_NOTICES);
   #due = new AbortController();
   #isRunOver = false;
   #isWanted = false;
@@ -46,7 +46,7 @@ export class NextSync {
   runEnded(durationMs: number): void {
     this.#isRunOver = true;
     this.#earliest = this.#clock.monotonic() + Math.max(LEAST_PAUSE, durationMs);
-    if (this.#isWanted) this.#soon();
+    if (this.#isWanted) this.#beginSoon();
   }
 
   /** The schedule asks for a sync. Returns false if one is still under way. */
@@ -64,7 +64,7 @@ export class NextSync {
   want(isIdle: boolean): void {
     if (this.#isWanted || this.#stop.aborted) return;
     this.#isWanted = true;
-    if (isIdle || this.#isRunOver) this.#soon();
+    if (isIdle || this.#isRunOver) this.#beginSoon();
   }
 
   /** Pauses after a failure. Ends early at a scheduled time, if somebody asks to try again, or if the process is told to stop. */
@@ -74,12 +74,13 @@ export class NextSync {
 
   /** The config is another one: what made a sync fail may be repaired, and so may what asked for many. */
   tryAgain(): void {
-    this.#limiter = tokenBucket(FOR_NOTICES);
-    if (this.#isWanted && this.#isRunOver) this.#soon();
+    this.#limiter = tokenBucket(SYNCS_FOR_NOTICES);
+    if (this.#isWanted && this.#isRunOver) this.#beginSoon();
     this.#pause.wake();
   }
 
-  #soon(): void {
+  /** Has the sync begin that is wanted, once the pause after the last one is over and the limiter lets it pass. */
+  #beginSoon(): void {
     if (this.#stop.aborted) return;
     const now = this.#clock.monotonic();
     const limitedMs = this.#limiter(now);
@@ -91,9 +92,9 @@ export class NextSync {
     void this.#clock.sleep(ms, waiting.signal).then(() => {
       if (waiting.signal.aborted) return;
       waiting.abort();
-      // The limiter has counted nothing yet.
+      // The limiter counts a sync when it lets it pass, and it has not yet: ask it again.
       if (limitedMs > 0) {
-        this.#soon();
+        this.#beginSoon();
         return;
       }
       if (this.#isRunOver) this.#due.abort();
