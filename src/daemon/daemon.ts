@@ -39,7 +39,7 @@ export interface DaemonPorts {
   readonly log: Log;
 }
 
-const TICKS_UNTIL_STALE = 3;
+const SYNCS_UNTIL_STALE = 3;
 /** How often an instance in standby asks for the lease, in milliseconds. */
 const STANDBY_RETRY = 15_000;
 /** The same after it has handed the lease over: a command has it for a short time only. */
@@ -105,8 +105,11 @@ export class Daemon {
     const { name, configPath, schedule, notifier } = this.#settings;
     return {
       ...tracked,
+      name,
+      configPath,
       version: this.#version,
-      ...{ name, configPath, schedule: schedule.line, timezone: schedule.timezone },
+      schedule: schedule.line,
+      timezone: schedule.timezone,
       nextRun: this.#signal.aborted ? null : this.#timetable.next,
       staleAt: this.#staleAt(tracked.lastGoodSync ?? tracked.startedAt),
       unreached: notifier.unreached,
@@ -136,22 +139,26 @@ export class Daemon {
       this.#timetable.start();
     }
     this.#tracker.configAccepted();
-    this.#announce(null);
+    this.#announceConfig();
   }
 
   /** The config was read again and is wrong: the settings of before stay. */
   configRejected(failure: Omit<RejectedConfig, "since">): void {
     this.#tracker.configRejected(failure);
-    this.#announce(null);
+    this.#announceConfig();
   }
 
-  /** Tells people what is wrong now: after a run, or after the config was read (null). */
-  #announce(run: RunSummary | null): void {
-    const { notifier } = this.#settings;
-    const isGood = run !== null && run.outcome !== "failed" && unansweredRun(this.state) === null;
-    if (isGood) this.#notifications.beat(notifier);
+  /** Tells people what is wrong after the config was read. */
+  #announceConfig(): void {
+    this.#notifications.announce(this.state, null, this.#settings.notifier, this.#ports.clock.now());
+  }
+
+  /** Tells people what is wrong after a run, and a monitor if the run was good. */
+  #announceRun(run: RunSummary): void {
     // A run that was told to stop has shown nothing.
-    if (run?.error && isNoFault(run.error)) return;
+    if (run.error && isNoFault(run.error)) return;
+    const { notifier } = this.#settings;
+    if (run.outcome !== "failed" && unansweredRun(this.state) === null) this.#notifications.beat(notifier);
     this.#notifications.announce(this.state, run, notifier, this.#ports.clock.now());
   }
 
@@ -171,7 +178,7 @@ export class Daemon {
   #staleAt(lastEnd: Date): Date {
     const { staleAfterMs } = this.#settings;
     if (staleAfterMs !== undefined) return new Date(lastEnd.getTime() + staleAfterMs);
-    return this.#timetable.after(lastEnd, TICKS_UNTIL_STALE) ?? new Date(8.64e15);
+    return this.#timetable.after(lastEnd, SYNCS_UNTIL_STALE) ?? new Date(8.64e15);
   }
 
   #due(): void {
@@ -230,7 +237,7 @@ export class Daemon {
         await clock.sleep(handedOver ? RETRY_AFTER_HAND_OVER : STANDBY_RETRY, this.#signal);
         continue;
       }
-      this.#announce(run);
+      this.#announceRun(run);
       const end = await session.end;
       this.#isHolder = end === "next sync is due";
       if (end === "done") return;
@@ -246,7 +253,8 @@ export class Daemon {
     const { clock, log, openSync } = this.#ports;
     this.#tracker.begins();
     const { run, end } = beginSession({
-      ...{ clock, log },
+      clock,
+      log,
       servesTenants: this.#settings.feeds !== undefined,
       observe: this.observe,
       open: openSync,
