@@ -82,9 +82,10 @@ type TokenCopies =
  */
 export async function explainTenant(
   id: string,
-  { ports: { source, ledger }, settings, rotation, tokens, tokenDestinations, baseUrl, clock }: ExplainSetup,
+  { ports, settings, rotation, tokens, tokenDestinations, baseUrl, clock }: ExplainSetup,
   stop: AbortSignal,
 ): Promise<Explanation> {
+  const { source, ledger } = ports;
   const { rules, name } = settings;
   const state = await readLedgerState({ ledger, clock }, await ledger.service());
   const { now, service, history } = state;

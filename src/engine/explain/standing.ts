@@ -43,13 +43,13 @@ const standing = (
 export function standingOf(explanation: Explanation): Standing {
   const { action, known, tenant, table, user_group_id } = explanation;
   const command = `groupsync sync --only ${shellWord(user_group_id)}`;
-  const what = known === undefined ? "it gets no group" : "its group stays as it is";
+  const consequence = known === undefined ? "it gets no group" : "its group stays as it is";
   switch (action?.kind) {
     case "create":
     case "update":
     case "replace":
     case "delete":
-      return ofChange(action, explanation, action.kind === "delete" ? "groupsync sync" : command);
+      return standingOfChange(action, explanation, action.kind === "delete" ? "groupsync sync" : command);
     case "waiting":
       return standing(
         "failing",
@@ -62,29 +62,26 @@ export function standingOf(explanation: Explanation): Standing {
     case "rejected":
       return standing(
         "rejected",
-        `${what}, because its row is rejected (${action.code}): ${action.message}`,
-        {
-          advice: remedyOf(action.code),
-          command,
-        },
+        `${consequence}, because its row is rejected (${action.code}): ${action.message}`,
+        { advice: remedyOf(action.code), command },
       );
     case "not_ready":
-      return standing("not_ready", `source.ready_when is not true for its row, so ${what} for now`);
+      return standing("not_ready", `source.ready_when is not true for its row, so ${consequence} for now`);
     case "missing":
       return standing("missing", missingText(action), {
         advice: `if the tenant is not gone, correct its row or put it back: look at ${table === null ? "source.query" : "source.where"} and source.removed_when too`,
       });
     case "outdated":
-      return standing("outdated", `its row has changed, but service.update is never, so ${what}`, {
+      return standing("outdated", `its row has changed, but service.update is never, so ${consequence}`, {
         advice: "set service.update to upsert or replace, if the group is to follow its row",
       });
     case "gone":
     case undefined:
-      return tenant?.kind === "desired" ? atRest(explanation, command) : standing("gone", GONE_TEXT);
+      return tenant?.kind === "desired" ? standingAtRest(explanation, command) : standing("gone", GONE_TEXT);
   }
 }
 
-function ofChange(change: Change, explanation: Explanation, command: string): Standing {
+function standingOfChange(change: Change, explanation: Explanation, command: string): Standing {
   const { user_group_id, known, record, approval } = explanation;
   if (known?.held && isRemoval(change) && !change.underWay)
     return standing(
@@ -145,16 +142,16 @@ function ofChange(change: Change, explanation: Explanation, command: string): St
 }
 
 /** Nothing is to be done about the group itself. */
-function atRest({ user_group_id, record, copies }: Explanation, command: string): Standing {
+function standingAtRest({ user_group_id, record, copies }: Explanation, command: string): Standing {
   const { storing, rotation } = record.group?.failures ?? {};
-  const misplaced = copiesText(copies);
+  const tokenProblem = copiesText(copies);
   if (copies.kind === "unreadable")
-    return standing("store_unreadable", `its group is in sync, but ${misplaced}`, {
+    return standing("store_unreadable", `its group is in sync, but ${tokenProblem}`, {
       advice: copies.error.hint ?? null,
       command: "groupsync check",
     });
-  if (misplaced !== null || storing)
-    return standing("token_not_stored", misplaced ?? `its token is not in every store: ${storing?.code}`, {
+  if (tokenProblem !== null || storing)
+    return standing("token_not_stored", tokenProblem ?? `its token is not in every store: ${storing?.code}`, {
       advice: storing ? remedyOf(storing.code) : null,
       command,
     });
