@@ -34,10 +34,9 @@ export function pages(
   };
 }
 
-const page = (status: number, body: string): Reply => ({
-  ...{ status, contentType: "text/html; charset=utf-8", body },
-  headers: pageHeaders,
-});
+function page(status: number, body: string): Reply {
+  return { status, contentType: "text/html; charset=utf-8", body, headers: pageHeaders };
+}
 
 const STATUSES: Readonly<Record<Lookup["kind"], number>> = {
   explained: 200,
