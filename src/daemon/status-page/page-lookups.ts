@@ -6,6 +6,7 @@ import type { Explanation } from "../../engine/explain/explain-tenant.ts";
 import { unknownIds } from "../../engine/plan/make-plan.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
+import type { TenantSource } from "../../ports/tenant-source.ts";
 
 interface PageLookupPorts {
   /** Reads all that is known of one tenant, and changes nothing. Rejects soon after the signal aborts. */
@@ -74,12 +75,30 @@ export class PageLookups {
         return { kind: error.code === "UNKNOWN_ID" ? "unknown" : "failed", error };
       const { code, message } = asSyncError(error);
       this.#ports.log({ level: "error", code, message: `cannot explain ${printableId(id)}: ${message}` });
-      return {
-        kind: "failed",
-        error: new SyncError(code, "groupsync has made a mistake; its log says more"),
-      };
+      const mistake = new SyncError(code, "groupsync has made a mistake; its log says more");
+      return { kind: "failed", error: mistake };
     }
   }
 }
 
 const refused = (what: string, waitMs: number): Lookup => ({ kind: "refused", what, waitMs });
+
+/**
+ * The source for a visitor of the page: it looks a tenant up only if an index finds the tenant. Without an index each
+ * lookup would read the whole source. `lookups` rejects with LOOKUPS_NOT_INDEXED then.
+ */
+export const indexedOnly = (source: TenantSource): TenantSource => ({
+  open: (...request) => source.open(...request),
+  lookups: async (...request) => {
+    const lookups = await source.lookups(...request);
+    if (lookups.isIndexed) return lookups;
+    await lookups.close();
+    throw new SyncError(
+      "LOOKUPS_NOT_INDEXED",
+      "the database would read the whole source to find one tenant, so the page doesn't ask it",
+      {
+        hint: "create an index on the column of group.id (see docs/new-tenants.md), or run groupsync explain",
+      },
+    );
+  },
+});

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import { interrupted, SyncError } from "../../../src/core/failure/sync-error.ts";
-import { type Lookup, PageLookups } from "../../../src/daemon/status-page/page-lookups.ts";
+import { indexedOnly, type Lookup, PageLookups } from "../../../src/daemon/status-page/page-lookups.ts";
 import type { Explanation } from "../../../src/engine/explain/explain-tenant.ts";
+import type { TenantLookups } from "../../../src/ports/tenant-source.ts";
 import { anExplanation } from "../../builders/explained.ts";
 import { aClock } from "../../fakes/set-clock.ts";
 
@@ -113,4 +114,30 @@ test("what fails is told as it is, but a mistake of groupsync only in its log", 
     error: { code: "INTERNAL", message: expect.not.stringContaining("x of") },
   });
   expect(visit.logged).toEqual(["cannot explain b\\u001b: x of undefined"]);
+});
+
+function aSource(isIndexed: boolean) {
+  let closed = 0;
+  const lookups: TenantLookups = {
+    ...{ table: "customers", isIndexed, rowsOf: async () => [] },
+    close: async () => {
+      closed++;
+    },
+  };
+  const source = { open: () => Promise.reject(new Error("not to be opened")), lookups: async () => lookups };
+  return { lookups, source: indexedOnly(source), closed: () => closed };
+}
+
+test("a tenant that an index finds is looked up", async () => {
+  const { source, lookups, closed } = aSource(true);
+  expect(await source.lookups(["id"], "", nobodyLeaves)).toBe(lookups);
+  expect(closed()).toBe(0);
+});
+
+test("without an index nothing is read, and no connection stays", async () => {
+  const { source, closed } = aSource(false);
+  await expect(source.lookups(["id"], "", nobodyLeaves)).rejects.toMatchObject({
+    code: "LOOKUPS_NOT_INDEXED",
+  });
+  expect(closed()).toBe(1);
 });

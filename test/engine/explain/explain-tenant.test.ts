@@ -1,10 +1,8 @@
 import { expect, test } from "vitest";
 import { SyncError } from "../../../src/core/failure/sync-error.ts";
 import { type Explanation, explainTenant } from "../../../src/engine/explain/explain-tenant.ts";
-import { indexedOnly } from "../../../src/engine/explain/indexed-only.ts";
 import { makePlan, readLedgerState } from "../../../src/engine/plan/make-plan.ts";
 import { isChange } from "../../../src/engine/plan/plan.ts";
-import type { TenantLookups } from "../../../src/ports/tenant-source.ts";
 import { type Fate, Instance } from "../../fakes/instance.ts";
 import { synced } from "../../fakes/two-stores.ts";
 import { VirtualClock } from "../../fakes/virtual-time.ts";
@@ -85,28 +83,4 @@ test("tells whether the stores hold the token that the ledger names", async () =
     if (call.includes("Tokens")) throw error;
   };
   expect(await copies({ at })).toEqual({ kind: "unreadable", error });
-});
-
-function aSource(isIndexed: boolean) {
-  let closed = 0;
-  const lookups: TenantLookups = {
-    ...{ table: "customers", isIndexed, rowsOf: async () => [] },
-    close: async () => {
-      closed++;
-    },
-  };
-  const source = { open: () => Promise.reject(new Error("not to be opened")), lookups: async () => lookups };
-  return { lookups, source: indexedOnly(source), closed: () => closed };
-}
-
-test("a tenant that an index finds is looked up", async () => {
-  const { source, lookups, closed } = aSource(true);
-  expect(await source.lookups(["id"], "", stop)).toBe(lookups);
-  expect(closed()).toBe(0);
-});
-
-test("without an index nothing is read, and no connection stays", async () => {
-  const { source, closed } = aSource(false);
-  await expect(source.lookups(["id"], "", stop)).rejects.toMatchObject({ code: "LOOKUPS_NOT_INDEXED" });
-  expect(closed()).toBe(1);
 });
