@@ -35,7 +35,7 @@ interface ServerPorts {
 /** The most tenants that wait because one of these asks for them. One full sync costs less than more lookups. */
 const MOST_WAITING = { request: 10_000, column: 10_000, channel: 5_000, retry: 10_000 } as const;
 const MOST_IN_A_BATCH = 100;
-/** Looks go through one connection. While they wait for it, the tenants that are noticed make up one larger batch. */
+/** Lookups go through one connection. While they wait for it, the tenants that are noticed make up one larger batch. */
 const MOST_LOOKUPS = 4;
 /**
  * While one batch waits for a failing group, or for the service's limit, others go on: only a lookup shows whether a tenant is new,
