@@ -1,15 +1,7 @@
 import { isHandOver } from "../../core/failure/sync-error.ts";
 import { advanced, NO_WORK } from "../../core/report/progress.ts";
 import type { RunEvent } from "../../ports/observer.ts";
-import type { CurrentRun, DaemonState, LedgerSnapshot, RejectedConfig } from "./state.ts";
-
-/** What the settings say, and what is asked for when somebody wants to know. */
-type FromElsewhere =
-  | ("version" | "name" | "configPath" | "schedule" | "timezone")
-  | ("nextRun" | "staleAt" | "serving" | "unreached");
-
-/** What the runs and the config have shown. */
-export type Tracked = Omit<DaemonState, FromElsewhere>;
+import type { CurrentRun, LedgerSnapshot, RejectedConfig, TrackedState } from "./state.ts";
 
 /** In milliseconds. Longer than the time between two reports, with the time that a call may take. */
 const QUEUED_FOR = 120_000;
@@ -17,7 +9,7 @@ const QUEUED_FOR = 120_000;
 /** Computes the daemon's state from the events of its runs. */
 export class StateTracker {
   readonly #now: () => Date;
-  #state: Tracked;
+  #state: TrackedState;
   #queuedAt = new Date(0);
 
   constructor(now: () => Date) {
@@ -36,7 +28,7 @@ export class StateTracker {
     };
   }
 
-  get state(): Tracked {
+  get state(): TrackedState {
     // Calls that still wait are told of again before this is too old.
     const isQueued = this.#now().getTime() - this.#queuedAt.getTime() < QUEUED_FOR;
     return isQueued ? this.#state : { ...this.#state, queued: null };
@@ -136,7 +128,7 @@ export class StateTracker {
     if (at && (before === null || before < at || before > this.#now())) this.#set({ [what]: at });
   }
 
-  #set(change: Partial<Tracked>): void {
+  #set(change: Partial<TrackedState>): void {
     this.#state = { ...this.#state, ...change };
   }
 }

@@ -7,16 +7,28 @@ import type { RunSummary } from "../../ports/observer.ts";
 import type { NoticingState } from "../changes/noticing.ts";
 
 /** Everything that the daemon's probes, status page and metrics show. Contains no secret. */
-export interface DaemonState {
+export interface DaemonState extends TrackedState {
   readonly version: string;
   /** The scope: `name` in the config. */
   readonly name: string;
-  readonly startedAt: Date;
+  /** The config file, as a path that leads to it from every directory. */
+  readonly configPath: string;
   /** A cron line, read in `timezone`. */
   readonly schedule: string;
   readonly timezone: string;
   /** Null after the signal to stop. */
   readonly nextRun: Date | null;
+  /** From when on the daemon counts as not ready, unless a sync reaches its end before. */
+  readonly staleAt: Date;
+  /** The addresses of `notify` that got nothing when something was last sent to them. */
+  readonly unreached: readonly Unreached[];
+  /** Null if the config has single tenants served by no feed, or if no sync has begun yet. */
+  readonly serving: ServingNow | null;
+}
+
+/** What the runs and the config have shown. */
+export interface TrackedState {
+  readonly startedAt: Date;
   /** The run that is under way. */
   readonly current: CurrentRun | null;
   /** Set while another instance holds the lease and this one waits for it. */
@@ -27,20 +39,12 @@ export interface DaemonState {
   readonly lastGoodSync: Date | null;
   /** When the service last answered well, to any instance, and to the minute. Null if no answer is known. */
   readonly lastAnswer: Date | null;
-  /** From when on the daemon counts as not ready, unless a sync reaches its end before. */
-  readonly staleAt: Date;
-  /** The config file, as a path that leads to it from every directory. */
-  readonly configPath: string;
   /** The config that was read last, if it was rejected. The one before it is in force. */
   readonly rejectedConfig: RejectedConfig | null;
-  /** The addresses of `notify` that got nothing when something was last sent to them. */
-  readonly unreached: readonly Unreached[];
   /** What calls to the service have been waiting for, for a run or for single tenants; null if none waits for long. */
   readonly queued: Queued | null;
   /** How many scheduled times came while a run was under way. */
   readonly skippedRuns: number;
-  /** Null if the config has single tenants served by no feed, or if no sync has begun yet. */
-  readonly serving: ServingNow | null;
   /** Null until the ledger was read once. */
   readonly ledger: LedgerSnapshot | null;
 }
