@@ -1,3 +1,4 @@
+import type { SyncError } from "../../core/failure/sync-error.ts";
 import { printable, printableId, shellWord, type TimedText } from "../../core/text/printable.ts";
 import type { Explanation } from "../../engine/explain/explain-tenant.ts";
 import { type Fact, factsOf, LONGEST } from "../../engine/explain/facts.ts";
@@ -43,40 +44,39 @@ interface Shown {
 }
 
 function shownOf(id: string, lookup: Lookup, configPath: string, at: PageTime): Shown {
+  const unexplained = `${printableId(id)} can't be explained`;
   switch (lookup.kind) {
     case "explained":
       return explained(lookup.explanation, configPath, at);
     case "unknown":
-    case "failed": {
-      const { code, message, hint } = lookup.error;
-      const title =
-        lookup.kind === "unknown" ? "There is no such tenant" : `${printableId(id)} can't be explained`;
-      const tone = lookup.kind === "unknown" ? "idle" : "bad";
-      const text = html`<span class="code">${printable(code)}:</span> ${outside(message)}`;
-      return {
-        tone,
-        title,
-        main: headlineBox(1, tone, title, [text, hint === undefined ? null : outside(hint)]),
-      };
-    }
+      return headlineAlone("idle", "There is no such tenant", errorLines(lookup.error));
+    case "failed":
+      return headlineAlone("bad", unexplained, errorLines(lookup.error));
     case "slow": {
-      const title = `${printableId(id)} can't be explained`;
       const text = `The lookup was given up after ${took(lookup.ms)}. Is a table locked, or a token store slow?`;
-      return {
-        ...{ tone: "bad", title },
-        main: html`${headlineBox(1, "bad", title, [text])}
-<section aria-labelledby="help"><h2 id="help">What waits for longer</h2>${copied(`groupsync explain -- ${shellWord(id)}`, configPath)}</section>`,
-      };
+      const shown = headlineAlone("bad", unexplained, [text]);
+      const help = html`<section aria-labelledby="help"><h2 id="help">What waits for longer</h2>${copied(`groupsync explain -- ${shellWord(id)}`, configPath)}</section>`;
+      return { ...shown, main: html`${shown.main}\n${help}` };
     }
     case "refused": {
-      const title = `${printableId(id)} was not looked up`;
       const text = `Because ${lookup.what}: try again in ${roundText(Math.max(1_000, lookup.waitMs))}.`;
-      return { tone: "idle", title, main: headlineBox(1, "idle", title, [text]) };
+      return headlineAlone("idle", `${printableId(id)} was not looked up`, [text]);
     }
     default:
       return lookup satisfies never;
   }
 }
+
+const headlineAlone = (tone: Tone, title: string, paragraphs: readonly Content[]): Shown => ({
+  tone,
+  title,
+  main: headlineBox(1, tone, title, paragraphs),
+});
+
+const errorLines = ({ code, message, hint }: SyncError): readonly Content[] => [
+  html`<span class="code">${printable(code)}:</span> ${outside(message)}`,
+  hint === undefined ? null : outside(hint),
+];
 
 function explained(explanation: Explanation, configPath: string, at: PageTime): Shown {
   const { state, reason, advice, command } = standingOf(explanation);
