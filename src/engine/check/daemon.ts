@@ -84,14 +84,11 @@ export async function* notifyFindings(
   trySending: TrySending | null,
 ): AsyncGenerator<Finding> {
   const message = `groupsync ${name}: this is a test by \`groupsync check --notify\`; nothing has happened`;
+  const tell = (notifier: Notifier): Promise<void> => notifier.tell(message);
+  const beat = (notifier: Notifier): Promise<void> => notifier.beat();
   const receivers = [
-    {
-      key: "notify.webhook",
-      isSet: webhook,
-      sent: "a test message",
-      send: (to: Notifier) => to.tell(message),
-    },
-    { key: "notify.heartbeat", isSet: heartbeat, sent: "a heartbeat", send: (to: Notifier) => to.beat() },
+    { key: "notify.webhook", isSet: webhook, sent: "a test message", send: tell },
+    { key: "notify.heartbeat", isSet: heartbeat, sent: "a heartbeat", send: beat },
   ];
   for (const { key, isSet, sent, send } of receivers) {
     if (!isSet) yield ok(`${key} is not set`);
@@ -100,9 +97,9 @@ export async function* notifyFindings(
   }
 }
 
-const findingsOf = (logged: readonly LogEntry[], well: string): readonly Finding[] =>
-  logged.length === 0
-    ? [ok(well)]
-    : logged.map(({ code = "NOTIFY_FAILED", message, hint }) =>
-        asFinding("failure", { code, message, hint }),
-      );
+function findingsOf(logged: readonly LogEntry[], well: string): readonly Finding[] {
+  if (logged.length === 0) return [ok(well)];
+  return logged.map(({ code = "NOTIFY_FAILED", message, hint }) =>
+    asFinding("failure", { code, message, hint }),
+  );
+}
