@@ -29,7 +29,8 @@ export class ServicePause {
       try {
         return await request();
       } catch (error) {
-        if (error instanceof ServiceFailure) this.#prolong(error.retryAfterMs ?? 0);
+        const askedMs = error instanceof ServiceFailure ? (error.retryAfterMs ?? 0) : 0;
+        this.#until = Math.max(this.#until, this.#clock.monotonic() + askedMs);
         throw error;
       }
     };
@@ -40,9 +41,5 @@ export class ServicePause {
       getWithWrongKey: (beforeSend) => call(() => service.getWithWrongKey(beforeSend)),
       rotateNobody: (beforeSend) => call(() => service.rotateNobody(beforeSend)),
     };
-  }
-
-  #prolong(ms: number): void {
-    if (ms > 0) this.#until = Math.max(this.#until, this.#clock.monotonic() + ms);
   }
 }
