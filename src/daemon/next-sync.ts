@@ -93,10 +93,7 @@ export class NextSync {
       if (waiting.signal.aborted) return;
       waiting.abort();
       // The limiter counts a sync when it lets it pass, and it has not yet: ask it again.
-      if (limitedMs > 0) {
-        this.#beginSoon();
-        return;
-      }
+      if (limitedMs > 0) return this.#beginSoon();
       if (this.#isRunOver) this.#due.abort();
       this.#onDue();
     });
