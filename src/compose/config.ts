@@ -8,19 +8,19 @@ import type { Host } from "./host.ts";
 
 /** Throws a SyncError with a CONFIG_… code if the file is missing or wrong. */
 export const readConfig = (path: string, host: Host, observe: Observe): Config =>
-  loadConfig(
-    path,
-    { env: host.env, readFile: readTextFile },
+  loadConfig(path, { env: host.env, readFile: readTextFile }, () =>
     warnOfReadable(path, host, (warning) => observe({ kind: "warning", ...warning })),
   );
 
 /** Warns if everybody on this machine can read a config file that has secrets in it. */
-export const warnOfReadable =
-  (path: string, { uid }: Host, warn: (warning: Omit<Warning, "kind">) => void) =>
-  (): void => {
-    const file = readableByAll(path);
-    if (file) warn(readableSecrets(path, file, uid));
-  };
+export function warnOfReadable(
+  path: string,
+  { uid }: Host,
+  warn: (warning: Omit<Warning, "kind">) => void,
+): void {
+  const file = readableByAll(path);
+  if (file) warn(readableSecrets(path, file, uid));
+}
 
 /** The warning for a config file that everybody can read. `uid` is the user of this process. */
 export function readableSecrets(

@@ -18,10 +18,12 @@ import { pages } from "../daemon/pages.ts";
 import { CronTimetable } from "../daemon/schedule.ts";
 import { ServicePause } from "../daemon/service-pause.ts";
 import { readLedgerSnapshot } from "../daemon/state/ledger-snapshot.ts";
+import type { LedgerSnapshot } from "../daemon/state/state.ts";
 import { indexedOnly, PageLookups } from "../daemon/status-page/page-lookups.ts";
 import { RecentCommits } from "../engine/durability/recent-commits.ts";
 import { type Explanation, explainTenant } from "../engine/explain/explain-tenant.ts";
 import { Silence } from "../engine/refresh/sign-of-life.ts";
+import type { Log } from "../ports/log.ts";
 import { warnOfReadable } from "./config.ts";
 import { verifyColumns, verifyTls } from "./config-checks.ts";
 import type { Host } from "./host.ts";
@@ -30,50 +32,24 @@ import { composePlan } from "./plan.ts";
 import { composeServing, feedsOf } from "./serving.ts";
 import { composeSync } from "./sync.ts";
 
-interface DaemonOptions {
-  readonly version: string;
-  readonly logLevel: LogLevel;
-}
-
 /** What `run` needs. Throws CONFIG_… if the config is wrong. Contacts nothing before the daemon begins. */
 export async function composeDaemon(
   path: string,
   host: Host,
-  { version, logLevel }: DaemonOptions,
+  { version, logLevel }: { readonly version: string; readonly logLevel: LogLevel },
 ): Promise<Lifecycle> {
   const signal = host.stop;
   const logger = await createLogger(logLevel, host.terminal !== undefined);
   const log = logTo(logger);
-  const accepted = new AcceptedConfig(
-    path,
-    { env: host.env, readFile: readTextFile },
+  const accepted = new AcceptedConfig(path, { env: host.env, readFile: readTextFile }, () =>
     warnOfReadable(path, host, (warning) => log({ level: "warn", ...warning })),
   );
   verifyTls(accepted.current());
-  let notifying: { readonly addresses: string; readonly notifier: HttpNotifier } | undefined;
-  /** A reload with the same addresses repairs none of them, so the notifier has to remember which it didn't reach. */
-  const notifierOf = (notify: Config["notify"]): HttpNotifier => {
-    const addresses = JSON.stringify([notify.webhook?.reveal(), notify.heartbeat?.reveal()]);
-    if (notifying?.addresses !== addresses)
-      notifying = { addresses, notifier: new HttpNotifier(notify, hostClock, log, signal) };
-    return notifying.notifier;
-  };
-  const settings = ({ name, http, notify, source, group, ...config }: Config): LifecycleSettings => ({
-    name,
+  const notifierOf = keptNotifier(log, signal);
+  const settingsOf = (config: Config): LifecycleSettings => ({
+    ...configuredSettings(config, host),
     configPath: resolve(path),
-    feeds: feedsOf({ name, source, group, http }),
-    schedule: {
-      line: config.schedule,
-      timezone: config.timezone,
-      jitterMs: config.jitter,
-      runAtStart: config.run_at_start,
-    },
-    shutdownTimeoutMs: config.shutdown_timeout,
-    listen: http.listen ?? defaultListenAddress(host.env),
-    allowedHosts: http.allowed_hosts ?? [],
-    ...(http.stale_after !== undefined && { staleAfterMs: http.stale_after }),
-    ...(http.sync_key && { syncKey: http.sync_key }),
-    notifier: notifierOf(notify),
+    notifier: notifierOf(config.notify),
   });
   const recent = new RecentCommits(hostClock);
   const silence = new Silence();
@@ -106,7 +82,7 @@ export async function composeDaemon(
   );
   const lifecycle: Lifecycle = new Lifecycle(
     version,
-    settings(accepted.current()),
+    settingsOf(accepted.current()),
     {
       openSync: async () => {
         // The daemon passes its own observer to each run.
@@ -125,28 +101,13 @@ export async function composeDaemon(
           close,
         };
       },
-      readLedgerSnapshot: async () => {
-        const ledger = await composeLedgerView(accepted.current(), host);
-        try {
-          const { name, rotation, deletion } = accepted.current();
-          const settings = { name, maxAgeMs: rotation.maxAgeMs, deletion };
-          return await readLedgerSnapshot(ledger.value, settings, hostClock.now());
-        } finally {
-          await ledger.close();
-        }
-      },
+      readLedgerSnapshot: async () => ledgerSnapshot(accepted.current(), host),
       reread: async () => {
         const { config, accept } = accepted.reread();
         if (ledgerOf(config) !== ledgerOf(accepted.current())) throw needsRestart();
         verifyTls(config);
-        const unchecked = await verifyColumns(config, host).then(
-          () => undefined,
-          (error: unknown) => {
-            if (error instanceof SyncError && !isConfigError(error)) return error;
-            throw error;
-          },
-        );
-        return { settings: settings(config), take: accept, unchecked };
+        const unchecked = await whyUnchecked(config, host);
+        return { settings: settingsOf(config), take: accept, unchecked };
       },
       routes: (key) => ({ ...shown, ...syncRequests.routes(key) }),
       timetable: (schedule, onDue) => new CronTimetable(schedule, onDue),
@@ -158,6 +119,59 @@ export async function composeDaemon(
     signal,
   );
   return lifecycle;
+}
+
+/** What the daemon takes from the config as it is. */
+const configuredSettings = (
+  { name, http, source, group, ...config }: Config,
+  { env }: Host,
+): Omit<LifecycleSettings, "configPath" | "notifier"> => ({
+  name,
+  feeds: feedsOf({ name, source, group, http }),
+  schedule: {
+    line: config.schedule,
+    timezone: config.timezone,
+    jitterMs: config.jitter,
+    runAtStart: config.run_at_start,
+  },
+  shutdownTimeoutMs: config.shutdown_timeout,
+  listen: http.listen ?? defaultListenAddress(env),
+  allowedHosts: http.allowed_hosts ?? [],
+  ...(http.stale_after !== undefined && { staleAfterMs: http.stale_after }),
+  ...(http.sync_key && { syncKey: http.sync_key }),
+});
+
+/** A reload with the same addresses repairs none of them, so the notifier has to remember which it didn't reach. */
+function keptNotifier(log: Log, signal: AbortSignal): (notify: Config["notify"]) => HttpNotifier {
+  let kept: { readonly addresses: string; readonly notifier: HttpNotifier } | undefined;
+  return (notify) => {
+    const addresses = JSON.stringify([notify.webhook?.reveal(), notify.heartbeat?.reveal()]);
+    if (kept?.addresses !== addresses)
+      kept = { addresses, notifier: new HttpNotifier(notify, hostClock, log, signal) };
+    return kept.notifier;
+  };
+}
+
+async function ledgerSnapshot(config: Config, host: Host): Promise<LedgerSnapshot> {
+  const { name, rotation, deletion } = config;
+  const ledger = await composeLedgerView(config, host);
+  try {
+    const settings = { name, maxAgeMs: rotation.maxAgeMs, deletion };
+    return await readLedgerSnapshot(ledger.value, settings, hostClock.now());
+  } finally {
+    await ledger.close();
+  }
+}
+
+/** The error if nobody can tell whether the source has the columns. Rejects with CONFIG_… if it doesn't have them. */
+async function whyUnchecked(config: Config, host: Host): Promise<SyncError | undefined> {
+  try {
+    await verifyColumns(config, host);
+    return undefined;
+  } catch (error) {
+    if (error instanceof SyncError && !isConfigError(error)) return error;
+    throw error;
+  }
 }
 
 /** Looks at a tenant for a visitor of the status page. */
