@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError, Option } from "commander";
 import { using } from "../compose/opened.ts";
+import type { Config } from "../config/config.ts";
 import { wentMissing } from "../core/deletion/missing-tenants.ts";
-import type { DeletionPolicy } from "../core/plan/deletion-policy.ts";
 import { shownTable } from "../core/tokens/destination.ts";
 import { heldRefresh } from "../engine/refresh/held-refresh.ts";
 import type { LedgerView } from "../ports/ledger/ledger.ts";
@@ -9,13 +9,6 @@ import type { CommandContext, CommandIo } from "./context.ts";
 import { type KnownStatus, statusJson, statusText } from "./output/status.ts";
 
 const EVER = new Date(0);
-
-interface StatusSetup {
-  readonly ledger: LedgerView;
-  /** The scope: `name` in the config. */
-  readonly name: string;
-  readonly deletion: DeletionPolicy;
-}
 
 export interface StatusFlags {
   readonly runs: number;
@@ -33,27 +26,27 @@ export const statusCommand = ({ io, readConfig }: CommandContext): Command =>
     .action(async (flags: StatusFlags, command: Command) => {
       const { composeLedgerView } = await import("../compose/ledger-view.ts");
       const config = await readConfig(command);
-      await using(await composeLedgerView(config, io), (ledger) =>
-        status({ ledger, name: config.name, deletion: config.deletion }, flags, io),
-      );
+      await using(await composeLedgerView(config, io), (ledger) => status(ledger, config, flags, io));
     });
 
+/** Prints the status of the scope that the config names. */
 export async function status(
-  { ledger, ...guarded }: StatusSetup,
+  ledger: LedgerView,
+  config: Pick<Config, "name" | "deletion">,
   { runs, json }: StatusFlags,
   io: CommandIo,
 ): Promise<void> {
   const now = new Date();
-  const status = await ledger.status();
+  const found = await ledger.status();
   const known: KnownStatus = {
-    status,
-    names: await ledger.names(status.held?.groups.map(({ user_group_id }) => user_group_id) ?? []),
+    status: found,
+    names: await ledger.names(found.held?.groups.map(({ user_group_id }) => user_group_id) ?? []),
     tables: {
       tokens: (await ledger.tokenTables()).map(shownTable),
       ledger: await ledger.ownTables(),
     },
-    missing: wentMissing(await ledger.missing(), status.groups.total, guarded.deletion, now),
-    refreshHold: await heldRefresh(ledger, guarded, now),
+    missing: wentMissing(await ledger.missing(), found.groups.total, config.deletion, now),
+    refreshHold: await heldRefresh(ledger, config, now),
     runs: await ledger.history(EVER, runs),
     now,
   };

@@ -18,7 +18,7 @@ async function status(world: World, ...flags: string[]): Promise<string> {
   const { io, context, printed } = anIo();
   const { ledger } = world.ports(new Instance(), new VirtualClock(world.time));
   const command = statusCommand(context).action((parsed: StatusFlags) =>
-    runStatus({ ledger, name: "test", deletion: DELETION }, parsed, io),
+    runStatus(ledger, { name: "test", deletion: DELETION }, parsed, io),
   );
   await command.parseAsync(flags, { from: "user" });
   return printed.stdout;
