@@ -2,9 +2,7 @@ import type { MissingGroups } from "../../../core/deletion/missing-tenants.ts";
 import { NO_READ_HISTORY } from "../../../core/plan/read-history.ts";
 import type { DatedHistory, DeletionReads, DeletionWrites } from "../../../ports/ledger/groups.ts";
 import type { LedgerReader } from "./ledger-reader.ts";
-import { countWhere, type LedgerScope, setScopeRow, updateGroups } from "./scope.ts";
-
-const KIND_COLUMNS = { id: "id", kind: "text" } as const;
+import { countWhere, type LedgerScope, setScopeRow } from "./scope.ts";
 
 export const deletionReads = (reader: LedgerReader): DeletionReads => ({
   async readHistory() {
@@ -54,15 +52,27 @@ export const deletionWrites = (ledger: LedgerScope): DeletionWrites => ({
     let last = "";
     for await (const batch of held) {
       const end = batch.at(-1)?.user_group_id;
+      // For no rows, MariaDB would read and lock the whole table.
       if (end === undefined) continue;
+      const ids = batch.map(({ user_group_id }) => user_group_id);
       const rows = batch.map(({ user_group_id, kind }) => ({ id: user_group_id, kind }));
-      const differs = dialect.differ("g.held", "t.kind");
-      await updateGroups(ledger, rows, KIND_COLUMNS, { held: "t.kind" }, [], differs);
+      // The ids are there twice: for the join alone, PostgreSQL would read the whole table as long as a new table has no
+      // statistics.
+      const named = `g.scope = $1 AND ${dialect.isOneOf("g.user_group_id", "$2")} AND g.user_group_id = t.id`;
+      await connection.query(
+        dialect.updateFrom({
+          table: tables.groups,
+          from: dialect.rows("$3", { id: "id", kind: "text" }),
+          set: { held: "t.kind" },
+          where: `${named} AND ${dialect.differ("g.held", "t.kind")}`,
+        }),
+        [scope, ids, JSON.stringify(rows)],
+      );
       await connection.query(
         `UPDATE ${tables.groups} SET held = NULL
          WHERE scope = $1 AND held IS NOT NULL AND user_group_id > $2 AND user_group_id < $3
            AND NOT (${dialect.isOneOf("user_group_id", "$4")})`,
-        [scope, last, end, batch.map(({ user_group_id }) => user_group_id)],
+        [scope, last, end, ids],
       );
       last = end;
     }

@@ -1,11 +1,9 @@
 import type { Queryable } from "../connection/connections.ts";
 import { storable } from "../connection/storable.ts";
-import type { Assignments, ColumnType, Dialect } from "../dialect/dialect.ts";
+import type { Dialect } from "../dialect/dialect.ts";
 import type { LedgerTables } from "../dialect/ledger-tables.ts";
 
-/**
- * One scope of the ledger's tables, and the connection for its statements. Writes need a connection in a transaction.
- */
+/** One scope of the ledger's tables, and the connection for its statements. Writes need a connection in a transaction. */
 export interface LedgerScope {
   readonly dialect: Dialect;
   readonly connection: Queryable;
@@ -25,31 +23,6 @@ export const possibleIds = (ids: readonly string[]): string[] => ids.filter((id)
  * table has no statistics, PostgreSQL would choose that index for a query by id, and read the whole scope.
  */
 export const HAS_TOKEN = "coalesce(token_fingerprint, '') <> ''";
-
-/**
- * Updates the groups that the rows name. `more` are the values from $4 on. The statement gets the ids twice: for the
- * join alone, PostgreSQL would read the whole table as long as a new table has no statistics.
- */
-export async function updateGroups(
-  { dialect, connection, tables, scope }: LedgerScope,
-  rows: readonly { readonly id: string }[],
-  columns: Readonly<Record<string, ColumnType>>,
-  set: Assignments,
-  more: readonly unknown[] = [],
-  condition = "TRUE",
-): Promise<void> {
-  // With no rows, MariaDB would read and lock the whole table.
-  if (rows.length === 0) return;
-  await connection.query(
-    dialect.updateFrom({
-      table: tables.groups,
-      from: dialect.rows("$3", columns),
-      set,
-      where: `g.scope = $1 AND ${dialect.isOneOf("g.user_group_id", "$2")} AND g.user_group_id = t.id AND ${condition}`,
-    }),
-    [scope, rows.map(({ id }) => id), JSON.stringify(rows), ...more],
-  );
-}
 
 /** Sets columns of the scope's row in a table that has one row for each scope. Makes the row if it is missing. */
 export async function setScopeRow(
