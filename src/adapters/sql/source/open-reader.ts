@@ -29,15 +29,18 @@ export interface OpenReader<Session> {
   readonly explain: (error: unknown) => SyncError;
 }
 
-/** Opens a connection, begins its transaction, and finds out the columns. */
+/**
+ * Opens a connection, begins its transaction, and finds out the columns. `before` is the table that was read last, if there
+ * was one: a table that stands in for it is not read.
+ */
 export async function openReader<Session extends SourceSession>(
   dialect: SourceDialect<Session>,
   options: SourceOptions,
   { columns, seed, stop }: Asked,
   before: string | null | undefined,
 ): Promise<OpenReader<Session>> {
-  const written = requestOf(dialect, options, columns, seed);
-  const explain = (error: unknown) => sourceError(written, dialect.failures, error);
+  const asWritten = requestOf(dialect, options, columns, seed);
+  const explain = (error: unknown) => sourceError(asWritten, dialect.failures, error);
   let opened: Session | undefined;
   try {
     const session = await dialect.open(options, stop);
@@ -46,11 +49,13 @@ export async function openReader<Session extends SourceSession>(
     const place =
       options.table === undefined
         ? undefined
-        : await dialect.findTable(session, nameOf(options.table), written);
+        : await dialect.findTable(session, nameOf(options.table), asWritten);
     const table = place ? `${place.schema}.${place.table}` : null;
     if (before != null && table !== null && before !== table) throw moved(before, table);
     // Named by its schema: a table of the same name that appears in another schema during the read changes nothing.
-    const request = place ? { ...written, place, relation: quotePlace(dialect.identifiers, place) } : written;
+    const request = place
+      ? { ...asWritten, place, relation: quotePlace(dialect.identifiers, place) }
+      : asWritten;
     const query = await dialect.tenantQuery(session, request);
     return { session, request, table, query, explain };
   } catch (error) {
@@ -59,6 +64,7 @@ export async function openReader<Session extends SourceSession>(
   }
 }
 
+/** The request with the table's name as the config has it. */
 function requestOf(
   { identifiers, grantee }: Pick<SourceDialect<never>, "identifiers" | "grantee">,
   { url, table, query, where, removedWhen, readyWhen }: SourceOptions,
