@@ -7,10 +7,11 @@ import type { LedgerScope } from "./scope.ts";
 /** The newest runs are kept, however old they are: if nothing has run for long, they tell what happened last. */
 const LEAST_RUNS = 10;
 
-/** In days. No limit looks back so far, but removals are also the record of what was deleted when. */
-const KEPT_REMOVALS = 90;
-/** In days. After an incident somebody asks which token was live when, and an incident may be noticed late. */
-const KEPT_TOKENS = 365;
+const DAY_MS = 86_400_000;
+/** No limit looks back so far, but removals are also the record of what was deleted when. */
+const KEPT_REMOVALS_MS = 90 * DAY_MS;
+/** After an incident somebody asks which token was live when, and an incident may be noticed late. */
+const KEPT_TOKENS_MS = 365 * DAY_MS;
 
 export const runReads = (reader: LedgerReader): RunReads => ({
   history: (since, limit, command) =>
@@ -115,10 +116,10 @@ async function forgetOld(
   }
   await connection.query(`DELETE FROM ${removals} WHERE scope = $1 AND removed_at < $2`, [
     scope,
-    before(KEPT_REMOVALS * 86_400_000),
+    before(KEPT_REMOVALS_MS),
   ]);
   await connection.query(`DELETE FROM ${formerTokens} WHERE scope = $1 AND live_until < $2`, [
     scope,
-    before(KEPT_TOKENS * 86_400_000),
+    before(KEPT_TOKENS_MS),
   ]);
 }
