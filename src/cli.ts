@@ -109,8 +109,8 @@ function program(io: CommandIo): Command {
     schemaCommand,
     sandboxCommand,
   ].map((command) => command(context));
+  for (const command of commands) root.addCommand(command);
   for (const command of [root, ...commands]) {
-    if (command !== root) root.addCommand(command);
     command
       .configureHelp({ showGlobalOptions: true })
       .exitOverride()
