@@ -24,9 +24,7 @@ import { tokenReads, tokenWrites } from "./tokens.ts";
 export const sqlLedgerView = (database: Database, location: LedgerLocation, scope: string): LedgerView =>
   allReads(new LedgerReader(database, location, scope));
 
-/**
- * The ledger in an SQL database, with what a token table in the same database needs to take part in its transactions.
- */
+/** The ledger in an SQL database, with what a token table in the same database needs to take part in its transactions. */
 export interface SqlLedger extends Ledger {
   /** The database connection of a transaction that this ledger has open. */
   sessionOf(transaction: LedgerTransaction): InTransaction;

@@ -11,9 +11,7 @@ export interface OpenTable {
   readonly marked: MarkedTable | undefined;
   readonly statements: TokenStatements;
   readonly refusals: TokenRefusals;
-  /**
-   * Rejects with CONFIG_TABLE_OWNER unless the config trusts the owner of a table that has been created since.
-   */
+  /** Rejects with CONFIG_TABLE_OWNER unless the config trusts the owner of a table that has been created since. */
   insistIfNew(): Promise<void>;
 }
 
