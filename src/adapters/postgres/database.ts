@@ -32,11 +32,14 @@ interface Open extends Omit<InTransaction, "query"> {
   readonly ask: Ask;
 }
 
+/** No setting: statements on the customer's tables keep the role's search_path. */
+const OWN_PATH = {} as const;
+
 export class PostgresDatabase implements Database {
   readonly dialect = postgres;
   readonly byRolesPath: Connections["byRolesPath"] = {
-    query: (text, values) => this.#answer(SHORT_READ, reading, {}, text, values),
-    write: (text, values) => this.#answer(WRITE, writing, {}, text, values),
+    query: (text, values) => this.#answer(SHORT_READ, reading, OWN_PATH, text, values),
+    write: (text, values) => this.#answer(WRITE, writing, OWN_PATH, text, values),
     stream: (begin, ...query) => this.#stream(begin, ...query),
   };
   readonly #options: DatabaseOptions;
@@ -148,7 +151,8 @@ export class PostgresDatabase implements Database {
       idle_in_transaction_session_timeout: String(this.#options.idleMs),
       ...this.#lockTimeout(limits),
     });
-    return this.#use(limits, run, async (askAnyway) => {
+    return this.#use(limits, async (client, wait) => {
+      const askAnyway: Ask = (text, values = []) => wait(() => client.query(text, [...values]));
       const transaction = new TransactionKeepalive(() => askAnyway("SELECT 1"), this.#options.idleMs);
       const ask: Ask = (text, values) => transaction.run(() => askAnyway(text, values));
       try {
@@ -164,33 +168,40 @@ export class PostgresDatabase implements Database {
     });
   }
 
+  /** Runs one statement in a transaction of its own, which `opened` opens. */
   #answer<Row extends object>(
     limits: WaitLimits,
-    how: typeof reading,
+    opened: typeof reading | typeof writing,
     settings: Readonly<Record<string, string>>,
     text: string,
     values: readonly unknown[] = [],
   ): Promise<Row[]> {
-    const transaction = how(setLocally({ ...settings, ...this.#lockTimeout(limits) }));
-    return this.#use(limits, alone(transaction), async (ask) => (await ask<Row>(text, values)).rows);
+    const transaction = opened(setLocally({ ...settings, ...this.#lockTimeout(limits) }));
+    return this.#use(limits, async (client, wait) => {
+      const query = { text, values: [...values] };
+      const { rows } = await wait(() => inOneRoundTrip<Row>(client, transaction, query));
+      return rows;
+    });
   }
 
   #lockTimeout({ lockMs = this.#options.timeouts.lockMs }: WaitLimits): Readonly<Record<string, string>> {
     return { lock_timeout: String(lockMs) };
   }
 
-  async #use<T>(limits: WaitLimits, how: Run, body: (ask: Ask) => Promise<T>): Promise<T> {
+  /** Runs `body` on a connection of the pool. `wait` waits for the server's answer no longer than the limits allow. */
+  async #use<T>(
+    limits: WaitLimits,
+    body: (client: pg.ClientBase, wait: <A>(ask: () => Promise<A>) => Promise<A>) => Promise<T>,
+  ): Promise<T> {
     const client = await this.#connect(limits);
     const session = this.#attend(client);
     let broken = true;
     try {
-      const result = await body(<Row extends object>(text: string, values: readonly unknown[] = []) =>
-        session
-          .wait(() => how<Row>(client, text, values), limits)
-          .catch((error: unknown) => {
-            if (!isAnswer(error)) this.#broken++;
-            throw error;
-          }),
+      const result = await body(client, (ask) =>
+        session.wait(ask, limits).catch((error: unknown) => {
+          if (!isAnswer(error)) this.#broken++;
+          throw error;
+        }),
       );
       broken = false;
       return result;
@@ -223,21 +234,6 @@ export class PostgresDatabase implements Database {
     client.release(broken);
   }
 }
-
-type Run = <Row extends object>(
-  client: pg.ClientBase,
-  text: string,
-  values: readonly unknown[],
-) => Promise<pg.QueryResult<Row & pg.QueryResultRow>>;
-
-/** Runs a statement in the transaction that the session has open. */
-const run: Run = (client, text, values) => client.query(text, [...values]);
-
-/** Runs a statement in a transaction of its own. */
-const alone =
-  (transaction: Parameters<typeof inOneRoundTrip>[1]): Run =>
-  (client, text, values) =>
-    inOneRoundTrip(client, transaction, { text, values: [...values] });
 
 /** For several statements in one text the driver returns a list of results, though its types say otherwise. */
 const resultsOf = <Row extends object>(results: unknown): pg.QueryResult<Row>[] =>
