@@ -182,21 +182,19 @@ export class MysqlDatabase implements Database {
 
   /** For a statement in a transaction of its own. A node of a cluster gives up reads too, for another node's ALTER TABLE. */
   #withConnection<T>(limits: WaitLimits, body: (ask: Ask) => Promise<T>): Promise<T> {
-    return retryDeadlocks(dialect, () => this.#onConnection(limits, body));
-  }
-
-  async #onConnection<T>(limits: WaitLimits, body: (ask: Ask) => Promise<T>): Promise<T> {
-    const pooled = await this.#connect(limits);
-    let broken = false;
-    try {
-      return await body(this.#asking(pooled, limits));
-    } catch (error) {
-      broken = !isAnswer(error);
-      if (broken) this.#broken++;
-      throw error;
-    } finally {
-      this.#end(pooled.connection, broken);
-    }
+    return retryDeadlocks(dialect, async () => {
+      const pooled = await this.#connect(limits);
+      let broken = false;
+      try {
+        return await body(this.#asking(pooled, limits));
+      } catch (error) {
+        broken = !isAnswer(error);
+        if (broken) this.#broken++;
+        throw error;
+      } finally {
+        this.#end(pooled.connection, broken);
+      }
+    });
   }
 
   /** A connection that is set up, and on which the server has these limits for locks. */
@@ -226,7 +224,7 @@ export class MysqlDatabase implements Database {
     const session = new Session(connection, this.#options);
     await session.introduce(limits);
     const { lockMs } = this.#options.timeouts;
-    const pooled = { connection, session, lockMs, largest: Number.POSITIVE_INFINITY };
+    const pooled = { connection, session, lockMs, maxPacket: Number.POSITIVE_INFINITY };
     const ask = this.#asking(pooled, limits);
     await ask(`${SESSION}, ${lockLimits(lockMs)}, ${this.#idle}`);
     await ask(TRANSACTIONS);
@@ -234,7 +232,8 @@ export class MysqlDatabase implements Database {
       rowsOf(await ask<Rows<Variable>>(VARIABLES)).map(({ Variable_name, Value }) => [Variable_name, Value]),
     );
     if (variables.get("wsrep_on") === "ON") await ask(IN_STEP);
-    return { ...pooled, largest: Number(variables.get("max_allowed_packet")) };
+    pooled.maxPacket = Number(variables.get("max_allowed_packet"));
+    return pooled;
   }
 
   /** If a read stops waiting for its connection, returns the connection to the pool as soon as it is open. */
@@ -259,13 +258,13 @@ export class MysqlDatabase implements Database {
     return `wait_timeout = ${Math.ceil(this.#options.idleMs / 1_000)}`;
   }
 
-  #asking({ connection, session, largest }: PooledSession, limits: WaitLimits): Ask {
+  #asking({ connection, session, maxPacket }: PooledSession, limits: WaitLimits): Ask {
     return async <Answer extends QueryResult>(text: string, values?: readonly unknown[]) => {
       const statement = withValues(text, values);
       // Don't send a statement that is too large: the server would end the connection, and no error would tell which
       // row is at fault. The command takes one more byte.
       const bytes = Buffer.byteLength(statement) + 1;
-      if (bytes > largest) throw tooLarge(bytes, largest);
+      if (bytes > maxPacket) throw tooLarge(bytes, maxPacket);
       try {
         const ask = () => connection.promise().query<Answer>(statement);
         const [answer] = await session.wait(ask, limits);
@@ -291,7 +290,7 @@ interface PooledSession {
   /** The limit for waits for a lock that the server has been told last. */
   lockMs: number;
   /** The largest statement that the server takes, in bytes. */
-  readonly largest: number;
+  readonly maxPacket: number;
 }
 
 /** Runs one statement, and waits for its answer no longer than the limits allow. */
