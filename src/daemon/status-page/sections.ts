@@ -112,12 +112,7 @@ ${standby ? null : tile("Longest wait now", serving.oldestMs > 0 ? roundText(ser
 
 function feedTile({ key, state }: NamedFeed, at: PageTime): Html {
   const label = html`<code>${key}</code>`;
-  if (state === null)
-    return tile(
-      label,
-      "off",
-      "Another instance holds the lease and notices tenants, or this one begins or stops.",
-    );
+  if (state === null) return tile(label, "off", FEED_IS_OFF);
   const { since, error } = state;
   const began = html`since ${briefMoment(since, at)}`;
   if (error === null) return tile(label, "works", began);
@@ -126,6 +121,8 @@ function feedTile({ key, state }: NamedFeed, at: PageTime): Html {
   const remedy = hint === undefined ? null : html`; <bdi>${printable(hint, LONGEST_MESSAGE)}</bdi>`;
   return tile(label, html`<strong class="bad">broken</strong>`, html`${began}. ${why}${remedy}`);
 }
+
+const FEED_IS_OFF = "Another instance holds the lease and notices tenants, or this one begins or stops.";
 
 /** How old the oldest token is, and how many are older than `rotation.max_age`. */
 export function tokensSection(
