@@ -78,14 +78,27 @@ export async function leasedRun(
   // Why the body failed while the lease was held. Report this error, even if the check of the commits then fails too.
   let bodyError: unknown;
   const bodyFailed = new AbortController();
+  /** Aborts if anything beside the body has failed that the run can't go on without. */
   const failing = new AbortController();
   const fail = (error: unknown): void => failing.abort(error);
+  /** Waits for the work beside the run. Undefined if there is none, and until it has begun. */
   let besideEnded: (() => Promise<void>) | undefined;
   /** Undefined until the run is open. */
   let identity: ServiceIdentity | undefined;
   let report: RunReport | undefined;
   /** As the run's record has it, so that the report and `status` tell the same. Undefined if the run never began. */
   let recordedMs: number | undefined;
+  /** Tells a run that ended because of a failure, or because another instance asked for the lease, from one told to stop. */
+  const reasonOfEnd = (thrown: unknown, { wanted }: HeldLease): unknown => {
+    if (!(thrown instanceof SyncError && isInterruption(thrown)) || signal.aborted) return thrown;
+    if (failing.signal.aborted) return failing.signal.reason;
+    return wanted.aborted ? wanted.reason : thrown;
+  };
+  const finish = (error?: SyncError): RunReport => {
+    const report = reportOn(tally, recordedMs ?? clock.monotonic() - started, error);
+    observe({ kind: "finished", ...summaryOf(command, report) });
+    return report;
+  };
   const runUnder = async (lease: HeldLease): Promise<void> => {
     const service = await ledger.service();
     const ending = AbortSignal.any([signal, failing.signal]);
@@ -108,54 +121,45 @@ export async function leasedRun(
       }),
     );
   };
-  /** Tells a run that ended because of a failure, or because another instance asked for the lease, from one told to stop. */
-  const reasonOfEnd = (thrown: unknown, { wanted }: HeldLease): unknown => {
-    if (!(thrown instanceof SyncError && isInterruption(thrown)) || signal.aborted) return thrown;
-    if (failing.signal.aborted) return failing.signal.reason;
-    return wanted.aborted ? wanted.reason : thrown;
+  /** Records the run, and then waits for the work beside it. */
+  const recordedRun = async (lease: HeldLease): Promise<void> => {
+    const run = (): Promise<void> =>
+      runUnder(lease).catch((thrown: unknown) => {
+        throw reasonOfEnd(thrown, lease);
+      });
+    let recordLaterDrift = async (): Promise<void> => {};
+    try {
+      recordLaterDrift = await recorded(command, ports, lease, tally, run, {
+        identity: () => identity,
+        onEnd: (ms) => {
+          recordedMs = ms;
+        },
+      });
+      // The work beside the run may go on for hours.
+      if (besideEnded) report = finish();
+    } catch (thrown) {
+      bodyFailed.abort();
+      await besideEnded?.().catch(() => {});
+      throw thrown;
+    }
+    await besideEnded?.().finally(recordLaterDrift);
   };
-  const finish = (error?: SyncError): RunReport => {
-    const report = reportOn(tally, recordedMs ?? clock.monotonic() - started, error);
-    observe({ kind: "finished", ...summaryOf(command, report) });
-    return report;
-  };
-  let error: SyncError | undefined;
   try {
     ports.recent.beginRun(ports.durability);
     await ledger.prepare();
     await withLease(ports, settings.lease, signal, async (lease) => {
       await insistOnScope(ports);
       // The outer check covers the commit that closes the run's record, and the commits of the work beside it.
-      await withCommitsKept({ ...ports, signal }, lease, async () => {
-        let recordLaterDrift = async (): Promise<void> => {};
-        try {
-          const work = (): Promise<void> =>
-            runUnder(lease).catch((thrown: unknown) => {
-              throw reasonOfEnd(thrown, lease);
-            });
-          recordLaterDrift = await recorded(command, ports, lease, tally, work, {
-            identity: () => identity,
-            onEnd: (ms) => {
-              recordedMs = ms;
-            },
-          });
-          if (besideEnded) report = finish();
-        } catch (thrown) {
-          bodyFailed.abort();
-          await besideEnded?.().catch(() => {});
-          throw thrown;
-        }
-        await besideEnded?.().finally(recordLaterDrift);
-      });
+      await withCommitsKept({ ...ports, signal }, lease, () => recordedRun(lease));
     });
   } catch (thrown) {
     // The run has ended well, and the work beside it hasn't.
     if (report !== undefined) throw thrown;
     const first = bodyError ?? thrown;
     if (!(first instanceof SyncError)) throw first;
-    error = first;
+    return finish(first);
   }
-  return report ?? finish(error);
+  return report ?? finish();
 }
 
 interface RunParts {
