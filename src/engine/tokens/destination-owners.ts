@@ -50,11 +50,11 @@ export async function insistOnOwnership(
     knowsGroups: service.baseUrl !== null,
   };
   const destinations: Destination[] = [];
-  for (const at of tokens.destinations) destinations.push(await inspected(at, self));
+  for (const at of tokens.destinations) destinations.push(await inspect(at, self));
   return { self, destinations };
 }
 
-async function inspected(at: TokenDestination, self: Claimant): Promise<Destination> {
+async function inspect(at: TokenDestination, self: Claimant): Promise<Destination> {
   const { mark, problem } = await read(at);
   const found: FoundMark = problem ? "unreadable" : mark;
   const holdsTokens = dependsOnTokens(found, self) && (await at.holdsAny());
@@ -93,9 +93,8 @@ export class DestinationOwners {
 
   /** Marks free destinations, and updates this config's own marks. Runs after the stores are prepared and before the first call. */
   async claim(): Promise<void> {
-    await this.#putAll(({ ownership, mark }) =>
-      ownership === "keep" || ownership === "claim" ? (this.#knownTeam ?? mark?.teamId ?? null) : "later",
-    );
+    const due = this.#destinations.filter(({ ownership }) => ownership === "keep" || ownership === "claim");
+    await this.#putMarks(due, ({ mark }) => this.#knownTeam ?? mark?.teamId ?? null);
   }
 
   /**
@@ -112,17 +111,19 @@ export class DestinationOwners {
     if (this.#knownTeam !== null) return;
     const other = this.#destinations.find(({ mark }) => (mark?.teamId ?? teamId) !== teamId);
     if (other) throw await ownedByOther(other.at, other.mark, this.#self, teamId);
-    await this.#putAll(() => teamId);
+    await this.#putMarks(this.#destinations, () => teamId);
   }
 
-  /** Puts the marks of all destinations where marks can be put. */
-  async #putAll(teamOf: (destination: Destination) => number | null | "later"): Promise<void> {
-    const destinations: Destination[] = [];
-    for (const destination of this.#destinations) {
-      const teamId = destination.problem ? "later" : teamOf(destination);
-      destinations.push(teamId === "later" ? destination : await this.#put(destination, teamId));
+  /** Leaves out the destinations where no mark can be put. */
+  async #putMarks(
+    destinations: readonly Destination[],
+    teamOf: (destination: Destination) => number | null,
+  ): Promise<void> {
+    for (const former of destinations) {
+      if (former.problem) continue;
+      const marked = await this.#put(former, teamOf(former));
+      this.#destinations = this.#destinations.map((one) => (one === former ? marked : one));
     }
-    this.#destinations = destinations;
   }
 
   async #put(destination: Destination, teamId: number | null): Promise<Destination> {
