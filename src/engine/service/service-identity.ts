@@ -11,9 +11,10 @@ export class ServiceIdentity {
   /** What the ledger has recorded of it. */
   #recorded: BoundService;
   #confirmed = false;
-  readonly #answeredBefore: Date | null;
-  /** The last good answer in this run, and the last one that the ledger has of it. */
+  /** When the service last answered well: in an earlier run, and in this one. */
+  readonly #answeredEarlier: Date | null;
   #answered: Date | undefined;
+  /** The last answer of this run that the ledger has. */
   #recordedAnswer: Date | undefined;
 
   /** Throws SERVICE_CHANGED if the ledger's groups live at another address. */
@@ -30,7 +31,7 @@ export class ServiceIdentity {
     this.baseUrl = baseUrl;
     this.#known = { ...known, baseUrl };
     this.#recorded = this.#known;
-    this.#answeredBefore = answeredAt;
+    this.#answeredEarlier = answeredAt;
   }
 
   /** Whether the service has ever answered well, in this run or an earlier one. */
@@ -45,7 +46,7 @@ export class ServiceIdentity {
 
   /** When the service last answered well, in this run or an earlier one; null if it never did. */
   get answeredAt(): Date | null {
-    return this.#answered ?? this.#answeredBefore;
+    return this.#answered ?? this.#answeredEarlier;
   }
 
   answered(at: Date): void {
@@ -57,7 +58,8 @@ export class ServiceIdentity {
    * count: a failure may have come between the two.
    */
   get unrecordedAnswer(): Date | undefined {
-    const [last, recorded] = [this.#answered, this.#recordedAnswer];
+    const last = this.#answered;
+    const recorded = this.#recordedAnswer;
     if (last === undefined || recorded === undefined) return last;
     return Math.abs(last.getTime() - recorded.getTime()) < RECORDED_EVERY ? undefined : last;
   }
