@@ -31,6 +31,16 @@ interface Deferral {
   readonly hasAnswered: boolean;
 }
 
+/** The service defers every call. An answer ends that. */
+interface Outage {
+  readonly since: number;
+  readonly groups: Set<string>;
+  /** Waiting is useless. */
+  isLong: boolean;
+  /** When the service asks to be called again, if that is too far away for this run. */
+  askAgainAt: Date | undefined;
+}
+
 /** A circuit breaker. Decides whether a failure concerns one group only, or the service is down and the run has to end. */
 export class Breaker {
   #served = 0;
@@ -41,12 +51,7 @@ export class Breaker {
   #isProven: boolean;
   /** Whether the last calls failed. */
   readonly #recent: boolean[] = [];
-  /** Since when the service has deferred every call, and which groups' calls. */
-  #deferredSince: number | undefined;
-  readonly #deferred = new Set<string>();
-  #isLongDeferral = false;
-  /** When the service asks to be called again, if that is too far away for this run. */
-  #askAgainAt: Date | undefined;
+  #outage: Outage | undefined;
 
   /**
    * `isProven`: the service has answered well in an earlier run, so a clear refusal is about its group. `mostInARow`: this many
@@ -75,12 +80,13 @@ export class Breaker {
 
   /** The service deferred a call. Returns whether it has deferred every call for so long that waiting is useless. */
   deferred({ group, now, at, askedMs, hasAnswered }: Deferral): boolean {
-    this.#deferredSince ??= now;
-    this.#deferred.add(group);
-    this.#askAgainAt = askedMs > LONGEST_DEFERRAL ? new Date(at.getTime() + askedMs) : undefined;
-    this.#isLongDeferral =
-      now - this.#deferredSince > LONGEST_DEFERRAL || (askedMs > LONGEST_DEFERRAL && !hasAnswered);
-    return this.#isLongDeferral;
+    this.#outage ??= { since: now, groups: new Set(), isLong: false, askAgainAt: undefined };
+    const outage = this.#outage;
+    const isTooFarAway = askedMs > LONGEST_DEFERRAL;
+    outage.groups.add(group);
+    outage.askAgainAt = isTooFarAway ? new Date(at.getTime() + askedMs) : undefined;
+    outage.isLong = now - outage.since > LONGEST_DEFERRAL || (isTooFarAway && !hasAnswered);
+    return outage.isLong;
   }
 
   /** Returns the error that ends the run; undefined if only this group has failed. */
@@ -89,14 +95,12 @@ export class Breaker {
     this.#inARow++;
     this.#remember(true);
     if (failure.code === "UNREACHABLE") return unavailable(failure);
-    if (failure.reaction === "slow" && this.#isLongDeferral && this.#deferred.size > 1) {
-      return this.#askAgainAt === undefined
+    const outage = this.#outage;
+    if (failure.reaction === "slow" && outage?.isLong && outage.groups.size > 1) {
+      const { askAgainAt } = outage;
+      return askAgainAt === undefined
         ? unavailable(failure, "nothing has passed for more than ten minutes; ")
-        : unavailable(
-            failure,
-            `it asks to be left alone until ${this.#askAgainAt.toISOString()}; `,
-            COME_BACK,
-          );
+        : unavailable(failure, `it asks to be left alone until ${askAgainAt.toISOString()}; `, COME_BACK);
     }
     if (this.#recent.filter(Boolean).length >= FAILED) {
       return unavailable(failure, `it failed ${FAILED} of ${OF_THE_LAST} calls, the last one with `);
@@ -128,9 +132,7 @@ export class Breaker {
   #serve(): void {
     this.#served++;
     this.#remember(false);
-    this.#deferredSince = undefined;
-    this.#deferred.clear();
-    this.#isLongDeferral = false;
+    this.#outage = undefined;
     this.#inARow = 0;
     this.#mostInARow = IN_A_ROW;
   }
