@@ -32,7 +32,7 @@ export interface CanaryDeletion {
  * GET makes it anew, and the same DELETE follows once more. It doesn't matter what earlier calls did, so this can be repeated at any time.
  * Rejects if the run has to end.
  */
-export async function deleteCanary(
+async function deleteCanary(
   user_group_id: string,
   calls: ServiceCalls,
   live?: Secret,
@@ -104,6 +104,33 @@ const NO_EFFECT = "DELETE was answered with success, but a GET finds the group a
 interface Run extends ServiceCalling {
   /** Aborts when the run has to end. */
   readonly signal: AbortSignal;
+}
+
+/** For how long a canary may be deleted once the run is told to end, in milliseconds. */
+const LONGEST_DELETION_AT_THE_END = 10_000;
+
+/** Deletes the canary even if the run is told to end. */
+export async function deleteAtEnd(id: string, live: Secret | undefined, run: Run): Promise<CanaryDeletion> {
+  const over = new AbortController();
+  const ending = AbortSignal.any([run.lease.lost, shortlyAfter(run, over.signal)]);
+  const calls = new ServiceCalls(run, ending, { intent: "apply", tokenFingerprint: null });
+  try {
+    return await deleteCanary(id, calls, live);
+  } finally {
+    over.abort();
+  }
+}
+
+/** Aborts a while after the run is told to end, unless `over` aborts first. */
+function shortlyAfter({ signal, clock }: Pick<Run, "signal" | "clock">, over: AbortSignal): AbortSignal {
+  const late = new AbortController();
+  const wait = async (): Promise<void> => {
+    await clock.sleep(LONGEST_DELETION_AT_THE_END, over);
+    late.abort();
+  };
+  if (signal.aborted) void wait();
+  else signal.addEventListener("abort", wait, { once: true, signal: over });
+  return late.signal;
 }
 
 /** For how long a sync tries to delete a canary, in milliseconds. Enough for failures that come at random. */

@@ -12,8 +12,8 @@ import {
   updatesBy,
 } from "../core/probe/findings.ts";
 import type { Secret } from "../core/secret/secret.ts";
-import { type CanaryDeletion, deleteCanary, deleteLeftCanary, isNo, remains } from "./canary.ts";
-import { leasedRun, NO_TOKENS, type Run, type RunPorts, type RunSettings } from "./leased-run.ts";
+import { type CanaryDeletion, deleteAtEnd, deleteLeftCanary, isNo, remains } from "./canary.ts";
+import { leasedRun, NO_TOKENS, type RunPorts, type RunSettings } from "./leased-run.ts";
 import type { RunReport } from "./report/run-report.ts";
 import { ServiceCalls, type Unanswered } from "./service/service-calls.ts";
 import { lostLedgerWarnings } from "./tokens/lost-ledger.ts";
@@ -27,9 +27,6 @@ export interface ProbeReport {
   /** Whether a GET changes an existing group, if the ledger has learned that. */
   readonly updates: boolean | null;
 }
-
-/** For how long a canary may be deleted once the run is told to end, in milliseconds. */
-const LONGEST_DELETION_AT_THE_END = 10_000;
 
 /**
  * Finds out with one canary how the service behaves where its interface leaves that open, and deletes the canary.
@@ -119,30 +116,6 @@ export const forgetCanary = (
       await ledger.write(lease, (transaction) => transaction.forgetCanary());
     },
   );
-
-/** Deletes the canary even if the run is told to end. */
-async function deleteAtEnd(id: string, live: Secret | undefined, run: Run): Promise<CanaryDeletion> {
-  const over = new AbortController();
-  const ending = AbortSignal.any([run.lease.lost, shortlyAfter(run, over.signal)]);
-  const calls = new ServiceCalls(run, ending, { intent: "apply", tokenFingerprint: null });
-  try {
-    return await deleteCanary(id, calls, live);
-  } finally {
-    over.abort();
-  }
-}
-
-/** Aborts a while after the run is told to end, unless `over` aborts first. */
-function shortlyAfter({ signal, clock }: Pick<Run, "signal" | "clock">, over: AbortSignal): AbortSignal {
-  const late = new AbortController();
-  const wait = async (): Promise<void> => {
-    await clock.sleep(LONGEST_DELETION_AT_THE_END, over);
-    late.abort();
-  };
-  if (signal.aborted) void wait();
-  else signal.addEventListener("abort", wait, { once: true, signal: over });
-  return late.signal;
-}
 
 /** What the service has answered, without the DELETEs. */
 interface Asked {
