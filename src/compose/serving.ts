@@ -74,7 +74,8 @@ interface Composition {
 
 /** What serves single tenants in a daemon. It outlives the syncs, and the configs that a reload brings. */
 export function composeServing(ports: ServingPorts): ComposedServing {
-  const { config, host, log, observe, syncSoon, isHolder, holder } = ports;
+  const { config, log, observe, syncSoon, isHolder } = ports;
+  const requests = new LedgerRequests(ports);
   const server = new TenantServer({
     clock: hostClock,
     onServed: (user_group_id, served, ms) => observe({ kind: "served", user_group_id, served, ms }),
@@ -99,27 +100,6 @@ export function composeServing(ports: ServingPorts): ComposedServing {
     return { source: sourceOf(of), serving, noticing, takesRequests };
   };
 
-  /** One pool for all requests at the same time, so that many sign-ups don't take many connections. */
-  let databases: Databases | undefined;
-  let asking = 0;
-  const askThroughLedger = async (id: string): Promise<Served> => {
-    const { ledger: location, name, history } = config();
-    databases ??= new Databases(name, VIEW_TIMEOUTS, host.stop);
-    asking++;
-    try {
-      const database = await databases.open(location.url, VIEW_CONNECTIONS);
-      const ledger = sqlLedger(database, location, name, history);
-      const requester = await thisInstance(host.pid);
-      return await askHolder(id, { ledger, requester, holder: holder() });
-    } finally {
-      if (--asking === 0) {
-        const unused = databases;
-        databases = undefined;
-        await unused.close();
-      }
-    }
-  };
-
   return {
     async serving() {
       const of = config();
@@ -129,8 +109,7 @@ export function composeServing(ports: ServingPorts): ComposedServing {
       }
       return current.serving;
     },
-    serveTenant: (id, waitMs, signal) =>
-      isHolder() ? server.serve(id, waitMs, signal) : askThroughLedger(id),
+    serveTenant: (id, waitMs, signal) => (isHolder() ? server.serve(id, waitMs, signal) : requests.ask(id)),
     servingNow: () =>
       current?.serving
         ? {
@@ -145,4 +124,36 @@ export function composeServing(ports: ServingPorts): ComposedServing {
       if (event.kind === "finished") current?.noticing?.syncEnded();
     },
   };
+}
+
+/** Asks the instance that holds the lease to serve a tenant, by a request in the ledger. */
+class LedgerRequests {
+  readonly #ports: ServingPorts;
+  /** One pool for all requests at the same time, so that many sign-ups don't take many connections. */
+  #databases: Databases | undefined;
+  #underWay = 0;
+
+  constructor(ports: ServingPorts) {
+    this.#ports = ports;
+  }
+
+  async ask(id: string): Promise<Served> {
+    const { config, host, holder } = this.#ports;
+    const { ledger: location, name, history } = config();
+    const databases = this.#databases ?? new Databases(name, VIEW_TIMEOUTS, host.stop);
+    this.#databases = databases;
+    this.#underWay++;
+    try {
+      const database = await databases.open(location.url, VIEW_CONNECTIONS);
+      const ledger = sqlLedger(database, location, name, history);
+      const requester = await thisInstance(host.pid);
+      return await askHolder(id, { ledger, requester, holder: holder() });
+    } finally {
+      this.#underWay--;
+      if (this.#underWay === 0) {
+        this.#databases = undefined;
+        await databases.close();
+      }
+    }
+  }
 }
