@@ -28,6 +28,7 @@ import { warnOfReadable } from "./config.ts";
 import { verifyColumns, verifyTls } from "./config-checks.ts";
 import type { Host } from "./host.ts";
 import { composeLedgerView } from "./ledger-view.ts";
+import { using } from "./opened.ts";
 import { composePlan } from "./plan.ts";
 import { composeServing, feedsOf } from "./serving.ts";
 import { composeSync } from "./sync.ts";
@@ -154,13 +155,10 @@ function keptNotifier(log: Log, signal: AbortSignal): (notify: Config["notify"])
 
 async function ledgerSnapshot(config: Config, host: Host): Promise<LedgerSnapshot> {
   const { name, rotation, deletion } = config;
-  const ledger = await composeLedgerView(config, host);
-  try {
-    const settings = { name, maxAgeMs: rotation.maxAgeMs, deletion };
-    return await readLedgerSnapshot(ledger.value, settings, hostClock.now());
-  } finally {
-    await ledger.close();
-  }
+  const settings = { name, maxAgeMs: rotation.maxAgeMs, deletion };
+  return using(await composeLedgerView(config, host), (ledger) =>
+    readLedgerSnapshot(ledger, settings, hostClock.now()),
+  );
 }
 
 /** The error if nobody can tell whether the source has the columns. Rejects with CONFIG_… if it doesn't have them. */
@@ -175,16 +173,10 @@ async function whyUnchecked(config: Config, host: Host): Promise<SyncError | und
 }
 
 /** Looks at a tenant for a visitor of the status page. */
-async function explain(id: string, config: Config, host: Host): Promise<Explanation> {
-  const { value, close } = await composePlan(config, host);
-  const { ports } = value;
-  try {
-    const setup = { ...value, ports: { ...ports, source: indexedOnly(ports.source) } };
-    return await explainTenant(id, setup, host.stop);
-  } finally {
-    await close();
-  }
-}
+const explain = async (id: string, config: Config, host: Host): Promise<Explanation> =>
+  using(await composePlan(config, host), ({ ports, ...setup }) =>
+    explainTenant(id, { ...setup, ports: { ...ports, source: indexedOnly(ports.source) } }, host.stop),
+  );
 
 /** Identifies a ledger. The same database with a new password is the same ledger. */
 function ledgerOf({ name, ledger: { url, schema, tablePrefix } }: Config): string {

@@ -5,9 +5,12 @@ export interface Opened<T> {
 }
 
 /** Runs `body`, then closes the connections, even if `body` throws. */
-export async function using<T>(opened: Opened<T>, body: (value: T) => Promise<void>): Promise<void> {
+export async function using<T, Result>(
+  opened: Opened<T>,
+  body: (value: T) => Promise<Result>,
+): Promise<Result> {
   try {
-    await body(opened.value);
+    return await body(opened.value);
   } finally {
     await opened.close();
   }
