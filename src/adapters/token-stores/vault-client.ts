@@ -1,7 +1,7 @@
 import request from "undici/lib/api/api-request.js";
 import Pool from "undici/lib/dispatcher/pool.js";
 import type { Secret } from "../../core/secret/secret.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../core/text/json.ts";
+import { type JsonObject, jsonObjectIn } from "../../core/text/json.ts";
 import { SecretStoreFailure, type SecretStoreProblem } from "./secret-store.ts";
 import { isForGood, retryAfterMs, systemCodeOf } from "./vendor-client.ts";
 
@@ -63,7 +63,7 @@ export class VaultHttp {
         signal: AbortSignal.timeout(timeoutMs),
       });
       const text = await answer.body.text();
-      const said = objectIn(text);
+      const said = jsonObjectIn(text);
       return {
         status: answer.statusCode,
         body: said ?? {},
@@ -122,15 +122,6 @@ const NOT_VAULT = "check tokens.address: is there a proxy or a login page in bet
 /** Whether any error message of the answer matches. */
 export function says({ body: { errors } }: VaultAnswer, pattern: RegExp): boolean {
   return Array.isArray(errors) && errors.some((text) => typeof text === "string" && pattern.test(text));
-}
-
-function objectIn(text: string): JsonObject | undefined {
-  try {
-    const value = JSON.parse(text) as Json;
-    return isJsonObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 function unreachable(error: unknown): SecretStoreFailure {

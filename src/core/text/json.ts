@@ -5,6 +5,16 @@ export type JsonObject = { readonly [key: string]: Json };
 export const isJsonObject = (value: Json | undefined): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
+/** The object that the text is as JSON; undefined if it is none. */
+export function jsonObjectIn(text: string): JsonObject | undefined {
+  try {
+    const value = JSON.parse(text) as Json;
+    return isJsonObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 /** JSON with the keys of every object sorted, so that equal values give equal text. */
 export const canonicalJson = (value: Json): string =>
   // Every group of every sync passes here. Most have their keys in order, but not with the schemas 40 and 134:

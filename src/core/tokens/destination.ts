@@ -1,4 +1,4 @@
-import { isJsonObject, type Json } from "../text/json.ts";
+import { jsonObjectIn } from "../text/json.ts";
 
 /** Lies with the tokens of a destination and says which config and ledger they belong to. */
 export interface OwnersMark {
@@ -26,8 +26,8 @@ export const formatMark = ({ name, baseUrl, teamId, ledgerId }: OwnersMark): str
 
 /** Null if the text is not a complete mark. */
 export function parseMark(text: string): OwnersMark | null {
-  const value = jsonIn(text);
-  if (!isJsonObject(value)) return null;
+  const value = jsonObjectIn(text);
+  if (value === undefined) return null;
   const { name, base_url: baseUrl, team, ledger: ledgerId } = value;
   if (typeof name !== "string" || typeof baseUrl !== "string" || typeof ledgerId !== "string") return null;
   return { name, baseUrl, teamId: typeof team === "number" ? team : null, ledgerId };
@@ -38,14 +38,6 @@ export function describeMark({ name, baseUrl, teamId }: OwnersMark): string {
   if (name === null) return "somebody else";
   const known = [...(baseUrl === null ? [] : [baseUrl]), ...(teamId === null ? [] : [`team ${teamId}`])];
   return JSON.stringify(name) + (known.length > 0 ? ` (${known.join(", ")})` : "");
-}
-
-function jsonIn(text: string): Json | undefined {
-  try {
-    return JSON.parse(text) as Json;
-  } catch {
-    return undefined;
-  }
 }
 
 /** The config that wants to write to a destination. */

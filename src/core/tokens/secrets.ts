@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { Secret } from "../secret/secret.ts";
-import { isJsonObject, type Json } from "../text/json.ts";
+import { jsonObjectIn } from "../text/json.ts";
 
 /** Which names a secret store takes. */
 export interface SecretNaming {
@@ -139,15 +139,7 @@ export function formatToken(format: TokenFormat, id: string, token: Secret, now:
 /** The token in a content that `formatToken` made; undefined if there is none, or if it is another group's. */
 export function tokenIn(format: TokenFormat, id: string, content: Secret): Secret | undefined {
   if (format === "token") return content.reveal() === "" ? undefined : content;
-  const value = parsed(content.reveal());
-  if (!isJsonObject(value) || value.user_group_id !== id) return undefined;
+  const value = jsonObjectIn(content.reveal());
+  if (value?.user_group_id !== id) return undefined;
   return typeof value.token === "string" && value.token !== "" ? new Secret(value.token) : undefined;
-}
-
-function parsed(text: string): Json | undefined {
-  try {
-    return JSON.parse(text) as Json;
-  } catch {
-    return undefined;
-  }
 }
