@@ -46,7 +46,7 @@ test("leaves the data source, the job and the instance to whoever looks", () => 
 
 describe.skipIf(startPrometheus === null)("Prometheus", () => {
   test("answers every query from the metrics of a daemon, and takes the alert rules beside them", async () => {
-    // A group that fails and a row that is rejected: then the metrics of trouble are there, too.
+    // A group that fails and a row that is rejected: then the metrics of problems are there, too.
     const world = await aWorld({
       service: { poison: new Map([[idOf(1), "success0"]]) },
       config: { ...EVERY_SECOND, source: { changes: { channel: "customers_changed" } } },

@@ -125,7 +125,7 @@ async function oneSync(
   poison: Poison | null = null,
 ): Promise<RunReport | undefined> {
   const { watch, config } = world;
-  const troubles = troublesOf(poison, world);
+  const obstacles = obstaclesOf(poison, world);
   const options = { poison };
   let report = await run(world, { command, ...options });
   // The first sync may find out that a group has to be replaced, which changes the approval code.
@@ -134,7 +134,7 @@ async function oneSync(
     const refreshApproval = await world.refreshApproval();
     report = await run(world, { command, approval, refreshApproval, ...options });
   }
-  for (const trouble of troubles) trouble.end();
+  for (const obstacle of obstacles) obstacle.end();
   if (report === undefined) return undefined;
   if (report.outcome === "held") watch.breach("3: what was approved is held again");
   for (const { user_group_id: id, code, message } of report.errors) {
@@ -154,20 +154,20 @@ async function oneSync(
   return report;
 }
 
-const troublesOf = (poison: Poison | null, world: SimulatedWorld): { end: () => void }[] =>
+const obstaclesOf = (poison: Poison | null, world: SimulatedWorld): { end: () => void }[] =>
   poison === null
     ? []
-    : (poisoning(poison.kind).refusing ?? []).map((store) => world.trouble("refuses", store, poison.id));
+    : (poisoning(poison.kind).refusing ?? []).map((store) => world.obstruct("refuses", store, poison.id));
 
 /** Expects that `rotate --all` gives every group a new token, whatever the state of this group and of other groups. */
 async function rotateAll(world: SimulatedWorld, poison: Poison | null = null): Promise<void> {
   const { watch, time, clockOffset } = world;
   const selection = { kind: "all" } as const;
   const asked = askedFor(selection, world, new Date(time.now().getTime() + clockOffset));
-  const troubles = troublesOf(poison, world);
+  const obstacles = obstaclesOf(poison, world);
   const mayEndWith = knowsNoGroup(world) ? "LEDGER_EMPTY" : undefined;
   const report = await run(world, { command: { name: "rotate", selection }, poison }, mayEndWith);
-  for (const trouble of troubles) trouble.end();
+  for (const obstacle of obstacles) obstacle.end();
   if (report === undefined) return;
   const named = new Set([poison?.id]);
   // After a store has refused a new token, no further rotation begins.

@@ -60,7 +60,7 @@ export class Program {
     this.record = {
       holder,
       config,
-      isTroubled: faults.length > 0 || handsOver,
+      isDisturbed: faults.length > 0 || handsOver,
       isWhole: command.name === "sync" && command.only === null,
       verifies: command.name === "sync" && command.only === null && command.verifies,
       tamperingsBefore: world.tamperings,
@@ -230,8 +230,8 @@ export class Program {
 
   #begin(fault: Fault): void {
     if (fault.kind !== "refuses" && fault.kind !== "keeps") return;
-    const trouble = this.#world.trouble(fault.kind, fault.store, fault.id);
-    void this.#world.time.sleep(fault.ms).then(trouble.end);
+    const obstacle = this.#world.obstruct(fault.kind, fault.store, fault.id);
+    void this.#world.time.sleep(fault.ms).then(obstacle.end);
   }
 
   #pass(point: Point, nth: number): void | Promise<void> {

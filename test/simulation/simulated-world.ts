@@ -171,7 +171,7 @@ export class SimulatedWorld {
   }
 
   /** Makes a store refuse to write or to remove this group's token, until `end` is called. */
-  trouble(kind: "refuses" | "keeps", which: WhichStore, id: string): { end: () => void } {
+  obstruct(kind: "refuses" | "keeps", which: WhichStore, id: string): { end: () => void } {
     const { refused, notRemovable } = this.#store(which);
     const ids = kind === "refuses" ? refused : notRemovable;
     ids.add(id);

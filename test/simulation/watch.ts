@@ -32,7 +32,7 @@ export interface RunRecord {
   readonly holder: string;
   readonly config: SimulatedConfig;
   /** Whether the run has faults, or may have to make room for another one. */
-  readonly isTroubled: boolean;
+  readonly isDisturbed: boolean;
   /** Whether it is a sync of all tenants. */
   readonly isWhole: boolean;
   /** Whether it verifies tokens. */
@@ -355,7 +355,7 @@ export class Watch {
 
   /** A run whose config names another scope's store may end with another error only because of a fault or another instance. */
   #insistOnRefusal(run: RunRecord, { error }: RunReport): void {
-    const mayEndOtherwise = run.isTroubled || this.#lastAtWork !== run;
+    const mayEndOtherwise = run.isDisturbed || this.#lastAtWork !== run;
     if (error === undefined || !(error.code === "CONFIG_TOKENS_OWNED" || mayEndOtherwise))
       this.breach(
         `11: ${run.holder}, whose config names another scope's store, ended with ${error?.code ?? "no error"}`,

@@ -10,11 +10,11 @@ const DAY = 86_400_000;
 /** A certificate that ends sooner should have been renewed by now. */
 const RENEWED_BY = 14 * DAY;
 
-/** The way to the service, whether something in between refuses a GET with a body, and whether the API key is good. */
+/** The path to the service, whether something in between refuses a GET with a body, and whether the API key is good. */
 export async function* serviceFindings(trial: ServiceTrial, now: Date): AsyncGenerator<Finding> {
   yield reachedFinding(await trial.reach(), now);
   const refused = await answerTo(trial.getWithWrongKey());
-  yield wayFinding(refused);
+  yield pathFinding(refused);
   yield keyFinding(await answerTo(trial.rotateNobody()), refused);
 }
 
@@ -37,8 +37,8 @@ function reachedFinding({ at, tls }: Reached, now: Date): Finding {
     : ok(`connected to ${at} by ${tls.protocol}, with a certificate that is valid until ${day}`);
 }
 
-/** What the answer to a GET with a body and a wrong key shows of the way to the service. */
-export function wayFinding(answer: Answer): Finding {
+/** What the answer to a GET with a body and a wrong key shows of the path to the service. */
+export function pathFinding(answer: Answer): Finding {
   if (answer instanceof ServiceFailure) return asFinding("failure", answer);
   const { code, content, text } = answer;
   switch (code) {

@@ -27,12 +27,12 @@ export async function openService(
   const { rules } = settings;
   const { table } = await run.ledger.readHistory();
   const lookups = await ports.source.lookups(columnsOf(rules), digestSeed(rules), run.signal, table);
-  const looking = { ...ports, source: withKept(ports.source, lookups) };
+  const servingPorts = { ...ports, source: withKept(ports.source, lookups) };
   return {
     get isIndexed() {
       return lookups.isIndexed;
     },
-    serve: (ids, on) => serveTenants(ids, on, looking, settings, run),
+    serve: (ids, on) => serveTenants(ids, on, servingPorts, settings, run),
     close: () => lookups.close(),
   };
 }

@@ -24,7 +24,7 @@ async function check(world: World, ...args: string[]): Promise<Shown> {
 }
 
 /** Of these checks alone, what is not well. */
-const troubleOf = ({ found }: Shown): string[] => found.filter((line) => !line.startsWith("✓"));
+const problemsOf = ({ found }: Shown): string[] => found.filter((line) => !line.startsWith("✓"));
 
 const LISTEN = { listen: "127.0.0.1:0" };
 
@@ -62,7 +62,7 @@ test("changes nothing, and finds all well, before the first sync and after it", 
 
   expect((await world.sync()).code).toBe(0);
   const synced = await everything(world);
-  expect(troubleOf(await check(world))).toEqual([]);
+  expect(problemsOf(await check(world))).toEqual([]);
   expect(await everything(world)).toEqual(synced);
 });
 
@@ -72,7 +72,7 @@ test("finds the rights that a role lacks for ledger and tokens, all at once, wit
   const before = await everything(world);
   const shown = await check(world);
   expect(shown.code).toBe(1);
-  expect(troubleOf(shown)).toEqual(
+  expect(problemsOf(shown)).toEqual(
     expect.arrayContaining([
       "✗ source SOURCE_UNAVAILABLE",
       "✗ ledger LEDGER_UNAVAILABLE",
@@ -100,7 +100,7 @@ test("finds that a user may have fewer connections at once than a sync uses", as
   await world.configure({ http: LISTEN, ...config, tokens: own, ledger: own });
   const shown = await check(world);
   expect(shown.code).toBe(1);
-  expect(troubleOf(shown)).toEqual(["✗ connections LEDGER_UNAVAILABLE"]);
+  expect(problemsOf(shown)).toEqual(["✗ connections LEDGER_UNAVAILABLE"]);
   expect(shown.stdout).toContain(
     "groupsync uses 3 connections at once and gets 2; for the ledger a second time",
   );
@@ -148,7 +148,7 @@ test("finds a revoked key, and never asks for a group with a good one", async ()
   world.env.GROUPSYNC_API_KEY = "revoked";
   const shown = await check(world);
   expect(shown).toMatchObject({ code: 1 });
-  expect(troubleOf(shown)).toEqual(["✗ service KEY_REFUSED"]);
+  expect(problemsOf(shown)).toEqual(["✗ service KEY_REFUSED"]);
   expect(shown.stdout).toContain("check service.api_key");
   expect(await world.groups()).toEqual([]);
 });
@@ -163,12 +163,12 @@ test("--notify sends a test, and finds a receiver that refuses it, without its a
   const address = `http://127.0.0.1:${port}`;
   const notify = { webhook: `${address}/hook-secret`, heartbeat: `${address}/beat-secret` };
   const world = await aWorldToCheck({ config: { http: LISTEN, notify } });
-  expect(troubleOf(await check(world))).not.toContain("✗ notify NOTIFY_FAILED");
+  expect(problemsOf(await check(world))).not.toContain("✗ notify NOTIFY_FAILED");
   expect(heard).toEqual([]);
 
   const shown = await check(world, "--notify");
   expect(shown).toMatchObject({ code: 1 });
-  expect(troubleOf(shown)).toEqual(["✗ notify NOTIFY_FAILED"]);
+  expect(problemsOf(shown)).toEqual(["✗ notify NOTIFY_FAILED"]);
   expect(shown.stdout).not.toContain("-secret");
   expect(new Set(heard)).toEqual(new Set(["POST /hook-secret", "GET /beat-secret"]));
 });

@@ -17,14 +17,14 @@ async function pooled(mode: PgbouncerOptions["mode"], config: ConfigChanges = {}
 }
 
 /** What is not well, such as `✗ ledger LEDGER_UNAVAILABLE`. */
-const troubleIn = (stdout: string): string[] =>
+const problemsIn = (stdout: string): string[] =>
   [...stdout.matchAll(/^([!✗]) (\w+) +(?:([A-Z_]+): )?/gm)].map(([, ...parts]) => parts.join(" "));
 
 test("statement pooling is a failure of each url", async () => {
   const world = await pooled("statement");
   const { code, stdout } = await world.run("check");
   expect(code).toBe(1);
-  expect(troubleIn(stdout)).toEqual([
+  expect(problemsIn(stdout)).toEqual([
     "✗ source SOURCE_UNAVAILABLE",
     "✗ ledger LEDGER_UNAVAILABLE",
     "✗ tokens TOKEN_STORE_UNAVAILABLE",
@@ -40,7 +40,7 @@ test("a channel in transaction mode is a failure of check, and the daemon says s
   });
   const { code, stdout } = await world.run("check");
   expect(code).toBe(1);
-  expect(troubleIn(stdout)).toEqual(["✗ changes CHANGES_NOT_HEARD"]);
+  expect(problemsIn(stdout)).toEqual(["✗ changes CHANGES_NOT_HEARD"]);
   expect(stdout).toContain("source.changes.url");
   const daemon = await aDaemon(world);
   await daemon.says(/^no notification arrives on source\.changes\.channel/);

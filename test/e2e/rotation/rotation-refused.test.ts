@@ -54,13 +54,13 @@ test("rotates nothing without the right to change a token", async () => {
   expect(await world.requests()).toMatchObject({ total: 0 });
 });
 
-interface Trouble {
+interface Fault {
   readonly how: string;
   begin(database: FreshDatabase): Promise<unknown>;
   end(database: FreshDatabase): Promise<unknown>;
 }
 
-const TROUBLES: readonly Trouble[] = [
+const FAULTS: readonly Fault[] = [
   {
     how: "a trigger that takes the live token, and no new one",
     begin: (database) => refuseTokens(database, OWN_TOKENS, "raises", "any"),
@@ -73,7 +73,7 @@ const TROUBLES: readonly Trouble[] = [
   },
 ];
 
-test.each(someOf([4, 1]).flatMap((concurrency) => TROUBLES.map((trouble) => ({ ...trouble, concurrency }))))(
+test.each(someOf([4, 1]).flatMap((concurrency) => FAULTS.map((fault) => ({ ...fault, concurrency }))))(
   "during a refusal by $how, at most $concurrency tokens are unstored, until the store accepts them",
   async ({ begin, end, concurrency }) => {
     const { world, program } = await rotationUnderWay(concurrency);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { ServiceFailure, type ServiceFailureCode } from "../../../src/core/failure/service-failure.ts";
-import { keyFinding, serviceFindings, wayFinding } from "../../../src/engine/check/service.ts";
+import { keyFinding, pathFinding, serviceFindings } from "../../../src/engine/check/service.ts";
 import type { Reached, ServiceTrial, TrialAnswer } from "../../../src/ports/check.ts";
 import { allOf, signsOf } from "./findings.ts";
 
@@ -28,7 +28,7 @@ describe("the answer to a GET with a body and a wrong key", () => {
     ["no answer", new ServiceFailure("TIMEOUT", "GET was not answered within 15000 ms"), "✗ TIMEOUT"],
     ["a cut", LOST, "✗ CONNECTION_LOST"],
   ])("%s", (_, answer, sign) => {
-    const finding = wayFinding(answer);
+    const finding = pathFinding(answer);
     expect(signsOf([finding])).toEqual([sign]);
     if (sign !== "✓") expect(finding.hint).toEqual(expect.any(String));
   });
