@@ -27,10 +27,10 @@ export async function writePlanText(
 ): Promise<void> {
   const { plan, tables, rotations, refresh, tokensMayBeMissingIn, failures, warnings } = forecast;
   const paint = painter(colours);
-  let any = false;
+  let hasLines = false;
   const writeAll = (texts: readonly string[]): void => {
     for (const text of texts) write(`${text}\n`);
-    any ||= texts.length > 0;
+    hasLines ||= texts.length > 0;
   };
   const writeLines = (line: DetailedEntry): void => writeAll(linesOf(line, isHeld(line.entry, plan), paint));
   for await (const line of detailedEntries(plan, ledger)) {
@@ -45,7 +45,7 @@ export async function writePlanText(
   }
   writeAll(failedRotationLines(rotations, paint));
   const isWell = failures.length === 0;
-  write(`${any ? "\n" : ""}${summary(forecast, isWell ? paint : painter(false))}\n`);
+  write(`${hasLines ? "\n" : ""}${summary(forecast, isWell ? paint : painter(false))}\n`);
   if (refresh) write(refreshText(refresh, paint));
   if (tokensMayBeMissingIn.length > 0) write(`${lackText(tokensMayBeMissingIn)}\n`);
   for (const { message, hint } of warnings)
