@@ -14,12 +14,8 @@ export class HttpGroupService implements GroupService {
   }
 
   async getOrCreate(group: Group, beforeSend?: () => void): ReturnType<GroupService["getOrCreate"]> {
-    const { answer, request } = await this.#connection.send(
-      "GET",
-      group.user_group_id,
-      { ...group },
-      { beforeSend },
-    );
+    const { user_group_id: id } = group;
+    const { answer, request } = await this.#connection.send("GET", id, { ...group }, { beforeSend });
     return readGetAnswer(answer, request);
   }
 

@@ -90,6 +90,13 @@ export function leases(reader: LedgerReader): Leases {
     return database.transaction(dialect.begin.lease, locked, LEASE_CALL);
   };
 
+  /** Resolves to whether the lease is still the latest. `more` are the values from $3 on. */
+  const change = async ({ epoch }: Lease, set: string, more: readonly unknown[] = []): Promise<boolean> => {
+    const { leases } = await reader.tables();
+    const text = `UPDATE ${leases} SET ${set} WHERE scope = $1 AND epoch = $2`;
+    return (await database.change(text, [scope, epoch, ...more])) > 0;
+  };
+
   /** Whether the error says that another session keeps the lease's row locked, or changes it again and again. */
   const isLocked = (error: unknown): boolean => dialect.isLockTimeout(error) || dialect.isDeadlock(error);
   const cannot = (what: string, error: unknown): SyncError =>
@@ -130,21 +137,10 @@ export function leases(reader: LedgerReader): Leases {
       }
     },
 
-    async renewLease({ epoch }, ttlMs) {
-      const { leases } = await reader.tables();
-      const found = await database.change(
-        `UPDATE ${leases} SET expires_at = ${dialect.later("$3")} WHERE scope = $1 AND epoch = $2`,
-        [scope, epoch, ttlMs],
-      );
-      return found > 0;
-    },
+    renewLease: (lease, ttlMs) => change(lease, `expires_at = ${dialect.later("$3")}`, [ttlMs]),
 
-    async releaseLease({ epoch }) {
-      const { leases } = await reader.tables();
-      await database.change(
-        `UPDATE ${leases} SET expires_at = ${dialect.now}, holder = '${NOBODY}' WHERE scope = $1 AND epoch = $2`,
-        [scope, epoch],
-      );
+    async releaseLease(lease) {
+      await change(lease, `expires_at = ${dialect.now}, holder = '${NOBODY}'`);
     },
   };
 }
