@@ -62,9 +62,7 @@ export const mysql: Dialect = {
   durabilityRisks,
   tableExists,
   tablePlace,
-  createTable: async (database, statement) => {
-    await database.query(statement);
-  },
+  createTable: (database, statement) => database.query(statement),
   ownerTypes: { name: "VARCHAR(64)", text: "TEXT", end: ` ${TABLE_OPTIONS}` },
   columnName,
   grantee: async (database) => (await currentAccount(database)).quoted,

@@ -5,9 +5,9 @@ import { DURABLY, durabilityRisks } from "./connection/durability.ts";
 import { failures } from "./connection/failures.ts";
 import { quoteName, quoteTable } from "./connection/identifiers.ts";
 import { PIN_AGAIN, UNPIN } from "./connection/search-path.ts";
-import { BEGIN, BEGIN_SNAPSHOT, UNLOGGED } from "./connection/settings.ts";
+import { BEGIN_SNAPSHOT, UNLOGGED } from "./connection/settings.ts";
 import { foreignTables } from "./connection/table-owner.ts";
-import { tableExists, tablePlace } from "./connection/table-place.ts";
+import { createTable, tableExists, tablePlace } from "./connection/table-place.ts";
 import { inspectLedger, migrateLedger } from "./ledger-tables.ts";
 import { PostgresTokenStatements } from "./tokens/token-statements.ts";
 
@@ -77,12 +77,7 @@ export const postgres: Dialect = {
   durabilityRisks,
   tableExists,
   tablePlace,
-  createTable: (database, statement) =>
-    database.transaction([BEGIN], async (connection) => {
-      // IF NOT EXISTS alone lets two programs try at once, and one of them fails: lock first.
-      await connection.query("SELECT pg_advisory_xact_lock(hashtext($1))", [statement]);
-      await connection.query(statement);
-    }),
+  createTable,
   ownerTypes: { name: "text", text: "text", end: "" },
   // Statements quote every column name, so the database has the name as it is written.
   columnName: async (_database, _place, written) => written,

@@ -1,6 +1,7 @@
 import type { Connections } from "../../sql/connection/connections.ts";
 import { quotePlace, type TablePlaces } from "../../sql/connection/table-place.ts";
 import { quoteName } from "./identifiers.ts";
+import { BEGIN } from "./settings.ts";
 
 export const tablePlace: TablePlaces["tablePlace"] = async (byRolesPath, { schema, table }) => {
   const name = schema === undefined ? quoteName(table) : quotePlace({ quoteName }, { schema, table });
@@ -30,3 +31,10 @@ export async function tableExists({ byRolesPath }: Connections, table: string): 
   );
   return row?.isThere ?? false;
 }
+
+/** The dialect's `createTable`. IF NOT EXISTS alone lets two programs try at once, and one of them fails: locks first. */
+export const createTable = (database: Connections, statement: string): Promise<void> =>
+  database.transaction([BEGIN], async (connection) => {
+    await connection.query("SELECT pg_advisory_xact_lock(hashtext($1))", [statement]);
+    await connection.query(statement);
+  });

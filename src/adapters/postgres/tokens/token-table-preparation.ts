@@ -4,8 +4,7 @@ import { quotedTable } from "../../sql/connection/table-place.ts";
 import type { PlacedTokenTable } from "../../sql/dialect/token-statements.ts";
 import { quoteName, quoteTable } from "../connection/identifiers.ts";
 import { insistOnSchema } from "../connection/rights.ts";
-import { BEGIN } from "../connection/settings.ts";
-import { tableExists } from "../connection/table-place.ts";
+import { createTable, tableExists } from "../connection/table-place.ts";
 import { type Equality, idEquality } from "./id-equality.ts";
 
 /**
@@ -55,18 +54,15 @@ async function insistOnTable(
   return idEquality(database, quoted(options), options.idColumn);
 }
 
-async function create(database: Connections, options: PlacedTokenTable): Promise<void> {
+function create(database: Connections, options: PlacedTokenTable): Promise<void> {
   const { idColumn, tokenColumn } = options;
-  await database.transaction([BEGIN], async (connection) => {
-    // IF NOT EXISTS alone lets two programs try at once, and one of them fails: lock first.
-    await connection.query("SELECT pg_advisory_xact_lock(hashtext($1))", [`groupsync ${quoted(options)}`]);
-    await connection.query(
-      `CREATE TABLE IF NOT EXISTS ${quoted(options)} (
-         ${quoteName(idColumn)} text COLLATE "C" PRIMARY KEY,
-         ${quoteName(tokenColumn)} text NOT NULL,
-         updated_at timestamptz NOT NULL)`,
-    );
-  });
+  return createTable(
+    database,
+    `CREATE TABLE IF NOT EXISTS ${quoted(options)} (
+       ${quoteName(idColumn)} text COLLATE "C" PRIMARY KEY,
+       ${quoteName(tokenColumn)} text NOT NULL,
+       updated_at timestamptz NOT NULL)`,
+  );
 }
 
 interface Column {

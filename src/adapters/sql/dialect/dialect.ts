@@ -89,7 +89,7 @@ export interface Dialect extends Identifiers, Failures, TablePlaces, TableOwners
   /** Whether this user finds the table. The name is quoted. */
   tableExists(database: Connections, table: string): Promise<boolean>;
   /** Runs CREATE TABLE IF NOT EXISTS. Two programs that do so at once take turns. */
-  createTable(database: Connections, statement: string): Promise<void>;
+  createTable(database: Connections, statement: string): Promise<unknown>;
   /** The types of the columns of the table of owners' marks, and the table's options. */
   readonly ownerTypes: { readonly name: string; readonly text: string; readonly end: string };
   /** The name that the database itself has for a column. */
