@@ -20,7 +20,7 @@ export function runLog(logger: Logger, clock: Clock, atEnd: () => object = () =>
   let work = NO_WORK;
   let workBeganAt = 0;
   let progressToldAt = 0;
-  const told = new ToldEvents(clock);
+  const told = new ToldEvents();
   const alikeLines = new AlikeLines<AlikeLine>();
 
   /** Ends a run, or the time between two of them. */
@@ -38,7 +38,7 @@ export function runLog(logger: Logger, clock: Clock, atEnd: () => object = () =>
   const write = (event: RunEvent): void => {
     const { level, text, alike, fields: ofLine = fieldsOf(event) } = lineOf(event);
     const fields = event.kind === "finished" ? { ...ofLine, ...atEnd() } : ofLine;
-    const wasTold = told.add(event);
+    const wasTold = told.add(event, clock.monotonic());
     if (wasTold) {
       log.debug(fields, text);
       return;
@@ -86,19 +86,14 @@ interface AlikeLine {
 
 /** What the log has told already: a setting once a process, the rest once a run or every few minutes. */
 class ToldEvents {
-  readonly #clock: Clock;
   readonly #settings = new Set<string>();
   /** Tenants of the run whose new token waits to be stored. */
   readonly #unstored = new Set<string>();
   #queueToldAt = Number.NEGATIVE_INFINITY;
   #isInStandby = false;
 
-  constructor(clock: Clock) {
-    this.#clock = clock;
-  }
-
-  /** Returns whether the log had told the event before. */
-  add(event: RunEvent): boolean {
+  /** Returns whether the log had told the event before. `now` is in milliseconds. */
+  add(event: RunEvent, now: number): boolean {
     switch (event.kind) {
       case "started":
         this.#unstored.clear();
@@ -107,12 +102,10 @@ class ToldEvents {
         return event.isStanding === true && addTo(this.#settings, `${event.code} ${event.message}`);
       case "unstored":
         return addTo(this.#unstored, event.user_group_id);
-      case "queued": {
-        const now = this.#clock.monotonic();
+      case "queued":
         if (now - this.#queueToldAt < QUEUE_TOLD_EVERY) return true;
         this.#queueToldAt = now;
         return false;
-      }
       case "finished": {
         // An instance in standby asks for the lease several times a minute.
         const isHeld = event.error?.code === "LEASE_HELD";
