@@ -105,8 +105,7 @@ export class MysqlTokenStatements implements TokenStatements {
   }
 
   get allowNull(): string {
-    const column = identifiers.quoteName(this.#options.tokenColumn);
-    return `ALTER TABLE ${quotedTable(identifiers, this.#options)} MODIFY ${column} ${this.#tokenType} NULL`;
+    return `ALTER TABLE ${this.#table} MODIFY ${this.#token} ${this.#tokenType} NULL`;
   }
 
   #learn({ idColumn, tokenType }: PreparedTokenTable): void {
