@@ -41,7 +41,7 @@ export interface GroupFailures {
 
 export type FailureKind = keyof GroupFailures;
 
-export const NO_FAILURES: GroupFailures = { change: null, rotation: null, storing: null };
+export const NO_FAILURES = { change: null, rotation: null, storing: null } as const satisfies GroupFailures;
 
 /** A group with one failure or more, of any kind, shown as one. */
 export interface FailingGroup extends RecordedFailure {

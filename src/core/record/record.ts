@@ -1,4 +1,4 @@
-import type { ChangeFailure, RecordedFailure } from "../failure/group-failures.ts";
+import { type ChangeFailure, NO_FAILURES, type RecordedFailure } from "../failure/group-failures.ts";
 import type { Group } from "../group/group.ts";
 import { type Absence, type Intent, UNKNOWN_STATE, type UnverifiedOutcome } from "../group/ledger-group.ts";
 import type { RowDigest } from "../group/tenant.ts";
@@ -51,8 +51,6 @@ export interface RecordFailures {
   readonly rotation: RecordedFailure | null;
   readonly storing: RecordedFailure | null;
 }
-
-const NO_FAILURES: RecordFailures = { change: null, rotation: null, storing: null };
 
 /** A group about which nothing is known but its bucket. */
 export const newRecord = (user_group_id: string, bucket: number, now: Date): GroupRecord => ({

@@ -17,32 +17,35 @@ import {
 import type { ColumnType, Dialect } from "../dialect/dialect.ts";
 import { jsonBatches, type LedgerScope, ofIds, possibleIds } from "./scope.ts";
 
-/**
- * A group's row, as statements write it. `state` has all that no statement selects, sums or sorts by; `at_rest` and
- * `failing_since` follow from it, and are columns for the sake of such statements.
- */
-const COLUMNS = {
-  bucket: "integer",
-  row_digest: "bigint",
-  fingerprint: "text",
-  confirmed: "text",
-  token_fingerprint: "text",
-  token_since: "time",
-  shared_token: "text",
-  verified_at: "time",
-  unverified: "text",
-  intent: "text",
-  intent_at: "time",
-  gone: "text",
-  gone_since: "time",
-  held: "text",
-  at_rest: "integer",
-  failing_since: "time",
-  state: "text",
-} as const satisfies Readonly<Record<string, ColumnType>>;
+/** "json" is text. */
+interface Column {
+  readonly type: ColumnType | "json";
+  of(record: GroupRecord): unknown;
+}
 
-type Column = keyof typeof COLUMNS;
-type Row = Readonly<Record<Column, string | number | null>>;
+/**
+ * A group's row: what each column has of the record. `state` has all that no statement selects, sums or sorts by;
+ * `at_rest` and `failing_since` follow from it, and are columns for the sake of such statements.
+ */
+const COLUMNS: Readonly<Record<string, Column>> = {
+  bucket: { type: "integer", of: (record) => record.bucket },
+  row_digest: { type: "bigint", of: (record) => record.digest },
+  fingerprint: { type: "text", of: (record) => record.fingerprint },
+  confirmed: { type: "json", of: (record) => record.confirmed },
+  token_fingerprint: { type: "text", of: (record) => record.tokenFingerprint },
+  token_since: { type: "time", of: (record) => record.tokenSince },
+  shared_token: { type: "text", of: (record) => record.sharedToken },
+  verified_at: { type: "time", of: (record) => record.verifiedAt },
+  unverified: { type: "text", of: (record) => record.unverified },
+  intent: { type: "text", of: (record) => record.intent },
+  intent_at: { type: "time", of: (record) => record.intentAt },
+  gone: { type: "text", of: (record) => record.absence?.kind ?? null },
+  gone_since: { type: "time", of: (record) => record.absence?.since ?? null },
+  held: { type: "text", of: (record) => record.held },
+  at_rest: { type: "integer", of: (record) => (isAtRest(record) ? 1 : 0) },
+  failing_since: { type: "time", of: failingSince },
+  state: { type: "json", of: stateOf },
+};
 
 /** What a SELECT of `RECORD_COLUMNS` returns. */
 interface RecordRow {
@@ -67,52 +70,32 @@ interface RecordRow {
 const RECORD_COLUMNS = `user_group_id, bucket, row_digest, fingerprint, confirmed, token_fingerprint, token_since,
   shared_token, verified_at, unverified, intent, intent_at, gone, gone_since, held, state`;
 
-/** JSON: dates are ISO 8601. */
+/** JSON: dates are ISO 8601, and what a group doesn't have is left out, because most groups have nearly nothing of it. */
 interface State {
-  readonly name: string | null;
-  readonly dataSourceId: string | null;
-  readonly intended: string | null;
+  readonly name: string | undefined;
+  readonly dataSourceId: string | undefined;
+  readonly intended: string | undefined;
   /** The grace clock when the tenant was first seen to be gone. */
-  readonly goneAt: GraceClock | null;
-  readonly failures: RecordFailures;
+  readonly goneAt: GraceClock | undefined;
+  readonly failures: RecordFailures | undefined;
   readonly createdAt: string;
   readonly changedAt: string;
 }
 
-function rowOf(record: GroupRecord): Row {
-  const { absence, createdAt, changedAt } = record;
-  const state: State = {
-    name: record.serviceName,
-    dataSourceId: record.dataSourceId,
-    intended: record.intended,
-    goneAt: absence?.at ?? null,
-    failures: record.failures,
-    createdAt: createdAt.toISOString(),
-    changedAt: changedAt.toISOString(),
-  };
+function stateOf(record: GroupRecord): State {
   return {
-    bucket: record.bucket,
-    row_digest: record.digest,
-    fingerprint: record.fingerprint,
-    confirmed: record.confirmed && JSON.stringify(record.confirmed),
-    token_fingerprint: record.tokenFingerprint,
-    token_since: iso(record.tokenSince),
-    shared_token: record.sharedToken,
-    verified_at: iso(record.verifiedAt),
-    unverified: record.unverified,
-    intent: record.intent,
-    intent_at: iso(record.intentAt),
-    gone: absence?.kind ?? null,
-    gone_since: iso(absence?.since ?? null),
-    held: record.held,
-    at_rest: isAtRest(record) ? 1 : 0,
-    failing_since: iso(failingSince(record)),
-    state: JSON.stringify(state),
+    name: record.serviceName ?? undefined,
+    dataSourceId: record.dataSourceId ?? undefined,
+    intended: record.intended ?? undefined,
+    goneAt: record.absence?.at,
+    failures: failingSince(record) ? record.failures : undefined,
+    createdAt: record.createdAt.toISOString(),
+    changedAt: record.changedAt.toISOString(),
   };
 }
 
 function recordOf(row: RecordRow): GroupRecord {
-  const { name, dataSourceId, intended, goneAt, failures, createdAt, changedAt } = stateOf(row.state);
+  const { name, dataSourceId, intended, goneAt, failures, createdAt, changedAt } = readState(row.state);
   return {
     user_group_id: row.user_group_id,
     bucket: row.bucket,
@@ -129,21 +112,27 @@ function recordOf(row: RecordRow): GroupRecord {
     intent: row.intent,
     intentAt: row.intent_at,
     intended,
-    absence: row.gone && row.gone_since && goneAt && { kind: row.gone, since: row.gone_since, at: goneAt },
+    absence:
+      row.gone && row.gone_since && goneAt ? { kind: row.gone, since: row.gone_since, at: goneAt } : null,
     held: row.held,
     failures,
-    createdAt: new Date(createdAt),
-    changedAt: new Date(changedAt),
+    createdAt,
+    changedAt,
   };
 }
 
-/** Times are made of the failures alone, because a reviver would cost each of many rows as much as its query. */
-function stateOf(text: string): State {
+/** Times are made one by one, because a reviver would cost each of many rows as much as its query. */
+function readState(text: string) {
   const state = JSON.parse(text) as State;
-  const { change, rotation, storing } = state.failures;
+  const { change, rotation, storing } = state.failures ?? NO_FAILURES;
   return {
-    ...state,
+    name: state.name ?? null,
+    dataSourceId: state.dataSourceId ?? null,
+    intended: state.intended ?? null,
+    goneAt: state.goneAt ?? null,
     failures: { change: timed(change), rotation: timed(rotation), storing: timed(storing) },
+    createdAt: new Date(state.createdAt),
+    changedAt: new Date(state.changedAt),
   };
 }
 
@@ -187,7 +176,7 @@ export function ledgerGroup([user_group_id, fingerprint, bucket, digest, text]: 
   const row = digest === null ? null : { bucket, digest };
   if (text === null) return { user_group_id, fingerprint, row, ...AT_REST };
   const { intent, unverified, held, gone, since, state } = JSON.parse(text) as More;
-  const { goneAt, failures } = stateOf(state);
+  const { goneAt, failures } = readState(state);
   return {
     user_group_id,
     fingerprint,
@@ -199,8 +188,6 @@ export function ledgerGroup([user_group_id, fingerprint, bucket, digest, text]: 
     failures,
   };
 }
-
-const iso = (time: Date | null): string | null => time?.toISOString() ?? null;
 
 /** The records of the groups that fulfil the condition, which may be followed by an order and a limit. */
 export async function recordsWhere(
@@ -259,39 +246,40 @@ async function save(
       [scope, gone],
     );
   }
-  const rows: (Row & { readonly id: string })[] = [];
-  const columns = new Set<Column>();
-  for (const [id, record] of after) {
-    const known = before.get(id);
-    if (record === null || record === known) continue;
-    const row = rowOf(record);
-    const old = known && rowOf(known);
-    const changed = ALL.filter((column) => row[column] !== (old?.[column] ?? null));
-    for (const column of changed) columns.add(column);
-    if (changed.length > 0) rows.push({ id, ...row });
-  }
-  if (rows.length === 0) return;
+  const changed = [...after.values()].flatMap((record) =>
+    record && record !== before.get(record.user_group_id) ? [record] : [],
+  );
+  if (changed.length === 0) return;
+  const differs = ({ of }: Column): boolean =>
+    changed.some((record) => {
+      const known = before.get(record.user_group_id);
+      return of(record) !== (known ? of(known) : null);
+    });
+  const written = Object.entries(COLUMNS).filter(([name, column]) => NEEDED.has(name) || differs(column));
+  const names = written.map(([name]) => name);
+  const types = written.map(([name, { type }]) => [name, type === "json" ? "text" : type]);
   // An UPDATE with a join would do for rows that are there already. But for that, PostgreSQL reads the whole table as long
   // as a new table has no statistics; an upsert finds each row by the primary key.
-  const written = ALL.filter((column) => columns.has(column) || NEEDED.has(column));
   const statement = dialect.upsert({
     into: tables.groups,
-    columns: ["scope", "user_group_id", ...written],
-    from: `SELECT $1, t.* FROM ${dialect.rows("$2", { id: "id", ...Object.fromEntries(written.map((name) => [name, COLUMNS[name]])) })}`,
+    columns: ["scope", "user_group_id", ...names],
+    from: `SELECT $1, t.* FROM ${dialect.rows("$2", { id: "id", ...Object.fromEntries(types) })}`,
     key: ["scope", "user_group_id"],
-    set: (is) => Object.fromEntries([...columns].map((name) => [name, is(name)])),
+    set: (is) => Object.fromEntries(names.map((name) => [name, is(name)])),
   });
-  for (const batch of jsonBatches(rows.map((row) => pick(row, ["id", ...written])))) {
-    await connection.query(statement, [scope, batch]);
-  }
+  const rows = changed.map((record) => {
+    const row: Record<string, unknown> = { id: record.user_group_id };
+    for (const [name, { type, of }] of written) {
+      const value = of(record) ?? undefined;
+      row[name] = type === "json" ? JSON.stringify(value) : value;
+    }
+    return row;
+  });
+  for (const batch of jsonBatches(rows)) await connection.query(statement, [scope, batch]);
 }
 
-const ALL = Object.keys(COLUMNS) as readonly Column[];
 /** Columns that may not be null: an upsert has a value for them, even if it changes nothing in them. */
-const NEEDED: ReadonlySet<Column> = new Set(["bucket", "at_rest", "state"]);
-
-const pick = <K extends string>(row: Readonly<Record<K, unknown>>, keys: readonly K[]): object =>
-  Object.fromEntries(keys.map((key) => [key, row[key]]));
+const NEEDED: ReadonlySet<string> = new Set(["bucket", "at_rest", "state"]);
 
 async function keep(
   { dialect, connection, tables, scope }: LedgerScope,
