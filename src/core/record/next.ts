@@ -1,4 +1,5 @@
 import { isFoundGone, type Outcome } from "../apply/outcome.ts";
+import { waitAfterFailures } from "../failure/backoff.ts";
 import type { RecordedFailure, RetryableFailure } from "../failure/group-failures.ts";
 import type { Failure } from "../failure/sync-error.ts";
 import { tokenFingerprint } from "../group/group.ts";
@@ -63,6 +64,18 @@ export interface StoringEnd {
   readonly failure: RetryableFailure | null;
   /** Fingerprint of a token that the service has told for the group, and that belongs to another group. */
   readonly sharedToken?: string;
+}
+
+/** The event of a token that could not be stored. `former` is the failure of storing that the group has so far. */
+export function storingFailed(
+  user_group_id: string,
+  former: Pick<RetryableFailure, "count"> | null,
+  { code, message }: Failure,
+  now: Date,
+): EventOf & { readonly kind: "storing_ended" } {
+  const count = (former?.count ?? 0) + 1;
+  const retryAt = new Date(now.getTime() + waitAfterFailures(count));
+  return { kind: "storing_ended", user_group_id, failure: { code, message, count, retryAt } };
 }
 
 /** What a transition leaves behind beside the record. */

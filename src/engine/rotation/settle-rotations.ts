@@ -1,8 +1,8 @@
-import { isDue, waitAfterFailures } from "../../core/failure/backoff.ts";
+import { isDue } from "../../core/failure/backoff.ts";
 import type { Failure } from "../../core/failure/sync-error.ts";
 import { tokenFingerprint } from "../../core/group/group.ts";
 import { intendsRemoval } from "../../core/group/ledger-group.ts";
-import type { RotationEnd, StoringEnd } from "../../core/record/next.ts";
+import { type RotationEnd, type StoringEnd, storingFailed } from "../../core/record/next.ts";
 import type { GroupRecord } from "../../core/record/record.ts";
 import type { LedgerWriting } from "../lease/lease.ts";
 import { type Locks, withLock } from "../lease/tenant-locks.ts";
@@ -81,19 +81,16 @@ async function settleToken(id: string, run: ServiceCalling & TokenWriting): Prom
 /** Records the failure as one of storing: whatever has failed, the live token may not be stored. */
 async function recordFailure(
   id: string,
-  { code, message }: Failure,
+  failure: Failure,
   known: GroupRecord,
   run: LedgerWriting & Reporting,
   shared: Pick<StoringEnd, "sharedToken"> = {},
 ): Promise<false> {
   const { ledger, lease, clock } = run;
   const now = clock.now();
-  const count = (known.failures.storing?.count ?? 0) + 1;
-  const failure = { code, message, count, retryAt: new Date(now.getTime() + waitAfterFailures(count)) };
-  await ledger.write(lease, (transaction) =>
-    transaction.change([{ kind: "storing_ended", user_group_id: id, failure, ...shared }], now),
-  );
-  reportFailure(id, { code, message }, run);
+  const failed = storingFailed(id, known.failures.storing, failure, now);
+  await ledger.write(lease, (transaction) => transaction.change([{ ...failed, ...shared }], now));
+  reportFailure(id, failure, run);
   return false;
 }
 

@@ -2,7 +2,7 @@ import { waitAfterFailures } from "../../core/failure/backoff.ts";
 import type { Failure } from "../../core/failure/sync-error.ts";
 import { tokenFingerprint } from "../../core/group/group.ts";
 import { intendsRemoval } from "../../core/group/ledger-group.ts";
-import type { EventOf, RotationEnd } from "../../core/record/next.ts";
+import { type EventOf, type RotationEnd, storingFailed } from "../../core/record/next.ts";
 import type { GroupRecord } from "../../core/record/record.ts";
 import type { Secret } from "../../core/secret/secret.ts";
 import type { GetAnswer } from "../../ports/group-service.ts";
@@ -174,7 +174,8 @@ export class TokenRotation {
     const { id, known } = rotation;
     const isOpen = mayHaveHappened || staysUnderWay(rotation);
     if (!mayHaveHappened || (live && isOf(live, known))) this.#run.tally.keptTokens.add(id);
-    const retryAt = this.#nextTry((known.failures.rotation?.count ?? 0) + 1);
+    const failures = (known.failures.rotation?.count ?? 0) + 1;
+    const retryAt = new Date(this.#run.clock.now().getTime() + waitAfterFailures(failures));
     const result = { failure: { ...failure, retryAt }, isOpen, ...shared };
     const report = (): void => reportFailure(id, failure, this.#run);
     if (live) return this.#store(rotation, live, result, report);
@@ -200,19 +201,13 @@ export class TokenRotation {
 
   /** The fault lies with the store, not with the rotation: the failure ends once a store takes the token. */
   async #recordNotStored({ id, known }: Rotation, failure: Failure, isOpen: boolean): Promise<void> {
-    const count = (known.failures.storing?.count ?? 0) + 1;
-    const again = { ...failure, count, retryAt: this.#nextTry(count) };
-    const ended: EventOf = { kind: "storing_ended", user_group_id: id, failure: again };
-    if (isOpen) await this.#change(ended);
+    const failed = storingFailed(id, known.failures.storing, failure, this.#run.clock.now());
+    if (isOpen) await this.#change(failed);
     else {
-      await this.#change(ended, { kind: "rotation_unsent", user_group_id: id });
+      await this.#change(failed, { kind: "rotation_unsent", user_group_id: id });
       this.#run.tally.keptTokens.add(id);
     }
     reportFailure(id, failure, this.#run);
-  }
-
-  #nextTry(failures: number): Date {
-    return new Date(this.#run.clock.now().getTime() + waitAfterFailures(failures));
   }
 
   /** Keeps the intent if a call may have been sent: the next run then asks for the live token. */

@@ -1,8 +1,7 @@
-import { waitAfterFailures } from "../../core/failure/backoff.ts";
 import type { Failure, SyncError } from "../../core/failure/sync-error.ts";
 import type { Upsert } from "../../core/plan/change.ts";
 import type { ConfirmedGroup, VouchedToken } from "../../core/record/candidates.ts";
-import type { EventOf } from "../../core/record/next.ts";
+import { type EventOf, storingFailed } from "../../core/record/next.ts";
 import type { Secret } from "../../core/secret/secret.ts";
 import type { VouchedOptions } from "../../ports/ledger/groups.ts";
 import type { LedgerTransaction } from "../../ports/ledger/ledger.ts";
@@ -123,8 +122,8 @@ async function restore(
       // Record the problem first: if the run dies before the GET is answered, nothing else tells the next sync of it.
       ...askable
         .filter(({ failure }) => failure === null)
-        .map((entry) => storingFailed(entry, notEverywhere(entry.problem), now)),
-      ...unaskable.map((entry) => storingFailed(entry, unaskableNow(entry.problem), now)),
+        .map((entry) => notStored(entry, notEverywhere(entry.problem), now)),
+      ...unaskable.map((entry) => notStored(entry, unaskableNow(entry.problem), now)),
     ],
     now,
     run,
@@ -149,7 +148,7 @@ async function copy(found: readonly Found[], run: TokenWriting & Reporting): Pro
     });
     const results = found.map((entry): EventOf => {
       const refusal = refusals.get(entry.user_group_id);
-      return refusal ? storingFailed(entry, refusal, now) : storedEverywhere(entry);
+      return refusal ? notStored(entry, refusal, now) : storedEverywhere(entry);
     });
     await transaction.change(results, now);
     return refusals;
@@ -157,7 +156,7 @@ async function copy(found: readonly Found[], run: TokenWriting & Reporting): Pro
   const refusals = await ledger.write(lease, write).catch(async (error: unknown) => {
     const [only, ...others] = found;
     if (only === undefined || others.length > 0 || !isRefusal(error)) throw error;
-    await record([storingFailed(only, error, now)], now, run);
+    await record([notStored(only, error, now)], now, run);
     return new Map([[only.user_group_id, error]]);
   });
   for (const { user_group_id } of found) {
@@ -185,15 +184,8 @@ const storedEverywhere = ({ user_group_id }: VouchedToken): EventOf => ({
   failure: null,
 });
 
-function storingFailed(
-  { user_group_id, failure }: VouchedToken,
-  { code, message }: Failure,
-  now: Date,
-): EventOf {
-  const count = (failure?.count ?? 0) + 1;
-  const retryAt = new Date(now.getTime() + waitAfterFailures(count));
-  return { kind: "storing_ended", user_group_id, failure: { code, message, count, retryAt } };
-}
+const notStored = ({ user_group_id, failure: former }: VouchedToken, failure: Failure, now: Date): EventOf =>
+  storingFailed(user_group_id, former, failure, now);
 
 const LOST = "no token store has the token of this group";
 const CONTRADICTED =
