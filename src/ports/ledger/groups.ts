@@ -45,8 +45,9 @@ export interface SharedGroups {
 
 export interface GroupWrites {
   /**
-   * Takes the events in this order and records what becomes of their groups, as `next` has it. Returns what the ledger knew
-   * of these groups before; unknown ids are left out.
+   * Records what happens to groups, such as a call that is about to be sent, or has ended: takes the events in this order, and
+   * saves each group as `next` (core/record/next.ts) has it then. Returns what the ledger knew of these groups before;
+   * unknown ids are left out.
    */
   change(events: readonly EventOf[], now: Date): Promise<ReadonlyMap<string, GroupRecord>>;
 }

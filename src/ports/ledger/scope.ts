@@ -101,8 +101,8 @@ export interface StatusReads {
 
 export interface GroupHistory {
   /**
-   * Null if the ledger has no group with this id now. A service that is known to update leaves nothing unverified: it has taken
-   * mapping and properties, even if no answer shows it.
+   * Null if the ledger has no group with this id now. Its `unverified` is null if the service is known to update: then it has
+   * taken mapping and properties, even if no answer shows it.
    */
   readonly group: GroupRecord | null;
   /** Newest first, a hundred at most. */
