@@ -78,7 +78,7 @@ async function endIfSilent(): Promise<void> {
   const { code, stdout } = await program.ended;
   expect({ code, stdout }).toMatchObject({
     code: 1,
-    stdout: expect.stringMatching(/the lease was lost|cannot write (the ledger|tokens)/),
+    stdout: expect.stringMatching(/the lease was lost|cannot (read|write) (the ledger|tokens)/),
   });
   repair(line);
   await untilQuiet(world);
