@@ -1,4 +1,3 @@
-import type { ChangePosition } from "../../src/core/changes/change-window.ts";
 import { SyncError } from "../../src/core/failure/sync-error.ts";
 import type { ChangeChannel, ChangeFeed, ChangeReader, OpenChannel } from "../../src/ports/change-feed.ts";
 import type { Clock } from "../../src/ports/clock.ts";
@@ -8,7 +7,8 @@ import { aColumn, type Version } from "./change-column.ts";
 export class FakeFeed implements ChangeFeed {
   readonly #clock: Clock;
   readonly versions: Version[] = [];
-  readonly looks: { readonly from: ChangePosition; readonly at: number }[] = [];
+  /** What the readers were asked for, in this order. */
+  readonly looks: ("newest" | "rows")[] = [];
   /** How many readers are open. */
   openNow = 0;
   opened = 0;
@@ -16,12 +16,16 @@ export class FakeFeed implements ChangeFeed {
   fails: Error | undefined;
   type = "timestamptz";
   missing: string | null = null;
-  /** How long a poll takes, in milliseconds. */
+  /** How long an answer takes, in milliseconds. */
   takes = 0;
   before: string | null | undefined;
 
   constructor(clock: Clock) {
     this.#clock = clock;
+  }
+
+  get polls(): number {
+    return this.looks.filter((look) => look === "newest").length;
   }
 
   /** Rows that are committed now. */
@@ -40,24 +44,23 @@ export class FakeFeed implements ChangeFeed {
     let isOpen = true;
     return {
       type: this.type,
-      newest: async () => {
-        this.#failIfDue();
-        return column.newest(at());
-      },
-      rows: async (from, limit) => {
-        this.looks.push({ from, at: at() });
-        const rows = column.rows(from, at(), limit);
-        await this.#clock.sleep(this.takes, stop);
-        if (stop.aborted) throw new SyncError("INTERRUPTED", "told to stop");
-        this.#failIfDue();
-        return rows;
-      },
+      newest: () => this.#look("newest", stop, () => column.newest(at())),
+      rows: (from, limit) => this.#look("rows", stop, () => column.rows(from, at(), limit)),
       missingIndex: async () => this.missing,
       close: async () => {
         if (isOpen) this.openNow--;
         isOpen = false;
       },
     };
+  }
+
+  async #look<T>(what: "newest" | "rows", stop: AbortSignal, find: () => T): Promise<T> {
+    this.looks.push(what);
+    const found = find();
+    await this.#clock.sleep(this.takes, stop);
+    if (stop.aborted) throw new SyncError("INTERRUPTED", "told to stop");
+    this.#failIfDue();
+    return found;
   }
 
   #failIfDue(): void {

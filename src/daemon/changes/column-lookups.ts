@@ -44,24 +44,20 @@ export class ColumnLookups {
       this.#window = await this.#opened(reader);
       return [ANYTHING];
     }
-    const from = nextPoll(this.#window);
-    const [rows, time] = await this.#timed(() => reader.rows(from, MOST_ROWS + 1));
+    const [newest, { begun, ended }] = await this.#timed(() => reader.newest());
+    // Perhaps the newest value is gone, and would hide all rows below it.
+    const before = newest === null ? this.#window : lowered(this.#window, newest, ended);
+    const from = nextPoll(before);
+    // No row lies above the newest value, so a table in which nothing changes is asked for that value alone.
+    const isAtNewest = newest === null || (from?.value === newest.value && !from.isIncluded);
+    const rows = isAtNewest ? [] : await reader.rows(from, MOST_ROWS + 1);
     if (isFlood(rows)) {
       this.#window = await this.#reopened(reader);
       return [ANYTHING];
     }
-    const { window, notices } = polled(this.#window, rows, time);
+    const { window, notices } = polled(before, rows, { begun, ended: this.#clock.monotonic() });
     this.#window = window;
-    // Perhaps the newest value is gone, and would hide all rows below it.
-    if (rows.length === 0) await this.goDown(reader);
     return notices;
-  }
-
-  /** Goes down to the newest value that there is, if the one from which the lookups begin is gone. */
-  async goDown(reader: ChangeReader): Promise<void> {
-    const newest = await reader.newest();
-    if (newest !== null && this.#window !== undefined)
-      this.#window = lowered(this.#window, newest, this.#clock.monotonic());
   }
 
   async #opened(reader: ChangeReader): Promise<ChangeWindow> {

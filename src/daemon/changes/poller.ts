@@ -1,7 +1,7 @@
 import { CHANGES_NOT_INDEXED } from "../../core/changes/missing-index.ts";
 import type { Notice } from "../../core/changes/notice.ts";
 import { WakeableSleep } from "../../engine/serving/wakeable-sleep.ts";
-import type { ChangeFeed, ChangeReader } from "../../ports/change-feed.ts";
+import type { ChangeFeed } from "../../ports/change-feed.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import { ColumnLookups } from "./column-lookups.ts";
@@ -38,7 +38,6 @@ export class Poller {
   /** What would help, null if there is an index, and undefined if nobody has asked yet. */
   #missingIndex: string | null | undefined;
   #hasWarned = false;
-  #isSyncOver = false;
 
   constructor(ports: PollerPorts) {
     this.#ports = ports;
@@ -56,9 +55,9 @@ export class Poller {
     this.#sleep.wake();
   }
 
-  /** A full sync has ended: asks again whether the newest value is still there, and whether there is an index. */
+  /** A full sync has ended: asks again whether there is an index, if there was none. */
   syncEnded(): void {
-    this.#isSyncOver = true;
+    if (this.#missingIndex !== null) this.#missingIndex = undefined;
   }
 
   /** Looks up over one connection until `stop` aborts. Rejects as `ChangeFeed` does. */
@@ -72,25 +71,16 @@ export class Poller {
       while (!stop.aborted) {
         const begun = clock.monotonic();
         for (const notice of await this.#lookups.lookUp(reader)) onNotice(notice);
-        await this.#afterSync(reader);
+        // Of an empty column nobody can tell.
+        const { position } = this.#lookups;
+        if (position !== undefined && this.#missingIndex === undefined)
+          this.#missingIndex = await reader.missingIndex(position);
         onWorking();
         await this.#pause(clock.monotonic() - begun, stop);
       }
     } finally {
       await reader.close();
     }
-  }
-
-  async #afterSync(reader: ChangeReader): Promise<void> {
-    if (this.#isSyncOver) {
-      await this.#lookups.goDown(reader);
-      if (this.#missingIndex !== null) this.#missingIndex = undefined;
-      this.#isSyncOver = false;
-    }
-    // Of an empty column nobody can tell.
-    const { position } = this.#lookups;
-    if (position !== undefined && this.#missingIndex === undefined)
-      this.#missingIndex = await reader.missingIndex(position);
   }
 
   async #pause(took: number, stop: AbortSignal): Promise<void> {

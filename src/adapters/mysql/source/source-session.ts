@@ -12,6 +12,7 @@ import { BEGIN_SNAPSHOT, EVERY_SESSION, lockLimits } from "../connection/setting
  * seconds: the reader may pause for an hour.
  */
 const SESSION = `SET SESSION ${EVERY_SESSION},
+  autocommit = 1,
   sql_mode = REPLACE(@@SESSION.sql_mode, 'PAD_CHAR_TO_FULL_LENGTH', ''),
   max_sort_length = 4096,
   net_write_timeout = 3600,
@@ -38,7 +39,7 @@ export class MysqlSourceSession implements SourceSession {
       await withinLimits(stop, session.#connection.promise().connect(), STEP);
       await session.#session.introduce(STEP);
       await session.#query(`${SESSION}, ${lockLimits(options.timeouts.lockMs)}`, STEP);
-      await session.#query("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ", STEP);
+      await session.#query("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY", STEP);
       return session;
     } catch (error) {
       cutOff(session.#connection);
@@ -93,6 +94,11 @@ export class MysqlSourceSession implements SourceSession {
     } finally {
       this.#isReading = false;
     }
+  }
+
+  /** With autocommit, each statement outside of a transaction is one. */
+  rowsAlone<Row extends readonly unknown[]>(sql: string): Promise<Row[]> {
+    return this.rows(sql, STEP);
   }
 
   async *batches<Row extends readonly unknown[]>(sql: string, size: number): AsyncGenerator<Row[]> {

@@ -2,6 +2,7 @@ import type pg from "pg";
 import { STEP, type WaitLimits, withinLimits } from "../../sql/connection/wait-limits.ts";
 import type { SourceOptions, SourceSession } from "../../sql/source/source-dialect.ts";
 import { Client, connectionOptions, endInTime } from "../connection/connection.ts";
+import { inOneRoundTrip } from "../connection/one-round-trip.ts";
 import { Session } from "../connection/session.ts";
 import { BEGIN_SNAPSHOT, setLocally, textOrBytes, UNHURRIED } from "../connection/settings.ts";
 import { readCursor } from "../database.ts";
@@ -13,7 +14,7 @@ const AS_TEXTS = { rowMode: "array", types: { getTypeParser: () => (text: string
 export class PostgresSourceSession implements SourceSession {
   readonly #client: Client;
   readonly #session: Session;
-  readonly #begin: string;
+  readonly #begin: readonly string[];
   #isOpen = true;
 
   private constructor(options: SourceOptions, stop: AbortSignal) {
@@ -22,7 +23,7 @@ export class PostgresSourceSession implements SourceSession {
       row_security: options.rowSecurity === "filter" ? "on" : "off",
       lock_timeout: String(options.timeouts.lockMs),
     };
-    this.#begin = `${BEGIN_SNAPSHOT}; ${setLocally(settings, textOrBytes("end of transaction"))}`;
+    this.#begin = [BEGIN_SNAPSHOT, setLocally(settings, textOrBytes("end of transaction"))];
     this.#client = new Client(connectionOptions(options.url, options.applicationName));
     this.#session = new Session(this.#client, { ...options, stop });
   }
@@ -44,7 +45,7 @@ export class PostgresSourceSession implements SourceSession {
   }
 
   async begin(): Promise<void> {
-    await this.#session.wait(() => this.#client.query(this.#begin), STEP);
+    await this.#session.wait(() => this.#client.query(this.#begin.join("; ")), STEP);
   }
 
   async commit(): Promise<void> {
@@ -68,6 +69,12 @@ export class PostgresSourceSession implements SourceSession {
     const query = { text: sql, ...AS_TEXTS, queryMode: "extended" } as const;
     const { rows } = await this.#session.wait(() => this.#client.query<[...Row]>(query), limits);
     return rows;
+  }
+
+  async rowsAlone<Row extends readonly unknown[]>(sql: string): Promise<Row[]> {
+    const transaction = { before: this.#begin, after: ["COMMIT"] };
+    const ask = () => inOneRoundTrip<[...Row]>(this.#client, transaction, { text: sql, ...AS_TEXTS });
+    return (await this.#session.wait(ask, STEP)).rows;
   }
 
   batches<Row extends readonly unknown[]>(sql: string, size: number): AsyncGenerator<Row[]> {

@@ -1,7 +1,6 @@
 import type { ChangedRow, ChangePosition, NewestChange } from "../../../core/changes/change-window.ts";
 import { SyncError } from "../../../core/failure/sync-error.ts";
 import type { ChangeFeed, ChangeReader } from "../../../ports/change-feed.ts";
-import { STEP } from "../connection/wait-limits.ts";
 import { asText } from "./cells.ts";
 import { type OpenReader, openReader } from "./open-reader.ts";
 import type { SourceDialect, SourceOptions, SourceRequest, SourceSession } from "./source-dialect.ts";
@@ -70,22 +69,25 @@ class SqlChangeReader<Session extends SourceSession> implements ChangeReader {
 
   async newest(): Promise<NewestChange | null> {
     const select = selectNewest(this.#change, this.#opened.query);
-    const [row] = await this.#inTransaction((session) => session.rows<RawNewest>(select, STEP));
+    const [row] = await this.#explained((session) => session.rowsAlone<RawNewest>(select));
     return row === undefined ? null : { value: row[0], before: row[1] };
   }
 
   async rows(from: ChangePosition, limit: number): Promise<readonly ChangedRow[]> {
     const select = this.#select(limit)(from);
-    const rows = await this.#inTransaction((session) => session.rows<RawChange>(select, STEP));
+    const rows = await this.#explained((session) => session.rowsAlone<RawChange>(select));
     return rows.map(([value, id, digest]) => ({ user_group_id: this.#idOf(id), value, digest }));
   }
 
   async missingIndex(from: ChangePosition): Promise<string | null> {
     const { name, query, relation } = this.#opened.request;
     const { column } = this.#change;
-    const isIndexed = await this.#inTransaction((session) =>
-      this.#dialect.isIndexed(session, this.#change, this.#select(1), from),
-    );
+    const isIndexed = await this.#explained(async (session) => {
+      await session.begin();
+      const answer = await this.#dialect.isIndexed(session, this.#change, this.#select(1), from);
+      await session.commit();
+      return answer;
+    });
     if (isIndexed) return null;
     return query === undefined
       ? `create an index on the column ${column} of ${relation}; if ${name} is a view, of the table that it reads`
@@ -107,13 +109,10 @@ class SqlChangeReader<Session extends SourceSession> implements ChangeReader {
     return (from) => selectChanges(this.#change, this.#opened.query, from, limit);
   }
 
-  async #inTransaction<T>(ask: (session: Session) => Promise<T>): Promise<T> {
+  async #explained<T>(ask: (session: Session) => Promise<T>): Promise<T> {
     const { session, explain } = this.#opened;
     try {
-      await session.begin();
-      const answer = await ask(session);
-      await session.commit();
-      return answer;
+      return await ask(session);
     } catch (error) {
       throw explain(error);
     }

@@ -19,6 +19,19 @@ async function readerOf(database: FreshDatabase): Promise<ChangeReader> {
   return reader;
 }
 
+test("a view that writes is refused at each look", async () => {
+  const database = await freshDatabase("mysql");
+  await database.query("CREATE TABLE looks (id varchar(40), changed int)");
+  await database.query("CREATE VIEW customers AS SELECT id, changed FROM looks");
+  const reader = await readerOf(database);
+  expect(await reader.rows(null, 10)).toEqual([]);
+  await database.query(`CREATE FUNCTION note() RETURNS int DETERMINISTIC MODIFIES SQL DATA
+    BEGIN INSERT INTO looks VALUES ('a', 1); RETURN 1; END`);
+  await database.query("CREATE OR REPLACE VIEW customers AS SELECT 'a' AS id, note() AS changed");
+  await expect(reader.rows(null, 10)).rejects.toThrow(/read.only transaction/i);
+  expect(await database.query("SELECT * FROM looks")).toEqual([]);
+});
+
 test("dates that are none don't count", async () => {
   const database = await freshDatabase("mysql");
   await database.query("CREATE TABLE customers (id varchar(40), changed datetime)");

@@ -1,4 +1,6 @@
 import { describe, expect, onTestFinished, test } from "vitest";
+import { mysqlChangeFeed } from "../../../../src/adapters/mysql/source/change-feed.ts";
+import { Secret } from "../../../../src/core/secret/secret.ts";
 import { collect } from "../../../contracts/collect.ts";
 import { batchesOf, NEVER, rowsOf } from "../../../contracts/rows-of.ts";
 import type { SourceDatabase } from "../../../contracts/tenant-source.ts";
@@ -91,6 +93,7 @@ const ODD_SETTINGS = [
   "idle_transaction_timeout = 1",
   "idle_readonly_transaction_timeout = 1",
   "TRANSACTION ISOLATION LEVEL READ COMMITTED",
+  "autocommit = 0",
 ];
 
 test.skipIf(!isThere)("the server's own settings change nothing", async () => {
@@ -138,6 +141,20 @@ test.skipIf(!isThere)("the server's own settings change nothing", async () => {
   const rested = `SELECT 1 FROM ${PROCESS_LIST} WHERE db = 'odd' AND time < 3`;
   await expect.poll(() => query(rested), { timeout: 20_000 }).toEqual([]);
   expect((await collect(snapshot.rows())).flat()).toHaveLength(3);
+
+  await query("CREATE TABLE odd.numbered (id int)");
+  const reader = await mysqlChangeFeed({
+    url: new Secret(url),
+    applicationName: APPLICATION,
+    timeouts: { lockMs: 30_000, silenceMs: 600_000 },
+    table: "numbered",
+    changeColumn: "id",
+    columns: ["id"],
+  }).open(NEVER);
+  onTestFinished(() => reader.close());
+  expect(await reader.newest()).toBeNull();
+  await query("INSERT INTO odd.numbered VALUES (1)");
+  expect(await reader.newest()).toMatchObject({ value: "1" });
 
   // The customer's own SQL is written for such a server.
   const options = { table: "customers", where: `"id" = 'tenant' || '-b'`, removedWhen: "NOT c IS NULL" };
