@@ -125,12 +125,13 @@ function updateOf(seen: Observations): ProbeFindings["update"] {
   if (isAnotherGroup(seen, renamed)) return "another group";
   if (!sameName(renamed.name, OTHER_CANARY_NAME)) return "keeps";
   // The GET's answer may just repeat what was sent. A POST sends no name.
-  const [told] = [rotated, reused].flatMap((post) =>
-    post?.kind === "carried out" && post.name !== null ? [post.name] : [],
-  );
-  if (told === undefined) return null;
-  return sameName(told, OTHER_CANARY_NAME) ? "updates" : "only the answer";
+  const name = nameIn(rotated) ?? nameIn(reused);
+  if (name === null) return null;
+  return sameName(name, OTHER_CANARY_NAME) ? "updates" : "only the answer";
 }
+
+const nameIn = (post: SeenPost | undefined): string | null =>
+  post?.kind === "carried out" ? post.name : null;
 
 /** The service calls the group new, and its token is another one, although a GET with the former name returns the same token. */
 function isAnotherGroup({ created, repeated }: Observations, renamed: SeenGet): boolean {
