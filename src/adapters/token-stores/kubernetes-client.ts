@@ -3,7 +3,7 @@ import { Agent as HttpAgent } from "node:http";
 import { Agent as HttpsAgent } from "node:https";
 import { isDeepStrictEqual } from "node:util";
 import type { CoreV1Api, KubeConfig } from "@kubernetes/client-node";
-import { isJsonObject, type Json, type JsonObject } from "../../core/text/json.ts";
+import { isJsonObject, type Json, type JsonObject, jsonObjectIn } from "../../core/text/json.ts";
 import { SecretStoreFailure, type SecretStoreProblem } from "./secret-store.ts";
 import { isForGood, optional, retryAfterMs, systemCodeOf } from "./vendor-client.ts";
 
@@ -179,12 +179,8 @@ const isApiException = (error: unknown): error is ApiException =>
   error instanceof Error && "code" in error && typeof error.code === "number" && "headers" in error;
 
 function statusIn(body: unknown): JsonObject | undefined {
-  try {
-    const value = (typeof body === "string" ? JSON.parse(body) : body) as Json | undefined;
-    return isJsonObject(value) && value.kind === "Status" ? value : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = typeof body === "string" ? jsonObjectIn(body) : (body as Json | undefined);
+  return isJsonObject(value) && value.kind === "Status" ? value : undefined;
 }
 
 function unreachable(error: unknown): SecretStoreFailure {
