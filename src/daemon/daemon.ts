@@ -223,7 +223,7 @@ export class Daemon {
     let handedOver = false;
     let failures = 0;
     while (!this.#signal.aborted) {
-      const session = this.#begin();
+      const session = this.#beginSession();
       const run = await session.run;
       await this.#readLedgerSnapshot();
       const isHandedOver = run.error !== null && isHandOver(run.error);
@@ -249,10 +249,10 @@ export class Daemon {
     }
   }
 
-  #begin(): Session {
+  #beginSession(): Session {
     const { clock, log, openSync } = this.#ports;
     this.#tracker.begins();
-    const { run, end } = beginSession({
+    const session = beginSession({
       clock,
       log,
       servesTenants: this.#settings.feeds !== undefined,
@@ -262,10 +262,10 @@ export class Daemon {
       next: this.#nextSync.begins(),
       stop: this.#signal,
     });
-    void run.then(({ durationMs }) => this.#nextSync.runEnded(durationMs));
-    // It is awaited only after the run has been told of.
-    end.catch(() => {});
-    return { run, end };
+    void session.run.then(({ durationMs }) => this.#nextSync.runEnded(durationMs));
+    // Its end is awaited after the run was announced. Until then an error only must not count as unhandled.
+    session.end.catch(() => {});
+    return session;
   }
 
   /** Notices changed tenants by these feeds from now on, and by no other. */
