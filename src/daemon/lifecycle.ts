@@ -79,8 +79,8 @@ export class Lifecycle {
       log({ level: "info", message: "the config was read again; the next sync uses it" });
     } catch (error) {
       const failure = withoutCause(asSyncError(error));
-      const said = `the new config was rejected, and the old one stays in force: ${failure.message}`;
-      log({ level: "error", ...failure, message: said });
+      const message = `the new config was rejected, and the old one stays in force: ${failure.message}`;
+      log({ level: "error", ...failure, message });
       this.daemon.configRejected(failure);
     }
   }
