@@ -83,20 +83,10 @@ export class ServiceCalls {
     before: KnownGroup | null,
     onEffect: () => void = () => {},
   ) {
-    const { clock, throttle, signOfLife, waitBeforeRetry, lease, observe, tally } = run;
     this.#knownToken = before?.tokenFingerprint ?? null;
     this.#run = run;
-    this.#context = {
-      clock,
-      throttle,
-      priority: priorityOf(run, this.#knownToken),
-      waitBeforeRetry,
-      repeatedAfter: signOfLife?.repeatedAfter,
-      lease,
-      signal,
-      observe,
-      tally,
-    };
+    const priority = priorityOf(run, this.#knownToken);
+    this.#context = { ...run, signal, priority, repeatedAfter: run.signOfLife?.repeatedAfter };
     this.#onEffect = onEffect;
     // If this run's call is refused, the call of an earlier run may still have had its effect.
     this.#isUnderWay = before !== null && before.intent !== null;
