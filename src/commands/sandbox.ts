@@ -1,10 +1,6 @@
 import { once } from "node:events";
-import { readFile } from "node:fs/promises";
-import { resolve } from "node:path";
 import { Command, InvalidArgumentError, Option } from "commander";
-import { describe, SyncError } from "../core/failure/sync-error.ts";
 import { parseWindow, type RateLimit, type TokenBucket } from "../core/limits/rate-limit.ts";
-import { shellQuoted } from "../core/text/printable.ts";
 import { isPlainHttpToAnotherHost } from "../core/tls/database-tls.ts";
 import { type FaultShares, type Latency, totalShare } from "../sandbox/request-faults.ts";
 import type { Sandbox, SandboxOptions } from "../sandbox/server.ts";
@@ -19,13 +15,10 @@ interface Flags extends Omit<SandboxOptions, "shares" | "tls"> {
   readonly cutBeforeShare?: number;
   readonly cutAfterShare?: number;
   readonly htmlShare?: number;
-  readonly tlsCert?: string;
-  readonly tlsKey?: string;
 }
 
 /**
- * `groupsync sandbox`: serves until the signal aborts. Rejects with SyncError SANDBOX_ADDRESS, SANDBOX_STATE or
- * SANDBOX_CERTIFICATE, and with a CommanderError for wrong options if the command overrides exits.
+ * `groupsync sandbox`: serves until the signal aborts. Rejects with SyncError SANDBOX_ADDRESS or SANDBOX_STATE, and with a CommanderError for wrong options if the command overrides exits.
  */
 export function sandboxCommand({ io }: { readonly io: SandboxIo }): Command {
   const { teamId, existing, deleteBy, errors, retryAfter, htmlStatus } = SERVICE_DEFAULTS;
@@ -36,8 +29,6 @@ export function sandboxCommand({ io }: { readonly io: SandboxIo }): Command {
     .option("--host <HOST>", "address to listen on", "127.0.0.1")
     .option("--port <PORT>", "port to listen on, 0 for any free", integer(0, 65_535), 4180)
     .option("--api-key <KEY>", "key that clients need (default: from --state, or random)")
-    .option("--tls-cert <FILE>", "serve HTTPS with this certificate (PEM)")
-    .option("--tls-key <FILE>", "... and its private key")
     .option("--state <FILE>", "file that keeps groups and key across restarts");
 
   command
@@ -74,7 +65,7 @@ With the same Authorization header as /api/user:
   DELETE /sandbox/requests  count from zero again`;
 
 async function serve(flags: Flags, command: Command, io: SandboxIo): Promise<void> {
-  const { failShare, cutBeforeShare, cutAfterShare, htmlShare, tlsCert, tlsKey, ...options } = flags;
+  const { failShare, cutBeforeShare, cutAfterShare, htmlShare, ...options } = flags;
   const shares: FaultShares = {
     fail: failShare ?? 0,
     "cut-before": cutBeforeShare ?? 0,
@@ -87,45 +78,28 @@ async function serve(flags: Flags, command: Command, io: SandboxIo): Promise<voi
   }
   if (totalShare(shares) > 1) command.error("error: the shares of the faults add up to more than 1");
 
-  if ((tlsCert === undefined) !== (tlsKey === undefined))
-    command.error("error: --tls-cert and --tls-key go together");
-
   // Load the server only now: other commands and --help don't need it.
   const { startSandbox } = await import("../sandbox/server.ts");
-  const tls = tlsCert && tlsKey ? { cert: await pem(tlsCert), key: await pem(tlsKey) } : undefined;
-  const sandbox = await startSandbox({ ...options, shares, ...(tls && { tls }) });
+  const sandbox = await startSandbox({ ...options, shares });
   try {
-    await announce(io, sandbox, tlsCert);
+    await announce(io, sandbox);
   } finally {
     await sandbox.close();
   }
 }
 
 /** Prints the `service` section of a config for this sandbox, and returns when the signal aborts. */
-async function announce(io: SandboxIo, { baseUrl, apiKey }: Sandbox, tlsCert?: string): Promise<void> {
+async function announce(io: SandboxIo, { baseUrl, apiKey }: Sandbox): Promise<void> {
   // A config reads $$ as one dollar, because ${…} stands for an environment variable.
   const service = {
     base_url: baseUrl,
     ...(isPlainHttpToAnotherHost(new URL(baseUrl)) && { allow_http: true }),
     api_key: apiKey.replaceAll("$", "$$$$"),
   };
-  const lines = ["# The sandbox listens; stop it with Ctrl-C."];
-  if (tlsCert !== undefined) {
-    lines.push("# Before groupsync starts, let it trust the certificate:");
-    lines.push(`# export NODE_EXTRA_CA_CERTS=${shellQuoted(resolve(tlsCert))}`);
-  }
   const { stringify } = await import("yaml");
-  io.stdout(`${lines.join("\n")}\n${stringify({ service }, { lineWidth: 0 })}`);
+  io.stdout(`# The sandbox listens; stop it with Ctrl-C.\n${stringify({ service }, { lineWidth: 0 })}`);
   if (!io.stop.aborted) await once(io.stop, "abort");
 }
-
-const pem = (path: string): Promise<string> =>
-  readFile(path, "utf8").catch((cause: unknown) => {
-    throw new SyncError("SANDBOX_CERTIFICATE", `cannot read ${path}: ${describe(cause)}`, {
-      hint: "name other files with --tls-cert and --tls-key",
-      cause,
-    });
-  });
 
 /** Not commander's choices(), because it would list the values again behind a description that explains them. */
 function oneOf(flags: string, description: string, values: readonly string[], preset: string): Option {

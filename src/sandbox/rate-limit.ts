@@ -48,7 +48,5 @@ export function retryAfterValue(form: RetryAfter, wait: number, now: number): st
       return String(Math.ceil(wait / 1000));
     case "date":
       return new Date(Math.ceil((now + wait) / 1000) * 1000).toUTCString();
-    default:
-      return form satisfies never;
   }
 }

@@ -44,12 +44,11 @@ const KEEP_ALIVE_MS = 10 * 60_000;
  * `DELETE /sandbox/requests` sets the counts to zero. Latency, faults, limits and counts concern `/api/user` alone.
  *
  * The API key is the key in the options; without one, the key in the state file; without that, a random key.
- * Throws SyncError SANDBOX_CERTIFICATE if the certificate and its key can't be used, SANDBOX_ADDRESS if it can't listen, and
- * SANDBOX_STATE if the state file can't be used.
+ * Throws SyncError SANDBOX_ADDRESS if it can't listen, and SANDBOX_STATE if the state file can't be used.
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const { host = "127.0.0.1", port = 0 } = options;
-  const server = serverOf(options);
+  const server = options.tls ? https.createServer({ ...options.tls }) : http.createServer();
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   // Keep the sockets: closeAllConnections() would leave connections open that are still in the TLS handshake.
   const sockets = new Set<Socket>();
@@ -98,17 +97,6 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   } catch (error) {
     await close();
     throw error;
-  }
-}
-
-function serverOf({ tls }: SandboxOptions): http.Server {
-  try {
-    return tls ? https.createServer({ ...tls }) : http.createServer();
-  } catch (cause) {
-    throw new SyncError("SANDBOX_CERTIFICATE", `the certificate can't be used: ${describe(cause)}`, {
-      hint: "--tls-cert and --tls-key name a certificate and its key, in PEM form and without a passphrase",
-      cause,
-    });
   }
 }
 

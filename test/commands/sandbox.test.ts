@@ -1,5 +1,5 @@
 import { EventEmitter, once } from "node:events";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { CommanderError } from "commander";
@@ -8,7 +8,6 @@ import { parse } from "yaml";
 import { sandboxCommand } from "../../src/commands/sandbox.ts";
 import { aClient, aGroup } from "../sandbox/client.ts";
 import { ELSEWHERE } from "../support/databases/elsewhere.ts";
-import { aSelfSignedCertificate } from "../support/servers/certificates.ts";
 
 /** Starts the command and returns what it printed once it listens, and how to stop it. */
 async function run(...args: string[]) {
@@ -125,23 +124,6 @@ test.each([
   expect((await page("/sandbox/groups")).json.groups).toHaveLength(flag === "--cut-after-share" ? 1 : 0);
 });
 
-test("--tls-cert and --tls-key serve HTTPS, and the output says how to trust the certificate", async () => {
-  const { cert, key } = await aSelfSignedCertificate();
-  const folder = await aFolder();
-  const [certFile, keyFile] = [join(folder, "it's mine.pem"), join(folder, "key.pem")];
-  await writeFile(certFile, cert);
-  await writeFile(keyFile, key);
-  const { text, baseUrl, apiKey } = await run("--tls-cert", certFile, "--tls-key", keyFile);
-  expect(baseUrl).toMatch("https://");
-  expect(text).toContain(`export NODE_EXTRA_CA_CERTS='${certFile.replace("'", "'\\''")}'`);
-  expect((await aClient({ baseUrl, apiKey }).call("GET", aGroup())).status).toBe(200);
-
-  for (const wrong of [join(folder, "gone.pem"), certFile])
-    await expect(run("--tls-cert", certFile, "--tls-key", wrong)).rejects.toMatchObject({
-      code: "SANDBOX_CERTIFICATE",
-    });
-});
-
 test("--state keeps the API key and the groups across restarts", async () => {
   const state = join(await aFolder(), "state");
   const first = await run("--state", state);
@@ -180,7 +162,6 @@ test.each([
   ["--fail-share", "1.01"],
   ["--poison", "t-1=acid"],
   ["--api-key", "two words"],
-  ["--tls-cert", "certificate.pem"],
   ["--fail-share=0.6", "--html-share=0.6"],
 ])("%s %s is wrong usage", async (...args) => {
   const failure = (await run(...args).catch((error: unknown) => error)) as CommanderError;

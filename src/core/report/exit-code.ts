@@ -28,16 +28,12 @@ export function exitCodeOfError(error: SyncError): ExitCode {
 export const isConfigError = ({ code }: SyncError): boolean => code.startsWith("CONFIG_");
 
 /** The exit code of a sync. An error outranks the outcome. */
-export function exitCodeOfRun(outcome: RunOutcome, error: SyncError | undefined): ExitCode {
-  if (error) return exitCodeOfError(error);
-  switch (outcome) {
-    case "ok":
-      return EXIT.done;
-    case "partial":
-      return EXIT.partial;
-    case "held":
-      return EXIT.held;
-    case "failed":
-      return EXIT.failed;
-  }
-}
+export const exitCodeOfRun = (outcome: RunOutcome, error: SyncError | undefined): ExitCode =>
+  error ? exitCodeOfError(error) : OF_OUTCOME[outcome];
+
+const OF_OUTCOME: Readonly<Record<RunOutcome, ExitCode>> = {
+  ok: EXIT.done,
+  partial: EXIT.partial,
+  held: EXIT.held,
+  failed: EXIT.failed,
+};

@@ -4,8 +4,6 @@ import { type Counts, type RunOutcome, runOutcome } from "../../core/report/coun
 import type { Problem } from "../../core/report/finding.ts";
 import type { ReportedError, ReportedHold, Tally } from "./tally.ts";
 
-export { Tally } from "./tally.ts";
-
 /** What a run reports at its end. */
 export interface RunReport {
   readonly outcome: RunOutcome;

@@ -13,7 +13,7 @@ import { recordRejections } from "../apply/record-rejections.ts";
 import { ALREADY_LOCKED, type Lock, type TenantLocks } from "../lease/tenant-locks.ts";
 import { makePlan, type PlanPorts, type PlanSettings } from "../plan/make-plan.ts";
 import { changesOf, type Plan, type PlanEntry } from "../plan/plan.ts";
-import { Tally } from "../report/run-report.ts";
+import { Tally } from "../report/tally.ts";
 import { settleRotations } from "../rotation/settle-rotations.ts";
 import { restoreTokens } from "../verify/restore-tokens.ts";
 import { mayPass, type OpenService, type ServedTenant, type ServingEvents } from "./tenant-server.ts";

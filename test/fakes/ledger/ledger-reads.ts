@@ -7,6 +7,7 @@ import { type Intent, intendsRemoval, type LedgerGroup } from "../../../src/core
 import { compareIds, type RowDigest } from "../../../src/core/group/tenant.ts";
 import { NO_READ_HISTORY } from "../../../src/core/plan/read-history.ts";
 import {
+  plannedFrom,
   type RefreshCandidate,
   refreshCandidate,
   rotationCandidate,
@@ -287,14 +288,7 @@ const groupsWhere = (
 ): LedgerGroup[] =>
   [...rows.values()]
     .filter((row) => isWanted(row.user_group_id, row))
-    .map((row) => {
-      const { user_group_id, fingerprint, intent, unverified, absence, held, failures } = row;
-      const isUpdateUnverified = unverified === "updated";
-      return {
-        ...{ user_group_id, fingerprint, row: digestOf(row), intent, isUpdateUnverified },
-        ...{ absence, held, failures },
-      };
-    })
+    .map(plannedFrom)
     .sort((a, b) => compareIds(a.user_group_id, b.user_group_id));
 
 type WhichExisting = Pick<ExistingOptions, "liveSince" | "of" | "underWay">;

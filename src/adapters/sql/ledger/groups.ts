@@ -1,4 +1,4 @@
-import type { Group } from "../../../core/group/group.ts";
+import { plannedFrom } from "../../../core/record/candidates.ts";
 import type { ExistingOptions, GroupReads, GroupWrites, SharedGroups } from "../../../ports/ledger/groups.ts";
 import { databaseError } from "../connection/failures.ts";
 import type { LedgerReader } from "./ledger-reader.ts";
@@ -8,6 +8,8 @@ import {
   groupColumns,
   HAS_NO_UNVERIFIED_UPDATE,
   ledgerGroup,
+  recordsOf,
+  recordsWhere,
 } from "./records.ts";
 import { countWhere, type LedgerScope, ofIds, possibleIds } from "./scope.ts";
 
@@ -51,24 +53,14 @@ export const groupReads = (reader: LedgerReader): GroupReads => ({
 
   of: (ids) =>
     reader.read([], async (ledger) => {
-      const { dialect, connection, tables, scope } = ledger;
-      const rows = await connection.query<NamedGroupColumns>(
-        `SELECT ${groupColumns(dialect)} FROM ${tables.groups} WHERE ${ofIds(ledger)} ORDER BY user_group_id`,
-        [scope, possibleIds(ids)],
-      );
-      return rows.map((row) =>
-        ledgerGroup([row.user_group_id, row.fingerprint, row.bucket, row.row_digest, row.more]),
-      );
+      const condition = `${ofIds(ledger)} ORDER BY user_group_id`;
+      return (await recordsWhere(ledger, condition, [ledger.scope, possibleIds(ids)])).map(plannedFrom);
     }),
 
   confirmed: (ids) =>
     reader.read(new Map(), async (ledger) => {
-      const rows = await ledger.connection.query<{ confirmed: string }>(
-        `SELECT confirmed FROM ${ledger.tables.groups} WHERE ${ofIds(ledger)} AND confirmed IS NOT NULL`,
-        [ledger.scope, ids],
-      );
-      const groups = rows.map((row) => JSON.parse(row.confirmed) as Group);
-      return new Map(groups.map((group) => [group.user_group_id, group]));
+      const records = [...(await recordsOf(ledger, ids))];
+      return new Map(records.flatMap(([id, { confirmed }]) => (confirmed ? [[id, confirmed]] : [])));
     }),
 
   existing: ({ limit, after, ...which }) =>
@@ -111,14 +103,6 @@ interface BucketColumns {
   readonly rows: string;
   readonly sum: string;
   readonly dirty: string;
-}
-
-interface NamedGroupColumns {
-  readonly user_group_id: string;
-  readonly fingerprint: string | null;
-  readonly bucket: number;
-  readonly row_digest: string | null;
-  readonly more: string | null;
 }
 
 /** A condition: the group exists, or may exist. Appends its parameters to the statement's `values`. */
