@@ -1,6 +1,5 @@
 import { Command } from "commander";
 import { using } from "../compose/opened.ts";
-import { asSyncError } from "../core/failure/sync-error.ts";
 import { EXIT, type ExitCode, exitCodeOfError } from "../core/report/exit-code.ts";
 import { predictedFailures } from "../engine/check/sync-conditions.ts";
 import { type ForecastSetup, forecastSync, type SyncForecast } from "../engine/check/sync-forecast.ts";
@@ -10,6 +9,9 @@ import { onlyTenants } from "./only-option.ts";
 import { failureText } from "./output/attention.ts";
 import { writePlanJson } from "./output/plan-json.ts";
 import { writePlanText } from "./output/plan-text.ts";
+
+/** Of a ledger that can't be read. */
+const UNKNOWN_SERVICE = { baseUrl: null, teamId: null, updates: null, isProbed: false, answeredAt: null };
 
 export interface PlanFlags {
   readonly only?: readonly string[];
@@ -37,8 +39,11 @@ export async function plan(
 ): Promise<void> {
   const { ledger } = setup.ports;
   const forecast = await forecastSync(setup, only && new Set(only), io.stop).catch(async (error: unknown) => {
+    const service = await ledger.service().catch(() => UNKNOWN_SERVICE);
+    const conditions = { ...setup, ledger, service, name: setup.settings.name };
     // What fails while the other reasons are looked for must not hide this error.
-    if (asSyncError(error).code === "SOURCE_UNAVAILABLE") await printOtherFailures(setup, io).catch(() => {});
+    const others = await predictedFailures(conditions).catch(() => []);
+    for (const failure of others) io.stderr(`${failureText(failure)}\n`);
     throw error;
   });
   try {
@@ -50,16 +55,6 @@ export async function plan(
   } finally {
     forecast.plan.entries.close();
   }
-}
-
-/** Prints why a sync would fail even if the source could be read. */
-async function printOtherFailures(
-  { ports: { ledger }, settings: { name }, ...setup }: ForecastSetup,
-  io: CommandIo,
-): Promise<void> {
-  const service = await ledger.service();
-  for (const failure of await predictedFailures({ ledger, service, name, ...setup }))
-    io.stderr(`${failureText(failure)}\n`);
 }
 
 function detailedExitCode({ plan, rotations, refresh, tokensMayBeMissingIn }: SyncForecast): ExitCode {

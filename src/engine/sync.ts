@@ -100,7 +100,8 @@ async function syncOnce(
     const failed = new Set([...failedGets, ...stillMissing, ...unsettled]);
     if (isWhole) await rotateDueTokens(settings.rotation, failed, run);
     await refreshGroups(plan, options, settings, run);
-    if (isWhole) await seekSignOfLife(plan, undefined, settings, run);
+    const { silence } = settings.refresh;
+    if (isWhole && silence) await seekSignOfLife(plan, undefined, silence, settings, run);
     if (isWhole) await reportUnserved(run.locks, run);
     await deleteCanaryOrWarn(run, settings);
   } finally {

@@ -6,5 +6,5 @@ export interface LogEntry {
   readonly message: string;
   readonly code?: string;
   /** What an operator can do about it. */
-  readonly hint?: string;
+  readonly hint?: string | undefined;
 }

@@ -1,7 +1,7 @@
 import { benchmark } from "./benchmark.ts";
 import { writeConfig } from "./config.ts";
 import type { Measured } from "./program.ts";
-import { measuredSync, withService } from "./service.ts";
+import { measuredSync, withTlsService } from "./service.ts";
 
 interface Sizes {
   readonly tenants: number;
@@ -24,7 +24,7 @@ export const allChanged = benchmark<Sizes>({
   async run(bench, { tenants, fewerTenants, concurrency }) {
     const { database, folder } = bench;
     const changeAll = (count: number): Promise<Result> =>
-      withService(bench, ["--tls", "--existing", "update"], async (service) => {
+      withTlsService(bench, "update", async (service) => {
         const config = writeConfig(folder, database.url, service, concurrency);
         await database.createCustomers(count);
         const backfill = await measuredSync(bench, service, config, count);

@@ -1,7 +1,7 @@
 import { type Bench, type Benchmark, benchmark, median } from "./benchmark.ts";
 import { writeConfig } from "./config.ts";
 import type { DatabaseKind } from "./databases.ts";
-import { bareRate, measuredSync, storingRate, withService } from "./service.ts";
+import { bareRate, measuredSync, storingRate, withTlsService } from "./service.ts";
 
 interface Backfill {
   readonly tenants: number;
@@ -58,16 +58,16 @@ interface Round {
 async function oneRound(bench: Bench, tenants: number, concurrency: number): Promise<Round> {
   const { database, folder } = bench;
   await database.createCustomers(tenants);
-  const committed = await withService(bench, ["--tls"], async (service) => {
+  const committed = await withTlsService(bench, "keep", async (service) => {
     const config = writeConfig(folder, database.url, service, concurrency);
     const { durationMs } = await measuredSync(bench, service, config, tenants);
     const tokens = await database.countTokens();
     if (tokens !== tenants) throw new Error(`${tokens} of ${tenants} tokens are stored`);
     return (tenants * 1000) / durationMs;
   });
-  const bare = await withService(bench, ["--tls"], (service) => bareRate(service, tenants, concurrency));
+  const bare = await withTlsService(bench, "keep", (service) => bareRate(service, tenants, concurrency));
   await database.createCustomers(tenants);
-  const storing = await withService(bench, ["--tls"], (service) =>
+  const storing = await withTlsService(bench, "keep", (service) =>
     storingRate(service, tenants, concurrency, database.url),
   );
   return { groupsync: committed, bare, storing };

@@ -1,6 +1,6 @@
 import { type Bench, benchmark } from "./benchmark.ts";
 import { writeConfig } from "./config.ts";
-import { bareRate, measuredSync, pythonRate, withService } from "./service.ts";
+import { bareRate, measuredSync, pythonRate, withTlsService } from "./service.ts";
 import { createSyncedCustomers } from "./synced-customers.ts";
 
 interface Sizes {
@@ -23,7 +23,7 @@ export const scripts = benchmark<Sizes>({
 
   async run(bench, { tenants, changed, concurrency, sample, slowSample }) {
     const sync = await syncOf(bench, tenants, changed, concurrency);
-    const rates = await withService(bench, ["--tls"], async (service) => ({
+    const rates = await withTlsService(bench, "keep", async (service) => ({
       kept: await bareRate(service, sample, concurrency),
       byDefault: await bareRate(service, slowSample, concurrency, "default"),
       python: await pythonRate(service, slowSample),
@@ -42,7 +42,7 @@ export const scripts = benchmark<Sizes>({
 });
 
 const syncOf = (bench: Bench, tenants: number, changed: number, concurrency: number) =>
-  withService(bench, ["--tls", "--existing", "update"], async (service) => {
+  withTlsService(bench, "update", async (service) => {
     const { database, folder } = bench;
     const config = writeConfig(folder, database.url, service, concurrency);
     await createSyncedCustomers(bench, service, config, { tenants, made: changed });

@@ -1,13 +1,14 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
 import { parse } from "yaml";
 import type { RequestReport } from "../../src/sandbox/request-counts.ts";
 import { aSelfSignedCertificate } from "../support/servers/certificates.ts";
 import { runBare } from "./bare/run.ts";
 import type { Bench } from "./benchmark.ts";
 import type { ConfigFile } from "./config.ts";
-import { type Measured, measured } from "./program.ts";
+import { type Measured, measured, type Running, startNode } from "./program.ts";
 
 export interface Service {
   readonly baseUrl: string;
@@ -18,14 +19,33 @@ export interface Service {
   readonly trust: Readonly<Record<string, string>> | undefined;
 }
 
-/** Runs the sandbox with these flags, for as long as `use` takes. `--tls` gives it a certificate. */
-export async function withService<T>(
-  { groupsync, folder }: Pick<Bench, "groupsync" | "folder">,
+/** Runs the sandbox with these flags, for as long as `use` takes. */
+export const withService = <T>(
+  { groupsync }: Pick<Bench, "groupsync">,
   flags: readonly string[],
   use: (service: Service) => Promise<T>,
+): Promise<T> => using(groupsync(["sandbox", "--port", "0", ...flags]), undefined, use);
+
+/** Runs the sandbox over TLS, for as long as `use` takes. `existing`: what a GET does to a group that is there. */
+export async function withTlsService<T>(
+  { folder }: Pick<Bench, "folder">,
+  existing: "keep" | "update",
+  use: (service: Service) => Promise<T>,
 ): Promise<T> {
-  const certFile = flags.includes("--tls") ? join(folder, "certificate.pem") : undefined;
-  const sandbox = groupsync(["sandbox", "--port", "0", ...(await withCertificate(flags, certFile))]);
+  const certFile = join(folder, "certificate.pem");
+  const keyFile = `${certFile}.key`;
+  const { cert, key } = await aSelfSignedCertificate();
+  await writeFile(certFile, cert);
+  await writeFile(keyFile, key);
+  const program = fileURLToPath(new URL("tls-sandbox.ts", import.meta.url));
+  return using(startNode(["--import", "tsx", program, certFile, keyFile, existing]), certFile, use);
+}
+
+async function using<T>(
+  sandbox: Running,
+  certFile: string | undefined,
+  use: (service: Service) => Promise<T>,
+): Promise<T> {
   try {
     const lines: string[] = [];
     for await (const line of createInterface(sandbox.stdout)) {
@@ -44,18 +64,6 @@ export async function withService<T>(
     sandbox.stop();
     await sandbox.ended;
   }
-}
-
-async function withCertificate(
-  flags: readonly string[],
-  certFile: string | undefined,
-): Promise<readonly string[]> {
-  if (certFile === undefined) return flags;
-  const { cert, key } = await aSelfSignedCertificate();
-  const keyFile = `${certFile}.key`;
-  await writeFile(certFile, cert);
-  await writeFile(keyFile, key);
-  return [...flags.filter((flag) => flag !== "--tls"), "--tls-cert", certFile, "--tls-key", keyFile];
 }
 
 /** Measures a sync. Rejects if it sends another number of requests than it should. */

@@ -30,18 +30,13 @@ const SHOWN_IDS = 5;
 /** The longest error message in the list of runs, in characters. */
 const LONGEST = 120;
 
-const COLOURS: Partial<Record<Verdict["kind"], Parameters<Paint>[0]>> = {
+/** All other kinds need attention. */
+const COLOURS: Partial<Record<Verdict["kind"], Parameters<Paint>[0] | null>> = {
   killed: "red",
   failed: "red",
   unanswered: "red",
-  held: "yellow",
-  clocks: "yellow",
-  refresh: "yellow",
-  missing: "yellow",
-  waiting: "yellow",
-  rejected: "yellow",
-  failing: "yellow",
-  outdated: "yellow",
+  empty: null,
+  running: null,
   well: "green",
 };
 
@@ -71,8 +66,8 @@ export function statusText(
   });
   const lines = [
     ...verdicts.map(({ kind, sentence }) => {
-      const colour = COLOURS[kind];
-      return colour === undefined ? sentence : paint(colour, sentence);
+      const { [kind]: colour = "yellow" } = COLOURS;
+      return colour === null ? sentence : paint(colour, sentence);
     }),
     "",
     `Groups   ${[`${groups.total} in all`, ...states].join(", ")}`,

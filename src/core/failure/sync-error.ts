@@ -52,12 +52,11 @@ export interface Failure {
 
 /** A failure, and what the operator can do about it, if that is known. */
 export interface FailureWithHint extends Failure {
-  readonly hint?: string;
+  readonly hint?: string | undefined;
 }
 
 /** What is logged, stored and shown of an error. Its cause may quote anything. */
-export function withoutCause(error: Failure & { readonly hint?: string | undefined }): FailureWithHint {
-  const { code, message, hint } = error;
+export function withoutCause({ code, message, hint }: FailureWithHint): FailureWithHint {
   return hint === undefined ? { code, message } : { code, message, hint };
 }
 

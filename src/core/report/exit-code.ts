@@ -1,4 +1,4 @@
-import { isUsageMistake, type SyncError } from "../failure/sync-error.ts";
+import { type Failure, isUsageMistake, type SyncError } from "../failure/sync-error.ts";
 import type { RunOutcome } from "./counts.ts";
 
 /** The exit codes that users and other programs rely on. */
@@ -25,7 +25,7 @@ export function exitCodeOfError(error: SyncError): ExitCode {
 }
 
 /** Whether only another config helps. */
-export const isConfigError = ({ code }: SyncError): boolean => code.startsWith("CONFIG_");
+export const isConfigError = ({ code }: Failure): boolean => code.startsWith("CONFIG_");
 
 /** The exit code of a sync. An error outranks the outcome. */
 export const exitCodeOfRun = (outcome: RunOutcome, error: SyncError | undefined): ExitCode =>

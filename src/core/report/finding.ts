@@ -1,4 +1,4 @@
-import { type SyncError, withoutCause } from "../failure/sync-error.ts";
+import { type FailureWithHint, withoutCause } from "../failure/sync-error.ts";
 
 /** `failure`: a sync, or the daemon, can't do its work. `warning`: it can, but somebody should look. */
 export type FindingLevel = "ok" | "warning" | "failure";
@@ -10,7 +10,7 @@ export interface Finding {
   readonly code?: string;
   readonly message: string;
   /** What the operator can do. */
-  readonly hint?: string;
+  readonly hint?: string | undefined;
 }
 
 export const ok = (message: string): Finding => ({ level: "ok", message });
@@ -23,11 +23,8 @@ export const warning = (message: string, hint?: string): Finding => ({
 
 export const failure = (message: string, hint: string): Finding => ({ level: "failure", message, hint });
 
-/** An error, or what else keeps a run from being done. */
-export type Problem = Pick<SyncError, "code" | "message"> & { readonly hint?: string | undefined };
-
 /** An error, or a warning of a sync, as a finding. */
-export const asFinding = (level: Exclude<FindingLevel, "ok">, problem: Problem): Finding => ({
+export const asFinding = (level: Exclude<FindingLevel, "ok">, problem: FailureWithHint): Finding => ({
   level,
   ...withoutCause(problem),
 });

@@ -115,6 +115,7 @@ const GOING_ON: Verdict = { kind: "running", sentence: "A run is going on." };
 const makesNoGroups = ({ command }: PastRun): boolean => command === FORGET || command === "probe";
 
 function problemsOfRuns(runs: readonly PastRun[], { lease, unanswered }: HealthFacts): Verdict[] {
+  // What the service has done to a run lasts until it gives a good answer, however later runs end.
   const lasting = unanswered ? [failure("unanswered", unanswered)] : [];
   if (runs[0]?.result === null && !lease) return [KILLED, ...lasting];
   const run = decidingRun(runs);
@@ -144,6 +145,7 @@ function problemsOfGroups(
   if (silentMs > 0)
     all.push(["silent", `the service has given no good answer for ${durationText(silentMs)}`]);
   if (error && isClockDifference(error)) all.push(["clocks", printable(error.message, LONGEST)]);
+  // The refresh and the clocks have a verdict of their own.
   if (outcome === "held" && error && error.code !== "REFRESH_HELD" && !isClockDifference(error))
     all.push(["held", printable(error.message, LONGEST)]);
   else if (held) all.push(["held", `${quantity(held.count, "removal")} held`]);

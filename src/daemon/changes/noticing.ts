@@ -1,4 +1,5 @@
 import { ANYTHING, type Notice } from "../../core/changes/notice.ts";
+import { isConfigError } from "../../core/report/exit-code.ts";
 import type { ChangeChannel, ChangeFeed } from "../../ports/change-feed.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
@@ -21,12 +22,14 @@ export interface NoticingPorts {
 
 /** Each is undefined if the config doesn't name it, and null while it is off: another instance holds the lease, or it starts. */
 export interface NoticingState {
-  readonly column?: WatchState | null;
-  readonly channel?: WatchState | null;
+  readonly column?: WatchState | null | undefined;
+  readonly channel?: WatchState | null | undefined;
 }
 
+/** What one `start` began. */
 interface Running {
   readonly stop: AbortController;
+  /** Earlier notices are no news: the full sync begins later. */
   readonly ready: Promise<void>;
 }
 
@@ -41,8 +44,6 @@ export class Noticing {
   readonly #column: Watch;
   readonly #channel: Watch;
   #running: Running | undefined;
-  /** Until then, notices are no news: a full sync begins later. */
-  #isReady = false;
 
   constructor(feeds: NoticingFeeds, ports: NoticingPorts) {
     const { clock, log } = ports;
@@ -55,10 +56,7 @@ export class Noticing {
 
   get state(): NoticingState {
     const { column, channel } = this.#feeds;
-    return {
-      ...(column && { column: this.#column.state }),
-      ...(channel && { channel: this.#channel.state }),
-    };
+    return { column: column && this.#column.state, channel: channel && this.#channel.state };
   }
 
   /** The newest value of the change column: lower values are not noticed. Null if none is known. */
@@ -73,10 +71,16 @@ export class Noticing {
   start(before?: string | null): Promise<void> {
     if (this.#running && !this.#running.stop.signal.aborted) return this.#running.ready;
     const stop = new AbortController();
-    this.#isReady = false;
-    const attempts = [this.#startPolling(before, stop.signal), this.#startListening(stop.signal)];
+    let isReady = false;
+    const onNotice = (notice: Notice): void => {
+      if (isReady) this.#ports.onNotice(notice);
+    };
+    const attempts = [
+      this.#startPolling(before, onNotice, stop.signal),
+      this.#startListening(onNotice, stop.signal),
+    ];
     const ready = this.#untilAttempted(Promise.all(attempts)).then(() => {
-      this.#isReady = true;
+      isReady = true;
     });
     this.#running = { stop, ready };
     return ready;
@@ -94,20 +98,28 @@ export class Noticing {
   }
 
   /** Resolves after the first attempt. */
-  async #startPolling(before: string | null | undefined, stop: AbortSignal): Promise<void> {
+  async #startPolling(
+    before: string | null | undefined,
+    onNotice: NoticingPorts["onNotice"],
+    stop: AbortSignal,
+  ): Promise<void> {
     const poller = this.#poller;
-    const onNotice = (notice: Notice): void => this.#notice(notice);
     if (poller)
       await this.#column.start((onWorking) => poller.poll({ before, onNotice, onWorking, stop }), stop);
   }
 
   /** Resolves after the first attempt. */
-  async #startListening(stop: AbortSignal): Promise<void> {
+  async #startListening(onNotice: NoticingPorts["onNotice"], stop: AbortSignal): Promise<void> {
     const { channel } = this.#feeds;
     const { clock } = this.#ports;
     const onTenant = (user_group_id: string): void =>
-      this.#notice({ kind: "tenant", user_group_id, feed: "channel" });
-    const onAnything = (): void => this.#lookUpNow();
+      onNotice({ kind: "tenant", user_group_id, feed: "channel" });
+    // A database that is away is asked when it is back. A column that can't be asked leaves it to a full sync.
+    const onAnything = (): void => {
+      const error = this.#column.state?.error;
+      if (this.#poller && !(error && isConfigError(error))) this.#poller.lookUpNow();
+      else onNotice(ANYTHING);
+    };
     if (channel)
       await this.#channel.start(
         (onWorking) => listen({ channel, clock, onTenant, onAnything, onWorking, stop }),
@@ -120,16 +132,5 @@ export class Noticing {
     const timer = new AbortController();
     await Promise.race([attempts, this.#ports.clock.sleep(FIRST_ATTEMPTS, timer.signal)]);
     timer.abort();
-  }
-
-  #notice(notice: Notice): void {
-    if (this.#isReady) this.#ports.onNotice(notice);
-  }
-
-  /** A database that is away is asked when it is back. A column that can't be asked leaves it to a full sync. */
-  #lookUpNow(): void {
-    const isWrong = this.#column.state?.error?.code.startsWith("CONFIG_") === true;
-    if (this.#poller && !isWrong) this.#poller.lookUpNow();
-    else this.#notice(ANYTHING);
   }
 }

@@ -88,14 +88,8 @@ function ofVerdict(
       return ledger?.status.held
         ? [{ ...attention(kind, sentence, LOOK_AT_SOURCE), see: kind }]
         : [attention(kind, sentence, hint || `${LOOK_AT_SOURCE} groupsync plan says more.`)];
-    case "clocks":
-      return [
-        attention(kind, sentence, "Set the clock that is wrong, best by NTP. All else goes on meanwhile."),
-      ];
     case "refresh":
       return [{ ...attention(kind, sentence, WHO_DELETES), see: kind }];
-    case "missing":
-      return [attention(kind, sentence, `${LOOK_AT_SOURCE} ${MISSING}`)];
     case "rejected":
       return [{ ...attention(kind, sentence, REJECTED), see: kind }];
     case "failing": {
@@ -103,10 +97,11 @@ function ofVerdict(
       const problem = attention(kind, sentence, "Groups that fail are tried again by themselves.");
       return [isListed ? { ...problem, see: kind } : problem];
     }
+    case "clocks":
+    case "missing":
     case "outdated":
-      return [attention(kind, sentence, OUTDATED)];
     case "silent":
-      return [attention(kind, sentence, SILENT)];
+      return [attention(kind, sentence, ADVICE[kind])];
     case "waiting":
       return [{ ...attention(kind, sentence, waitingText(state)), see: "serving" }];
     case "empty":
@@ -117,12 +112,15 @@ function ofVerdict(
 }
 
 const LOOK_AT_SOURCE = "Look at the source first: are these tenants really gone?";
-const MISSING = "groupsync plan names them, and says when their groups are due.";
 const WHO_DELETES = "Find out who has deleted these groups: to ask for a group that is gone makes it again.";
 const REJECTED = "The groups of rejected rows stay as they are until somebody corrects the rows.";
-const OUTDATED = "groupsync plan names these groups: their rows have changed, and service.update is never.";
-const SILENT =
-  "Is service.api_key still valid? groupsync check tries it; the log says what the daemon gets when it asks.";
+const ADVICE = {
+  clocks: "Set the clock that is wrong, best by NTP. All else goes on meanwhile.",
+  missing: `${LOOK_AT_SOURCE} groupsync plan names them, and says when their groups are due.`,
+  outdated: "groupsync plan names these groups: their rows have changed, and service.update is never.",
+  silent:
+    "Is service.api_key still valid? groupsync check tries it; the log says what the daemon gets when it asks.",
+};
 
 const UNANSWERED =
   "Whatever ran since then had nothing to send, or got no good answer. The next good answer ends this; groupsync check tries the service now.";

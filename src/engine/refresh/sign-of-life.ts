@@ -1,13 +1,10 @@
-import { LONGEST_SILENCE, msUntilAsked, REPEATED_AFTER } from "../../core/drift/refresh.ts";
+import { msUntilAsked, REPEATED_AFTER } from "../../core/drift/refresh.ts";
 import type { ServiceFailure } from "../../core/failure/service-failure.ts";
-import { interrupted, isInterruption, SyncError } from "../../core/failure/sync-error.ts";
+import { interrupted } from "../../core/failure/sync-error.ts";
 import type { Upsert } from "../../core/plan/change.ts";
-import type { RunEvent } from "../../ports/observer.ts";
 import { type Applying, applyChanges } from "../apply/apply-changes.ts";
-import { ALREADY_LOCKED, withLock } from "../lease/tenant-locks.ts";
-import { makePlan, type PlanPorts, type PlanSettings } from "../plan/make-plan.ts";
+import type { PlanSettings } from "../plan/make-plan.ts";
 import type { Plan } from "../plan/plan.ts";
-import { Tally } from "../report/tally.ts";
 import { Breaker } from "../service/breaker.ts";
 import { groupsToAsk } from "./groups-to-ask.ts";
 import { heldRefresh, unsafeToAsk } from "./held-refresh.ts";
@@ -20,65 +17,7 @@ export class Silence {
   readonly failed = new Set<string>();
 }
 
-/** `silence` is missing if this process doesn't ask. */
-export interface SignOfLifeSettings extends Pick<PlanSettings, "name" | "update" | "deletion"> {
-  readonly refresh: { readonly silence?: Silence };
-}
-
-export type AskingSettings = PlanSettings & SignOfLifeSettings;
-
-/** Asks for a sign of life whenever the service has answered nobody for an hour. Rejects as `seekSignOfLife` does. */
-export async function askIfSilent(
-  ports: PlanPorts,
-  settings: AskingSettings,
-  run: Applying,
-  until: AbortSignal,
-): Promise<void> {
-  const { clock, identity } = run;
-  const { silence = new Silence() } = settings.refresh;
-  while (!until.aborted) {
-    const ms = msUntilAsked(identity, silence.unclearAt, clock.now());
-    if (ms > 0) await clock.sleep(Math.min(LONGEST_SILENCE, ms), until);
-    else await askOnce(ports, settings, silence, { ...run, signal: until }).catch(unlessInterrupted);
-  }
-}
-
-function unlessInterrupted(error: unknown): void {
-  if (!(error instanceof SyncError && isInterruption(error))) throw error;
-}
-
-/** Looks at the tenant first, as the ledger alone can't tell whether its row is rejected or not ready. */
-async function askOnce(
-  ports: PlanPorts,
-  { refresh: _, ...others }: AskingSettings,
-  silence: Silence,
-  outer: Applying,
-): Promise<void> {
-  const settings = { ...others, refresh: { silence } };
-  const { ledger, clock, locks } = outer;
-  const now = clock.now();
-  const { failed } = silence;
-  const oldest = await ledger.refreshable({ since: now, now, limit: failed.size + 1 });
-  const candidate = oldest.find(({ user_group_id }) => !failed.has(user_group_id));
-  // The other counts are of the full sync alone.
-  const observe = (event: RunEvent): void => {
-    if (event.kind === "drift") outer.tally.counts.drift[event.drift]++;
-    outer.observe(event);
-  };
-  const run = { ...outer, observe, tally: new Tally(), locks: ALREADY_LOCKED };
-  if (candidate === undefined) return seekSignOfLife(undefined, undefined, settings, run);
-  const { user_group_id: id } = candidate;
-  const ids = new Set([id]);
-  await withLock(locks, [id], async () => {
-    const state = { service: await ledger.service(), history: await ledger.readHistory() };
-    const plan = await makePlan(ports, settings, state, now, run.signal, { only: ids, isNoticed: true });
-    try {
-      await seekSignOfLife(plan, ids, settings, run);
-    } finally {
-      plan.entries.close();
-    }
-  });
-}
+type AskingRules = Pick<PlanSettings, "name" | "update" | "deletion">;
 
 /**
  * If the service has answered nobody for an hour, asks for the group of this plan that was verified longest ago, as a refresh
@@ -89,34 +28,19 @@ async function askOnce(
 export async function seekSignOfLife(
   plan: Plan | undefined,
   of: ReadonlySet<string> | undefined,
-  settings: SignOfLifeSettings,
+  silence: Silence,
+  rules: AskingRules,
   run: Applying,
 ): Promise<void> {
   const { identity, ledger, clock, lease, signal } = run;
-  const { silence } = settings.refresh;
-  if (!silence || msUntilAsked(identity, silence.unclearAt, clock.now()) > 0) return;
-  const group =
-    plan && (await mayAsk(plan, settings, run)) ? await firstOf(plan, of, silence, run) : undefined;
+  if (msUntilAsked(identity, silence.unclearAt, clock.now()) > 0) return;
+  const group = plan && (await mayAsk(plan, rules, run)) ? await firstOf(plan, of, silence, run) : undefined;
   if (signal.aborted) return;
-  let found: "lives" | "unclear" | undefined;
-  if (group) {
-    const failed = async ({ code }: ServiceFailure): Promise<void> => {
-      // No group causes that: it ends the run.
-      if (code === "UNREACHABLE") return;
-      found = code === "REFUSED" ? "lives" : await run.neutral.signOfLife([], signal);
-      if (found === undefined) throw interrupted();
-      silence.failed.add(group.user_group_id);
-    };
-    // The failures of other groups don't count.
-    const breakers = { ...run.breakers, GET: new Breaker(true) };
-    const signOfLife = { repeatedAfter: REPEATED_AFTER, failed };
-    await applyChanges(only(group), { ...run, breakers, signOfLife });
-  } else {
-    found = await run.neutral.signOfLife(REPEATED_AFTER, signal);
-  }
+  const found = group
+    ? await askFor(group, silence, run)
+    : await run.neutral.signOfLife(REPEATED_AFTER, signal);
   const at = clock.now();
   if (found === "unclear") silence.unclearAt = at;
-  // The answer to a GET is recorded with its group.
   if (found !== "lives") return;
   identity.answered(at);
   await ledger.write(lease, (transaction) => transaction.recordAnswer(at));
@@ -124,10 +48,34 @@ export async function seekSignOfLife(
   run.observe({ kind: "answered", at });
 }
 
+/** What a failed GET leaves to be found out. Undefined if it was answered, which is recorded with its group. */
+async function askFor(
+  group: Upsert,
+  silence: Silence,
+  run: Applying,
+): Promise<"lives" | "unclear" | undefined> {
+  let found: "lives" | "unclear" | undefined;
+  const failed = async ({ code }: ServiceFailure): Promise<void> => {
+    // No group causes that: it ends the run.
+    if (code === "UNREACHABLE") return;
+    found = code === "REFUSED" ? "lives" : await run.neutral.signOfLife([], run.signal);
+    if (found === undefined) throw interrupted();
+    silence.failed.add(group.user_group_id);
+  };
+  // The failures of other groups don't count.
+  const breakers = { ...run.breakers, GET: new Breaker(true) };
+  await applyChanges(only(group), {
+    ...run,
+    breakers,
+    signOfLife: { repeatedAfter: REPEATED_AFTER, failed },
+  });
+  return found;
+}
+
 /** Without a valid row, nobody knows which tenants are present. */
 async function mayAsk(
   { isWhole, conclusive }: Plan,
-  { name, update, deletion }: Pick<PlanSettings, "name" | "update" | "deletion">,
+  { name, update, deletion }: AskingRules,
   { identity, ledger, clock }: Applying,
 ): Promise<boolean> {
   if ((isWhole && !conclusive) || unsafeToAsk(update, identity.updates)) return false;

@@ -1,7 +1,6 @@
 import type { HeldRefresh } from "../../core/drift/refresh.ts";
-import type { SyncError } from "../../core/failure/sync-error.ts";
+import type { FailureWithHint, SyncError } from "../../core/failure/sync-error.ts";
 import { type Counts, type RunOutcome, runOutcome } from "../../core/report/counts.ts";
-import type { Problem } from "../../core/report/finding.ts";
 import type { ReportedError, ReportedHold, Tally } from "./tally.ts";
 
 /** What a run reports at its end. */
@@ -14,7 +13,7 @@ export interface RunReport {
   /** Why removals are held; undefined if none are. */
   readonly hold: ReportedHold | undefined;
   /** How the clocks differ; undefined if they agree, or if the run had no need to know. */
-  readonly clocks: Problem | undefined;
+  readonly clocks: FailureWithHint | undefined;
   /** Why the refresh is held; undefined if it isn't. */
   readonly refreshHold: HeldRefresh | undefined;
   /** The groups that were to get a new token, did not, and whose old token still works for certain. */
@@ -45,5 +44,5 @@ export const reasonOf = ({
   hold,
   clocks,
   refreshHold,
-}: Pick<RunReport, "error" | "hold" | "clocks" | "refreshHold">): Problem | undefined =>
+}: Pick<RunReport, "error" | "hold" | "clocks" | "refreshHold">): FailureWithHint | undefined =>
   error ?? hold ?? clocks ?? refreshHold;

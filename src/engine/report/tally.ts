@@ -1,9 +1,8 @@
 import type { HeldRemoval, HeldRemovals } from "../../core/deletion/removals.ts";
 import type { HeldRefresh } from "../../core/drift/refresh.ts";
 import type { RetryableFailure } from "../../core/failure/group-failures.ts";
-import type { Failure } from "../../core/failure/sync-error.ts";
+import type { Failure, FailureWithHint } from "../../core/failure/sync-error.ts";
 import { type Counts, noCounts } from "../../core/report/counts.ts";
-import type { Problem } from "../../core/report/finding.ts";
 import type { Observe } from "../../ports/observer.ts";
 
 export interface ReportedError extends Failure {
@@ -27,7 +26,7 @@ export class Tally {
   /** Why removals are held. */
   hold: ReportedHold | undefined;
   /** How the clocks differ: then nothing was removed, so the run is not done. */
-  clocks: Problem | undefined;
+  clocks: FailureWithHint | undefined;
   /** Why the refresh is held. */
   refreshHold: HeldRefresh | undefined;
   /** The groups that were to get a new token, did not, and whose old token still works for certain. */

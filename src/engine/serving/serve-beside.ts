@@ -1,6 +1,6 @@
 import { LOOKUPS_NOT_INDEXED } from "../../core/changes/missing-index.ts";
 import type { PlanPorts } from "../plan/make-plan.ts";
-import { type AskingSettings, askIfSilent } from "../refresh/sign-of-life.ts";
+import { type AskingSettings, askIfSilent } from "../refresh/ask-if-silent.ts";
 import { openService, type WorkBeside } from "./serve-tenants.ts";
 import type { TenantServer } from "./tenant-server.ts";
 
