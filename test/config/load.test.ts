@@ -121,10 +121,10 @@ timezone: Mars/Base
   });
 
   it("shows the first hundred problems and the number of the others", () => {
-    const problems = problemsOf(many(10_000, (n) => `k${n}: 1`)).split("\n");
+    const problems = problemsOf(many(1_000, (n) => `k${n}: 1`)).split("\n");
     expect(problems).toHaveLength(102);
-    expect(problems[0]).toMatch(/^config\.yaml has 100\d\d problems:$/);
-    expect(problems[101]).toMatch(/^ {2}… and 99\d\d more$/);
+    expect(problems[0]).toMatch(/^config\.yaml has 100\d problems:$/);
+    expect(problems[101]).toMatch(/^ {2}… and 90\d more$/);
   });
 
   it("has an error of its own if the file cannot be read", () => {

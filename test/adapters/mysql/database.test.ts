@@ -44,7 +44,8 @@ test("an error doesn't hold the statement that failed, because a token may be in
 
 test("a database is closed at once, though a statement is under way", async () => {
   const { url, query } = await freshDatabase("mysql");
-  const database = aDatabase(url, "mysql");
+  // What was cut off ends when the database has been silent for too long.
+  const database = aDatabase(url, "mysql", { timeouts: { lockMs: 4_000, silenceMs: 6_000 } });
   const asked = database.query("SELECT sleep(10)").catch((error) => error);
   const sleeping = `SELECT 1 FROM ${PROCESS_LIST} WHERE db = database() AND info LIKE 'SELECT sleep%'`;
   await expect.poll(() => query(sleeping)).toHaveLength(1);
