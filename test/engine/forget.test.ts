@@ -43,7 +43,7 @@ describe("a scope whose groups stay", () => {
   it("can be forgotten where no mark can be read", async () => {
     const world = await aSyncedWorld("a");
     world.store.isUnmarkable = true;
-    expect(await forget(world, KEEP)).toMatchObject({ isForgotten: true });
+    expect(await forget(world, KEEP)).toMatchObject({ isForgotten: true, free: [] });
     expect(rowsOf(world)).toEqual([]);
   });
 

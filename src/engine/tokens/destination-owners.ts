@@ -195,9 +195,9 @@ export async function giveUpDestinations(
   const ledgerId = await ledger.id();
   const free: string[] = [];
   for (const destination of tokens.destinations) {
-    // If this user may not read marks, no mark of this user can be there.
-    const { mark } = await read(destination);
-    if (mark !== null && (mark.name !== name || mark.ledgerId !== ledgerId)) continue;
+    const { mark, problem } = await read(destination);
+    // If this user may not read marks, there is none of this user, and nobody knows whether there is another's.
+    if (problem || (mark !== null && (mark.name !== name || mark.ledgerId !== ledgerId))) continue;
     if (mark !== null) await destination.giveUp(mark);
     free.push(destination.title);
   }
