@@ -48,11 +48,10 @@ async function settleToken(id: string, run: ServiceCalling & TokenWriting): Prom
     transaction.change([{ kind: "rotation_begun", user_group_id: id }], clock.now()),
   );
   const known = before.get(id);
-  const group = (await ledger.confirmed([id])).get(id);
   if (known === undefined || intendsRemoval(known.intent)) return true;
-  if (group === undefined) return recordFailure(id, NOT_ASKED, known, run);
+  if (known.confirmed === null) return recordFailure(id, NOT_ASKED, known, run);
   const calls = new ServiceCalls(run, run.signal, known);
-  const found = await calls.getOrCreate(group);
+  const found = await calls.getOrCreate(known.confirmed);
   if (found.kind === "interrupted") return true;
   if (found.kind === "failed") {
     await recordFailure(id, found.failure, known, run);

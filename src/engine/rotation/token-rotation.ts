@@ -133,10 +133,9 @@ export class TokenRotation {
     rotation: Rotation,
     options?: { isFollowUp: boolean },
   ): Promise<CallResult<GetAnswer> | undefined> {
-    const { id, calls } = rotation;
-    const group = (await this.#run.ledger.confirmed([id])).get(id);
-    if (group === undefined) return undefined;
-    const found = await calls.getOrCreate(group, options);
+    const { known, calls } = rotation;
+    if (known.confirmed === null) return undefined;
+    const found = await calls.getOrCreate(known.confirmed, options);
     rotation.isAsConfirmed ||= found.kind === "answered";
     return found;
   }

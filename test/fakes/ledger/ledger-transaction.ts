@@ -1,3 +1,4 @@
+import { deepStrictEqual } from "node:assert";
 import type { HeldRemoval } from "../../../src/core/deletion/removals.ts";
 import type { Rejection } from "../../../src/core/group/rejections.ts";
 import { compareIds } from "../../../src/core/group/tenant.ts";
@@ -103,8 +104,10 @@ const writes = (ledger: LedgerChanges): Omit<LedgerTransaction, "assertOpen"> =>
     });
   },
 
-  async change(events, now) {
+  async change(events, now, known = []) {
     const { rows } = ledger.state;
+    // A database that takes what is known for what is saved would lose what the rest of the program has saved since.
+    for (const record of known) deepStrictEqual(record, rows.get(record.user_group_id));
     for (const event of events) ledger.take(event, now);
     return new Map(
       events.flatMap(({ user_group_id: id }): [string, GroupRecord][] => {

@@ -207,20 +207,24 @@ export async function recordsOf(
   ledger: LedgerScope,
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, GroupRecord>> {
+  if (ids.length === 0) return new Map();
   const records = await recordsWhere(ledger, ofIds(ledger), [ledger.scope, possibleIds(ids)]);
   return new Map(records.map((record) => [record.user_group_id, record]));
 }
 
 /**
- * Loads the records of these groups, takes each event in order, and saves what differs. Returns the records from before.
- * The caller's transaction holds the lease: nobody else changes a record meanwhile.
+ * Loads the records of these groups that aren't known, takes each event in order, and saves what differs. Returns the
+ * records from before. The caller's transaction holds the lease: nobody else changes a record meanwhile.
  */
 export async function changeRecords(
   ledger: LedgerScope,
   events: readonly EventOf[],
   now: Date,
+  known: readonly GroupRecord[] = [],
 ): Promise<ReadonlyMap<string, GroupRecord>> {
-  const before = await recordsOf(ledger, [...new Set(events.map(({ user_group_id }) => user_group_id))]);
+  const before = new Map(known.map((record) => [record.user_group_id, record]));
+  const others = new Set(events.map(({ user_group_id }) => user_group_id).filter((id) => !before.has(id)));
+  for (const [id, record] of await recordsOf(ledger, [...others])) before.set(id, record);
   const after = new Map<string, GroupRecord | null>(before);
   const journal: JournalEntry[] = [];
   for (const event of events) {
