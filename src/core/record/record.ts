@@ -92,6 +92,7 @@ export const isAtRest = ({ fingerprint, digest, intent, absence, failures }: Gro
 
 /** When the first of the failures that last began; null if nothing fails. */
 export function failingSince({ failures: { change, rotation, storing } }: GroupRecord): Date | null {
+  if (!change && !rotation && !storing) return null;
   const times = [change, rotation, storing].flatMap((failure) => failure?.since.getTime() ?? []);
-  return times.length === 0 ? null : new Date(Math.min(...times));
+  return new Date(Math.min(...times));
 }
