@@ -228,9 +228,8 @@ export async function changeRecords(
   const after = new Map<string, GroupRecord | null>(before);
   const journal: JournalEntry[] = [];
   for (const event of events) {
-    const { user_group_id } = event;
-    const step = next(after.get(user_group_id) ?? null, event, now);
-    after.set(user_group_id, step.record);
+    const step = next(after.get(event.user_group_id) ?? null, event, now);
+    after.set(event.user_group_id, step.record);
     journal.push(...step.journal);
   }
   await save(ledger, before, after);
