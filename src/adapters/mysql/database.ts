@@ -82,6 +82,8 @@ export class MysqlDatabase implements Database {
       supportBigNumbers: true,
       bigNumberStrings: true,
       typeCast: columnValue,
+      // Statements have their values already. The driver would look through each of them for its own placeholders.
+      queryFormat: (statement: string) => statement,
     });
     this.#pool.on("connection", (connection) => {
       this.#open.add(connection);

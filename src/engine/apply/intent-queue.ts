@@ -1,5 +1,5 @@
 import type { Change } from "../../core/plan/change.ts";
-import { type EventOf, next } from "../../core/record/next.ts";
+import type { EventOf } from "../../core/record/next.ts";
 import type { Begun } from "../../ports/ledger/groups.ts";
 import type { RecentCommits } from "../durability/recent-commits.ts";
 import type { LedgerWriting } from "../lease/lease.ts";
@@ -135,15 +135,11 @@ export class IntentQueue {
 
   async #commit(changes: readonly Change[]): Promise<readonly Begun[]> {
     const { ledger, lease, clock } = this.#run;
-    const now = clock.now();
     const events = changes.map(
-      (change) => ({ kind: "begun", user_group_id: change.user_group_id, change }) as const,
+      (change): EventOf => ({ kind: "begun", user_group_id: change.user_group_id, change }),
     );
-    const records = await ledger.write(lease, (transaction) => transaction.change(events, now));
-    const begun = events.map((event) => {
-      const before = records.get(event.user_group_id) ?? null;
-      return { change: event.change, before, record: next(before, event, now).record };
-    });
+    const before = await ledger.write(lease, (transaction) => transaction.change(events, clock.now()));
+    const begun = changes.map((change) => ({ change, before: before.get(change.user_group_id) ?? null }));
     for (const entry of begun) {
       this.#unsent.add(entry);
       this.#run.recent.add(entry.change.user_group_id, { change: entry.change, token: null });

@@ -171,8 +171,6 @@ async function recordWith(
   const now = run.clock.now();
   const service = run.identity.unrecorded;
   const answer = run.identity.unrecordedAnswer;
-  // Nobody else changes them until the tenants' locks are released.
-  const known = batch.flatMap(({ begun }) => begun.record ?? []);
   const recorded = await run.ledger.write(run.lease, async (transaction) => {
     if (service) await transaction.bindService(service);
     if (answer) await transaction.recordAnswer(answer);
@@ -181,7 +179,7 @@ async function recordWith(
     const events = outcomes.map(
       (entry): EventOf => ({ kind: "ended", user_group_id: idOf(entry), ...entry }),
     );
-    await transaction.change(events, now, known);
+    await transaction.change(events, now);
     return outcomes;
   });
   if (service) run.identity.recorded(service);

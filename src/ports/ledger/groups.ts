@@ -47,13 +47,9 @@ export interface GroupWrites {
   /**
    * Records what happens to groups, such as a call that is about to be sent, or has ended: takes the events in this order, and
    * saves each group as `next` (core/record/next.ts) has it then. Returns what the ledger knew of these groups before;
-   * unknown ids are left out. `known` are records as this process has saved them under its lease: they aren't loaded again.
+   * unknown ids are left out.
    */
-  change(
-    events: readonly EventOf[],
-    now: Date,
-    known?: readonly GroupRecord[],
-  ): Promise<ReadonlyMap<string, GroupRecord>>;
+  change(events: readonly EventOf[], now: Date): Promise<ReadonlyMap<string, GroupRecord>>;
 }
 
 export interface BucketOptions {
@@ -86,11 +82,10 @@ export interface ExistingOptions {
   readonly underWay?: "anything" | "a removal" | undefined;
 }
 
-/** A change whose intent is committed: what the ledger knew of the group before, and what it knows since; null for nothing. */
+/** A change whose intent is committed, and what the ledger knew of the group before; null for an unknown group. */
 export interface Begun {
   readonly change: Change;
   readonly before: GroupRecord | null;
-  readonly record: GroupRecord | null;
 }
 
 /** Which tokens are live, and where their copies are. The ledger knows fingerprints, and never a token. */

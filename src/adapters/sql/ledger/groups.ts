@@ -125,5 +125,5 @@ function existingCondition(
 }
 
 export const groupWrites = (ledger: LedgerScope): GroupWrites => ({
-  change: (events, now, known) => changeRecords(ledger, events, now, known),
+  change: (events, now) => changeRecords(ledger, events, now),
 });

@@ -70,7 +70,10 @@ interface RecordRow {
 const RECORD_COLUMNS = `user_group_id, bucket, row_digest, fingerprint, confirmed, token_fingerprint, token_since,
   shared_token, verified_at, unverified, intent, intent_at, gone, gone_since, held, state`;
 
-/** JSON: dates are ISO 8601, and what a group doesn't have is left out, because most groups have nearly nothing of it. */
+/**
+ * JSON: dates are ISO 8601, and what a group doesn't have is left out, because most groups have nearly nothing of it. Times that
+ * each group has are in milliseconds since 1970, which takes less time to write and to read.
+ */
 interface State {
   readonly name: string | undefined;
   readonly dataSourceId: string | undefined;
@@ -78,8 +81,8 @@ interface State {
   /** The grace clock when the tenant was first seen to be gone. */
   readonly goneAt: GraceClock | undefined;
   readonly failures: RecordFailures | undefined;
-  readonly createdAt: string;
-  readonly changedAt: string;
+  readonly createdAt: number;
+  readonly changedAt: number;
 }
 
 function stateOf(record: GroupRecord): State {
@@ -89,8 +92,8 @@ function stateOf(record: GroupRecord): State {
     intended: record.intended ?? undefined,
     goneAt: record.absence?.at,
     failures: failingSince(record) ? record.failures : undefined,
-    createdAt: record.createdAt.toISOString(),
-    changedAt: record.changedAt.toISOString(),
+    createdAt: record.createdAt.getTime(),
+    changedAt: record.changedAt.getTime(),
   };
 }
 
@@ -207,24 +210,20 @@ export async function recordsOf(
   ledger: LedgerScope,
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, GroupRecord>> {
-  if (ids.length === 0) return new Map();
   const records = await recordsWhere(ledger, ofIds(ledger), [ledger.scope, possibleIds(ids)]);
   return new Map(records.map((record) => [record.user_group_id, record]));
 }
 
 /**
- * Loads the records of these groups that aren't known, takes each event in order, and saves what differs. Returns the
- * records from before. The caller's transaction holds the lease: nobody else changes a record meanwhile.
+ * Loads the records of these groups, takes each event in order, and saves what differs. Returns the records from before.
+ * The caller's transaction holds the lease: nobody else changes a record meanwhile.
  */
 export async function changeRecords(
   ledger: LedgerScope,
   events: readonly EventOf[],
   now: Date,
-  known: readonly GroupRecord[] = [],
 ): Promise<ReadonlyMap<string, GroupRecord>> {
-  const before = new Map(known.map((record) => [record.user_group_id, record]));
-  const others = new Set(events.map(({ user_group_id }) => user_group_id).filter((id) => !before.has(id)));
-  for (const [id, record] of await recordsOf(ledger, [...others])) before.set(id, record);
+  const before = await recordsOf(ledger, [...new Set(events.map(({ user_group_id }) => user_group_id))]);
   const after = new Map<string, GroupRecord | null>(before);
   const journal: JournalEntry[] = [];
   for (const event of events) {
