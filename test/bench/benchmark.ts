@@ -2,11 +2,12 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type BenchDatabase, DATABASES, type DatabaseKind } from "./databases.ts";
-import type { StartGroupsync } from "./program.ts";
+import type { StartGroupsync, StartTlsSandbox } from "./program.ts";
 
 /** What a benchmark works with. */
 export interface Bench {
   readonly groupsync: StartGroupsync;
+  readonly tlsSandbox: StartTlsSandbox;
   /** A database of its own. */
   readonly database: BenchDatabase;
   /** A folder for its files. */
@@ -19,7 +20,7 @@ export interface Benchmark {
   /** The kind of server that it needs. */
   readonly server: DatabaseKind;
   /** Works on a database that it makes on the server and drops again. The url's account has to be allowed to do so. */
-  run(form: "full" | "tiny", serverUrl: string, given: Pick<Bench, "groupsync" | "print">): Promise<void>;
+  run(form: "full" | "tiny", serverUrl: string, given: Omit<Bench, "database" | "folder">): Promise<void>;
 }
 
 interface Definition<Sizes> {

@@ -28,6 +28,15 @@ const PROGRAM =
 /** Starts the built program. */
 export const startGroupsync: StartGroupsync = (args, env) => startNode([PROGRAM, ...args], env);
 
+/** What a GET of the sandbox does to a group that is there. */
+export type Existing = "keep" | "update";
+
+/** Starts the sandbox over TLS, with the files of a certificate and its key. */
+export type StartTlsSandbox = (certFile: string, keyFile: string, existing: Existing) => Running;
+
+export const startTlsSandbox: StartTlsSandbox = (...args) =>
+  startNode(["--import", "tsx", fileURLToPath(new URL("tls-sandbox-process.ts", import.meta.url)), ...args]);
+
 export const startNode = (args: readonly string[], env?: Readonly<Record<string, string>>): Running =>
   startProgram(process.execPath, args, env);
 

@@ -1,14 +1,13 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
 import { parse } from "yaml";
 import type { RequestReport } from "../../src/sandbox/request-counts.ts";
 import { aSelfSignedCertificate } from "../support/servers/certificates.ts";
 import { runBare } from "./bare/run.ts";
 import type { Bench } from "./benchmark.ts";
 import type { ConfigFile } from "./config.ts";
-import { type Measured, measured, type Running, startNode } from "./program.ts";
+import { type Existing, type Measured, measured, type Running } from "./program.ts";
 
 export interface Service {
   readonly baseUrl: string;
@@ -28,8 +27,8 @@ export const withService = <T>(
 
 /** Runs the sandbox over TLS, for as long as `use` takes. `existing`: what a GET does to a group that is there. */
 export async function withTlsService<T>(
-  { folder }: Pick<Bench, "folder">,
-  existing: "keep" | "update",
+  { folder, tlsSandbox }: Pick<Bench, "folder" | "tlsSandbox">,
+  existing: Existing,
   use: (service: Service) => Promise<T>,
 ): Promise<T> {
   const certFile = join(folder, "certificate.pem");
@@ -37,8 +36,7 @@ export async function withTlsService<T>(
   const { cert, key } = await aSelfSignedCertificate();
   await writeFile(certFile, cert);
   await writeFile(keyFile, key);
-  const program = fileURLToPath(new URL("tls-sandbox.ts", import.meta.url));
-  return using(startNode(["--import", "tsx", program, certFile, keyFile, existing]), certFile, use);
+  return using(tlsSandbox(certFile, keyFile, existing), certFile, use);
 }
 
 async function using<T>(

@@ -1,16 +1,21 @@
-import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { startSandbox } from "../../src/sandbox/server.ts";
+import type { StartTlsSandbox } from "./program.ts";
 
-/*
- * A process of its own that serves the sandbox over TLS, which `groupsync sandbox` does not: benchmarks measure it as
- * production is. Prints what `groupsync sandbox` prints first. Arguments: certificate, key, and what a GET does to a group that is there.
+/**
+ * Serves the sandbox over TLS, which `groupsync sandbox` does not, until `stop`: benchmarks measure it as production is. Prints what
+ * `groupsync sandbox` prints first.
  */
-const [certFile = "", keyFile = "", existing] = process.argv.slice(2);
-const sandbox = await startSandbox({
-  tls: { cert: readFileSync(certFile, "utf8"), key: readFileSync(keyFile, "utf8") },
-  existing: existing === "update" ? "update" : "keep",
-});
-console.log(`service:\n  base_url: ${sandbox.baseUrl}\n  api_key: ${sandbox.apiKey}`);
-await once(process, "SIGTERM");
-await sandbox.close();
+export async function serveTls(
+  [certFile, keyFile, existing]: Parameters<StartTlsSandbox>,
+  print: (text: string) => void,
+  stop: AbortSignal,
+): Promise<void> {
+  const sandbox = await startSandbox({
+    tls: { cert: readFileSync(certFile, "utf8"), key: readFileSync(keyFile, "utf8") },
+    existing,
+  });
+  print(`service:\n  base_url: ${sandbox.baseUrl}\n  api_key: ${sandbox.apiKey}\n`);
+  if (!stop.aborted) await new Promise((resolve) => stop.addEventListener("abort", resolve));
+  await sandbox.close();
+}

@@ -125,18 +125,21 @@ describe.skipIf(missing !== undefined)("the Dockerfile, on this machine's Node.j
     });
   });
 
-  test("an image derived from it as docs/image.md says has a vendor's client, with npm set up by the base image", async () => {
-    const registry = await anOwnRegistry(join(folder, "registry"));
-    const context = join(folder, "derived");
-    writeContext(context, imagePage.derived.replace(AWS_CLIENT, `$& ${OWN_CLIENT}`));
-    const withClients = await buildImage({
-      ...{ context, folder: join(folder, "derived-stages"), images: { groupsync: image } },
-      ...withNpmrcOfBase(registry.trusted),
-    });
-    expect(withClients).toMatchObject({ user: image.user, entrypoint: image.entrypoint });
-    expect(await clientsIn(withClients)).toEqual(["SecretsManagerClient", "own registry"]);
-    expect(registry.asked()).toEqual(["/@own/client", "/client.tgz"]);
-  });
+  test.runIf(LONG)(
+    "an image derived from it as docs/image.md says has a vendor's client, with npm set up by the base image",
+    async () => {
+      const registry = await anOwnRegistry(join(folder, "registry"));
+      const context = join(folder, "derived");
+      writeContext(context, imagePage.derived.replace(AWS_CLIENT, `$& ${OWN_CLIENT}`));
+      const withClients = await buildImage({
+        ...{ context, folder: join(folder, "derived-stages"), images: { groupsync: image } },
+        ...withNpmrcOfBase(registry.trusted),
+      });
+      expect(withClients).toMatchObject({ user: image.user, entrypoint: image.entrypoint });
+      expect(await clientsIn(withClients)).toEqual(["SecretsManagerClient", "own registry"]);
+      expect(registry.asked()).toEqual(["/@own/client", "/client.tgz"]);
+    },
+  );
 
   test.runIf(LONG)(
     "STORE_CLIENTS puts vendors' clients into it, behind a proxy's certificates too",
