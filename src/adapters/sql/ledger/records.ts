@@ -209,21 +209,23 @@ export async function recordsWhere(
 export async function recordsOf(
   ledger: LedgerScope,
   ids: readonly string[],
+  more = "",
 ): Promise<ReadonlyMap<string, GroupRecord>> {
-  const records = await recordsWhere(ledger, ofIds(ledger), [ledger.scope, possibleIds(ids)]);
+  const records = await recordsWhere(ledger, `${ofIds(ledger)} ${more}`, [ledger.scope, possibleIds(ids)]);
   return new Map(records.map((record) => [record.user_group_id, record]));
 }
 
 /**
- * Loads the records of these groups, takes each event in order, and saves what differs. Returns the records from before.
- * The caller's transaction holds the lease: nobody else changes a record meanwhile.
+ * Loads the records of these groups, takes each event in order, and saves what differs. Returns the records from before. Locks
+ * the rows: the lease keeps other processes away, but a full sync may record an absence while a single tenant is served.
  */
 export async function changeRecords(
   ledger: LedgerScope,
   events: readonly EventOf[],
   now: Date,
 ): Promise<ReadonlyMap<string, GroupRecord>> {
-  const before = await recordsOf(ledger, [...new Set(events.map(({ user_group_id }) => user_group_id))]);
+  const ids = new Set(events.map(({ user_group_id }) => user_group_id));
+  const before = await recordsOf(ledger, [...ids], "ORDER BY user_group_id FOR UPDATE");
   const after = new Map<string, GroupRecord | null>(before);
   const journal: JournalEntry[] = [];
   for (const event of events) {

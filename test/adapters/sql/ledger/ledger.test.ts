@@ -6,7 +6,7 @@ import type { EventOf } from "../../../../src/core/record/next.ts";
 import { aGroup, anApplied, anApply } from "../../../builders/groups.ts";
 import { begun, ended } from "../../../builders/records.ts";
 import { collect } from "../../../contracts/collect.ts";
-import { begin, NOW, opened, write } from "../../../contracts/ledger/rig.ts";
+import { begin, NOW, type Opened, opened, write } from "../../../contracts/ledger/rig.ts";
 import { ledgerDatabaseContract } from "../../../contracts/ledger.ts";
 import { type DatabaseKind, SERVERS } from "../../../support/databases/fresh-database.ts";
 import { startMariadb } from "../../../support/mysql/embedded-mariadb.ts";
@@ -36,6 +36,37 @@ test("groups that are too large for one statement are recorded in one write", as
   const confirmed = await at.ledger.confirmed(ids);
   expect(ids.map((id) => confirmed.get(id))).toEqual(changes.map(({ group }) => group));
 });
+
+test.each([
+  ["an absence", "the call's end"],
+  ["the call's end", "an absence"],
+] as const)(
+  "of two writes to one group at once, %s and %s, the second one builds on the first one",
+  async (...order) => {
+    const change = anApply({ user_group_id: "acme" });
+    const events = {
+      "an absence": { kind: "left", user_group_id: "acme", absence: "unseen", clock: { ms: 0, reads: 0 } },
+      "the call's end": ended(anApplied({ change })),
+    } as const satisfies Record<string, EventOf>;
+    const [first, second] = order.map((name) => events[name]) as [EventOf, EventOf];
+    const told = async ({ ledger }: Opened) => [await ledger.record("acme"), await ledger.missing()];
+
+    const at = await opened(preparedLedgerDatabase);
+    await begin(at, change);
+    const { done } = await write(at, async (transaction) => {
+      await transaction.change([first], NOW);
+      const done = write(at, (later) => later.change([second], NOW));
+      await at.database.untilBlocked();
+      return { done };
+    });
+    await done;
+
+    const other = await opened(preparedLedgerDatabase);
+    await begin(other, change);
+    await write(other, (transaction) => transaction.change([first, second], NOW));
+    expect(await told(at)).toEqual(await told(other));
+  },
+);
 
 /** What has the server give up the ledger's transaction, and not the other one. */
 const STUBBORN: Readonly<Record<DatabaseKind, readonly string[]>> = {
