@@ -20,19 +20,11 @@ export const withValues = (text: string, values: readonly unknown[] = []): strin
     parameter === undefined ? found : literal(values[Number(parameter) - 1]),
   );
 
-/** Lengths of texts, in UTF-16 code units. In hexadecimal, even the longest fits into any statement. */
-const SHORT = 500;
-const LONG = 1_000_000;
-
-/** To escape the quotes of JSON takes several times as long. */
-const inHexadecimal = (text: string): string => `_utf8mb4 X'${Buffer.from(text).toString("hex")}'`;
-
 function literal(value: unknown): string {
   if (Array.isArray(value)) return value.length === 0 ? EMPTY : value.map(literal).join(", ");
   if (value === null || value === undefined) return "NULL";
   switch (typeof value) {
     case "string":
-      return value.length > SHORT && value.length <= LONG ? inHexadecimal(value) : quoted(value);
     case "number":
     case "bigint":
     case "boolean":
