@@ -44,7 +44,9 @@ const runHere: StartGroupsync = (args, env) => {
 const tlsHere: StartTlsSandbox = (...args) => {
   const stopping = new AbortController();
   const stdout = new PassThrough();
-  const ended = serveTls(args, (text) => stdout.write(text), stopping.signal).then(() => null);
+  const ended = serveTls(args, (text) => stdout.write(text), stopping.signal)
+    .finally(() => stdout.end())
+    .then(() => null);
   return { pid: process.pid, stdout, stderr: () => "", ended, stop: () => stopping.abort() };
 };
 

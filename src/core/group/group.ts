@@ -16,14 +16,7 @@ export const groupFingerprint = ({ mapping, name, properties, user_group_id }: G
   hash("sha256", canonicalJson({ mapping, name, properties, user_group_id }), "base64url");
 
 /** SHA-256, base64url, of a token: names the token in the ledger and in logs without revealing it. */
-export function tokenFingerprint(token: Secret): string {
-  const known = fingerprints.get(token) ?? hash("sha256", token.reveal(), "base64url");
-  fingerprints.set(token, known);
-  return known;
-}
-
-/** The token of one answer is compared several times. */
-const fingerprints = new WeakMap<Secret, string>();
+export const tokenFingerprint = (token: Secret): string => hash("sha256", token.reveal(), "base64url");
 
 /** A field that differs. `from` is left out if the field is new, `to` if it is gone. */
 export interface FieldChange {

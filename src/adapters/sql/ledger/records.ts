@@ -192,7 +192,7 @@ export function ledgerGroup([user_group_id, fingerprint, bucket, digest, text]: 
   };
 }
 
-/** The records of the groups that fulfil the condition, which may be followed by an order and a limit. */
+/** The records of the groups that fulfil the condition, which may be followed by an order, a limit and a lock. */
 export async function recordsWhere(
   { connection, tables }: LedgerScope,
   condition: string,
@@ -205,13 +205,13 @@ export async function recordsWhere(
   return rows.map(recordOf);
 }
 
-/** The records of these groups; unknown ids are left out. */
+/** The records of these groups; unknown ids are left out. `then` follows the condition: see `recordsWhere`. */
 export async function recordsOf(
   ledger: LedgerScope,
   ids: readonly string[],
-  more = "",
+  then = "",
 ): Promise<ReadonlyMap<string, GroupRecord>> {
-  const records = await recordsWhere(ledger, `${ofIds(ledger)} ${more}`, [ledger.scope, possibleIds(ids)]);
+  const records = await recordsWhere(ledger, `${ofIds(ledger)} ${then}`, [ledger.scope, possibleIds(ids)]);
   return new Map(records.map((record) => [record.user_group_id, record]));
 }
 

@@ -49,8 +49,8 @@ test("any text arrives as it is", async () => {
     fc.oneof(fc.string({ unit: "binary" }), fc.constantFrom("\\", "'", "\0", "\n", "$1", "?", "😀")),
   );
   await fc.assert(
-    fc.asyncProperty(texts, fc.constantFrom(1, 300), async (parts, times) => {
-      const text = parts.join("").repeat(times);
+    fc.asyncProperty(texts, async (parts) => {
+      const text = parts.join("");
       const [row] = await database.query<{ hex: string }>("SELECT HEX($1) AS hex", [text]);
       expect(Buffer.from(row?.hex ?? "", "hex").toString()).toBe(text);
     }),
