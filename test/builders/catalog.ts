@@ -14,11 +14,11 @@ export const aColumn = (name: string, given: Partial<CatalogColumn> = {}): Catal
 export const aKey = (name = "id"): CatalogColumn =>
   aColumn(name, { kind: "integer", key: "primary", isIndexed: true });
 
-/** A column with a foreign key to the id of this table. */
+/** A column with a foreign key to this table. */
 export const aLink = (
   name: string,
   { schema, name: table }: Pick<CatalogTable, "schema" | "name">,
-): CatalogColumn => aColumn(name, { kind: "integer", refersTo: { schema, table, column: "id" } });
+): CatalogColumn => aColumn(name, { kind: "integer", refersTo: { schema, table } });
 
 /** A table with a primary key, a name and these columns. */
 export const aTable = (

@@ -1,17 +1,14 @@
 import { printable, visible } from "../text/printable.ts";
-import { titleOf } from "./catalog.ts";
 import type { Choice, Removal } from "./columns.ts";
 import type { Proposal } from "./proposal.ts";
 import {
   LEDGER_SCHEMA,
   quoted,
-  quotedTable,
   READER,
   type Setup,
   TOKEN_SCHEMA,
   TOKEN_TABLE,
   UNKNOWN_SCHEMA,
-  usedColumns,
   WRITER,
 } from "./setup.ts";
 
@@ -35,7 +32,7 @@ source:
   url: ${variable("DATABASE_URL")}
   # The table ${reason}.
   table: ${yamlValue(tableInConfig(setup))}
-${queryBeside(setup)}${removedWhen(setup)}${changes(proposal)}
+${removedWhen(setup)}${changes(proposal)}
 group:
   ${because(id)} It must never change for a tenant.
   id: ${columnRule(id)}
@@ -58,24 +55,6 @@ ledger:
 }
 
 const variable = (name: string): string => `\${${name}}`;
-
-/** In a comment: the query in place of the table, if the tenants' data sources are in a table beside it. */
-function queryBeside({ dialect, proposal }: Setup): string {
-  const { table, mappingBeside: beside, id } = proposal;
-  if (beside === null) return "";
-  // The config reads $$ as one dollar.
-  const q = (name: string): string => quoted(dialect, name.replaceAll("$", "$$$$"));
-  const columns = usedColumns(proposal).map((name) => `tenant.${q(name)}`);
-  const lines = [
-    `Column ${beside.column} of ${titleOf(beside.table)} sounds like the tenant's data source. If it is, write this query in`,
-    "place of the table, and the column into group.mapping. A tenant with several rows there would be rejected: choose one.",
-    "query: |",
-    `  SELECT ${[...columns, `beside.${q(beside.column)}`].join(", ")}`,
-    `  FROM ${quotedTable(dialect, table)} AS tenant`,
-    `  LEFT JOIN ${quotedTable(dialect, beside.table)} AS beside ON beside.${q(beside.link)} = tenant.${q(id.column.name)}`,
-  ];
-  return lines.map((line) => `  ${comment(line)}\n`).join("");
-}
 
 const removedWhen = ({ dialect, proposal: { removals } }: Setup): string =>
   removals.length === 0

@@ -22,19 +22,9 @@ export interface Proposal {
   readonly name: Choice;
   /** Schema id to column. A null in place of the schema id: only the operator knows it. */
   readonly mapping: readonly (Choice & { readonly schemaId: string | null })[];
-  /** Where the data source seems to be, if not in the table itself; for a comment in the config. */
-  readonly mappingBeside: MappingBeside | null;
   readonly properties: readonly Choice[];
   readonly removals: readonly Removal[];
   readonly change: Choice | null;
-}
-
-/** A column with the tenant's data source in a table whose foreign key names the tenant. */
-export interface MappingBeside {
-  readonly table: CatalogTable;
-  /** The column of the foreign key. */
-  readonly link: string;
-  readonly column: string;
 }
 
 /** What the operator has chosen. What is left out is proposed, but for properties. */
@@ -76,8 +66,7 @@ export function proposals(catalogTables: readonly CatalogTable[], wishes: Wishes
   const fit: Proposal[] = [];
   const unfit: Unfit[] = [];
   for (const { table, reason } of candidates) {
-    const found =
-      refusal(table, wishes.table, candidates.length) ?? proposalOf(table, reason, wishes, tables);
+    const found = refusal(table, wishes.table, candidates.length) ?? proposalOf(table, reason, wishes);
     if (typeof found === "string") unfit.push({ table, lacks: found });
     else fit.push(found);
   }
@@ -165,12 +154,7 @@ function likeness(
 }
 
 /** The proposal, or what the table lacks. */
-function proposalOf(
-  table: CatalogTable,
-  reason: string,
-  wishes: Wishes,
-  tables: readonly CatalogTable[],
-): Proposal | string {
+function proposalOf(table: CatalogTable, reason: string, wishes: Wishes): Proposal | string {
   if (!table.isReadable) return "this user may not read it";
   const wished = [wishes.id, wishes.name, ...(wishes.properties ?? [])];
   const missing = [...wished, ...(wishes.mapping ?? []).map(({ column }) => column)].find(
@@ -198,7 +182,6 @@ function proposalOf(
     id,
     name,
     mapping,
-    mappingBeside: mapping.length > 0 ? null : mappingBeside(table, id.column.name, tables),
     properties: [...new Set(wishes.properties)].flatMap((wish) => chosen(table, wish, [])),
     removals: removals(table),
     change: changeChoices(table)[0] ?? null,
@@ -217,20 +200,3 @@ const chosen = (
   table.columns
     .filter((column) => column.name === name)
     .map((column) => choices.find((choice) => choice.column === column) ?? { column, reason: "was chosen" });
-
-/** The first of this user's tables that refers to the tenant and has a column that sounds like its data source. */
-function mappingBeside(
-  { schema, name }: CatalogTable,
-  id: string,
-  tables: readonly CatalogTable[],
-): MappingBeside | null {
-  for (const table of tables) {
-    if (!table.isOurs || !table.isReadable) continue;
-    const link = table.columns.find(
-      ({ refersTo: to }) => to?.schema === schema && to.table === name && to.column === id,
-    );
-    const [best] = link ? mappingChoices(table, [link.name]) : [];
-    if (link && best) return { table, link: link.name, column: best.column.name };
-  }
-  return null;
-}

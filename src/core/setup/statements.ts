@@ -32,7 +32,7 @@ ${READER_COMMENT}
 ${roleUnlessThere(READER)}
 ${table.kind === "table" ? PINNED_PATH : ""}GRANT CONNECT ON DATABASE ${quoted(dialect, database)} TO ${READER};
 GRANT USAGE ON SCHEMA ${quoted(dialect, table.schema)} TO ${READER};
-${readerGrants(setup)}
+${readerGrant(setup)}
 
 ${WRITER_COMMENT}
 ${roleUnlessThere(WRITER)}
@@ -73,7 +73,7 @@ function mysqlStatements(setup: Setup): string {
 
 ${READER_COMMENT}
 CREATE USER IF NOT EXISTS ${READER} ACCOUNT LOCK;
-${readerGrants(setup)}
+${readerGrant(setup)}
 ${table.kind === "view" ? showView(setup) : ""}
 ${WRITER_COMMENT}
 CREATE USER IF NOT EXISTS ${WRITER} ACCOUNT LOCK;
@@ -103,16 +103,10 @@ const WRITER_COMMENT = "-- Has the ledger and the tokens, and no right to the te
 const APPLICATION_COMMENT = `-- Your application reads the tokens. Once the first sync has created their table, write its name in place of app, and run
 -- this too:`;
 
-function readerGrants({ dialect, proposal }: Setup): string {
-  const { table, mappingBeside: beside } = proposal;
-  const grant = (columns: readonly string[], on: CatalogTable): string =>
-    `GRANT SELECT (${columns.map((name) => quoted(dialect, name)).join(", ")}) ON ${quotedTable(dialect, on)} TO ${READER};`;
-  const own = grant(usedColumns(proposal), table);
-  if (beside === null) return own;
-  return `${own}
--- For the query that the config has in a comment:
--- ${inComment(grant([beside.link, beside.column], beside.table))}`;
-}
+const readerGrant = ({ dialect, proposal }: Setup): string => {
+  const columns = usedColumns(proposal).map((name) => quoted(dialect, name));
+  return `GRANT SELECT (${columns.join(", ")}) ON ${quotedTable(dialect, proposal.table)} TO ${READER};`;
+};
 
 /** The index of the change column, if it has none. MariaDB alone of the MySQL kind has IF NOT EXISTS for an index. */
 function index({ dialect, proposal: { table, change } }: Setup, create: string, note: string): string {

@@ -5,7 +5,7 @@ import { columnsOf } from "../../../src/core/group/group-rules.ts";
 import { canBeRule } from "../../../src/core/setup/columns.ts";
 import { configText } from "../../../src/core/setup/config-text.ts";
 import { type Setup, UNKNOWN_SCHEMA } from "../../../src/core/setup/setup.ts";
-import { aColumn, aKey, aLink, aTable } from "../../builders/catalog.ts";
+import { aColumn, aKey, aTable } from "../../builders/catalog.ts";
 import { load } from "../../config/config-file.ts";
 import { rounds } from "../../support/long.ts";
 import { aSetup } from "./a-setup.ts";
@@ -111,27 +111,6 @@ test("without an address of the service, a variable has it", () => {
 test("without a change column there is no section for changes", () => {
   expect(loaded(aSetup(aTable("customers"))).source.changes.column).toBeUndefined();
 });
-
-test.each([
-  ["postgres", '"'],
-  ["mysql", "`"],
-] as const)(
-  "a data source in a table beside that of the tenants on %s is a query that only waits for its #",
-  (dialect, quote) => {
-    const customers = { schema: "public", name: "customers" };
-    const beside = aTable("sources", [aLink("customer_id", customers), aColumn("$warehouse")]);
-    const deleted = aColumn("deleted_at", { kind: "timestamp", isNullable: true });
-    const setup = aSetup(aTable("customers", [deleted]), { dialect }, {}, [beside]);
-    expect(loaded(setup).source.query).toBeUndefined();
-    const text = configText(setup);
-    const taken = text.replace(/^ {2}table: .*\n/m, "").replace(/^ {2}# (query: \|| {2})/gm, "  $1");
-    expect(load(taken, environment(setup)).source.query?.trim().replaceAll(quote, "")).toBe(
-      `SELECT tenant.id, tenant.name, tenant.deleted_at, beside.$warehouse
-FROM public.customers AS tenant
-LEFT JOIN public.sources AS beside ON beside.customer_id = tenant.id`,
-    );
-  },
-);
 
 test.each([
   ["is_deleted", "postgres", "is_deleted"],

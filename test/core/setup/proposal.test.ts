@@ -3,7 +3,7 @@ import { type CatalogTable, titleOf } from "../../../src/core/setup/catalog.ts";
 import { mappingChoices, wordsOf } from "../../../src/core/setup/columns.ts";
 import { removalCondition } from "../../../src/core/setup/config-text.ts";
 import { type Proposal, proposals } from "../../../src/core/setup/proposal.ts";
-import { aColumn, aKey, aLink, aTable, tablesReferringTo } from "../../builders/catalog.ts";
+import { aColumn, aKey, aTable, tablesReferringTo } from "../../builders/catalog.ts";
 
 const best = (tables: readonly CatalogTable[], wishes = {}): Proposal => {
   const [first] = proposals(tables, wishes).fit;
@@ -142,29 +142,6 @@ test("a mapping is proposed with the column that sounds most like a data source,
     { schemaId: null, column: { name: "data_source_id" } },
   ]);
   expect(best([aTable("customers")]).mapping).toEqual([]);
-});
-
-describe("a data source in a table beside that of the tenants", () => {
-  const sources = (given = {}) =>
-    aTable(
-      "customer_sources",
-      [aLink("customer_id", { schema: "public", name: "customers" }), aColumn("data_source_id")],
-      given,
-    );
-
-  test("is found by the foreign key", () => {
-    expect(best([aTable("customers"), sources()]).mappingBeside).toMatchObject({
-      table: { name: "customer_sources" },
-      link: "customer_id",
-      column: "data_source_id",
-    });
-  });
-
-  test("is not looked for if the table has one of its own, or the other table is a stranger's or not readable", () => {
-    expect(best([aTable("customers", [aColumn("warehouse")]), sources()]).mappingBeside).toBeNull();
-    for (const given of [{ isOurs: false }, { isReadable: false }])
-      expect(best([aTable("customers"), sources(given)]).mappingBeside).toBeNull();
-  });
 });
 
 test.each([

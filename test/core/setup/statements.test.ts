@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { CatalogTable } from "../../../src/core/setup/catalog.ts";
 import { indexName, statements } from "../../../src/core/setup/statements.ts";
-import { aColumn, aLink, aTable } from "../../builders/catalog.ts";
+import { aColumn, aTable } from "../../builders/catalog.ts";
 import { aSetup } from "./a-setup.ts";
 
 const postgres = (table: CatalogTable, database = "shop"): string => statements(aSetup(table, { database }));
@@ -54,16 +54,6 @@ test("the reader of a view on PostgreSQL keeps the search_path for the view's fu
   const view = { ...aTable("customers"), kind: "view" } as const;
   expect(run(postgres(aTable("customers")))).toContain("SET search_path = pg_catalog;");
   expect(run(postgres(view))).not.toContain("search_path");
-});
-
-test("a table beside that of the tenants is granted in a comment alone", () => {
-  const customers = { schema: "public", name: "customers" };
-  const beside = aTable("sources", [aLink("customer_id", customers), aColumn("warehouse")]);
-  const sql = statements(aSetup(aTable("customers"), {}, {}, [beside]));
-  expect(sql).toContain(
-    '-- GRANT SELECT ("customer_id", "warehouse") ON "public"."sources" TO groupsync_reader;',
-  );
-  expect(run(sql)).not.toContain("sources");
 });
 
 test.each([

@@ -33,7 +33,6 @@ interface ColumnRow {
   readonly isIndexed: Truth;
   readonly toSchema: string | null;
   readonly toTable: string | null;
-  readonly toColumn: string | null;
 }
 
 /**
@@ -86,10 +85,8 @@ function tableOf(first: ColumnRow, rows: readonly ColumnRow[]): CatalogTable {
 
 const isTrue = (value: Truth): boolean => Number(value) === 1;
 
-const linkOf = ({ toSchema, toTable, toColumn }: ColumnRow): CatalogColumn["refersTo"] =>
-  toSchema === null || toTable === null || toColumn === null
-    ? null
-    : { schema: toSchema, table: toTable, column: toColumn };
+const linkOf = ({ toSchema, toTable }: ColumnRow): CatalogColumn["refersTo"] =>
+  toSchema === null || toTable === null ? null : { schema: toSchema, table: toTable };
 
 /** The kinds by the names of the types of both databases. TINYINT(1) and BIT(1) stand for booleans. */
 const KINDS: readonly (readonly [RegExp, ColumnKind])[] = [
