@@ -1,19 +1,13 @@
-import { addressTrial } from "../adapters/host/address-trial.ts";
 import { hostClock } from "../adapters/host/clock.ts";
+import { reachService } from "../adapters/service/reach-service.ts";
 import type { Config } from "../config/config.ts";
 import { describeDatabase } from "../config/database-description.ts";
-import { defaultListenAddress } from "../config/listen-address.ts";
 import type { DatabaseUrl } from "../config/urls.ts";
 import { asFinding, type Finding, ok, warning } from "../core/report/finding.ts";
 import { connectionPrivacy } from "../core/tls/database-tls.ts";
 import { dueTimesOf } from "../daemon/schedule.ts";
 import type { Check, CheckLimits } from "../engine/check/check.ts";
-import {
-  addressFindings,
-  notifyFindings,
-  scheduleFindings,
-  type TrySending,
-} from "../engine/check/daemon.ts";
+import { notifyFindings, scheduleFindings, type TrySending } from "../engine/check/daemon.ts";
 import {
   type CheckedDatabase,
   channelFindings,
@@ -55,7 +49,7 @@ export function composeCheck(path: string, host: Host, { notify }: CheckOptions)
   const config = readConfig(path, host, (event) => {
     if (event.kind === "warning") warnings.push(asFinding("warning", event));
   });
-  const { name, service, source, group, ledger, http } = config;
+  const { name, service, source, group, ledger } = config;
   const { base_url: baseUrl, update } = service;
 
   const configCheck: Check = {
@@ -125,11 +119,11 @@ export function composeCheck(path: string, host: Host, { notify }: CheckOptions)
     remedy: "check service.base_url, and what stands between here and the service",
     run: whileOpen(
       async () => {
-        const { HttpServiceTrial } = await import("../adapters/service/http-service-trial.ts");
-        const trial = new HttpServiceTrial(connectionOf(config));
-        return { value: trial, close: () => trial.close() };
+        const { HttpGroupService } = await import("../adapters/service/http-group-service.ts");
+        const tried = new HttpGroupService(connectionOf(config));
+        return { value: tried, close: () => tried.close() };
       },
-      (trial) => serviceFindings(trial, hostClock.now()),
+      (tried) => serviceFindings(() => reachService(connectionOf(config)), tried, hostClock.now()),
     ),
   };
 
@@ -138,12 +132,6 @@ export function composeCheck(path: string, host: Host, { notify }: CheckOptions)
     title: "schedule",
     remedy: "see docs/configuration.md",
     run: () => scheduleFindings(schedule, dueTimesOf(schedule).nextRuns(TIMES_SHOWN, new Date())),
-  };
-
-  const httpCheck: Check = {
-    title: "http",
-    remedy: "name another address in http.listen",
-    run: () => addressFindings(addressTrial, { name, listen: http.listen ?? defaultListenAddress(host.env) }),
   };
 
   const notifyCheck: Check = {
@@ -169,7 +157,6 @@ export function composeCheck(path: string, host: Host, { notify }: CheckOptions)
       connectionCheck,
       serviceCheck,
       scheduleCheck,
-      httpCheck,
       notifyCheck,
     ],
   };

@@ -25,6 +25,14 @@ export interface RemovableGroup {
   readonly dataSourceId: string | null;
 }
 
+/** What a connection to the service shows, before any request. */
+export interface ReachedService {
+  /** Host and port. */
+  readonly at: string;
+  /** Null without TLS. */
+  readonly tls: { readonly protocol: string; readonly validUntil: Date } | null;
+}
+
 /**
  * The dashboard service. Every method calls `beforeSend` at the last moment before it sends the request; if `beforeSend`
  * throws, nothing is sent and the method rejects with that error. Every other failure is a ServiceFailure.

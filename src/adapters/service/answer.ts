@@ -5,7 +5,7 @@ import {
   type ServiceFailureCode,
 } from "../../core/failure/service-failure.ts";
 import { Secret } from "../../core/secret/secret.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../core/text/json.ts";
+import { isJsonObject, type Json, type JsonObject, jsonObjectIn } from "../../core/text/json.ts";
 import { hidesCharacters } from "../../core/text/printable.ts";
 import type { GetAnswer, ServiceGroup, ServiceMethod } from "../../ports/group-service.ts";
 import { hidesSecret, quoted } from "./quoted.ts";
@@ -86,7 +86,7 @@ const serviceGroup = ({ team_id, token, name }: z.infer<typeof USER_GROUP>): Ser
 /** The body of a call that succeeded. Throws any other answer as a ServiceFailure. */
 export function successfulBody(answer: WireAnswer, request: WireRequest): JsonObject {
   const { status } = answer;
-  const body = jsonObject(answer);
+  const body = jsonObjectIn(answer.body);
   if (status >= 200 && status < 300) {
     if (!body) throw answerFailure("BAD_RESPONSE", answer, request);
     if (body.success === 1) return body;
@@ -132,7 +132,7 @@ function sentAt({ date }: WireAnswer, { receivedAt }: WireRequest): Date {
 }
 
 /** Such as "GET was answered HTTP 200 with HTML". */
-export function answerText(answer: WireAnswer, request: WireRequest): string {
+function answerText(answer: WireAnswer, request: WireRequest): string {
   const { status, location } = answer;
   const redirect = location === undefined ? "" : `, a redirect to ${originOf(location, request)}`;
   return `${request.method} was answered HTTP ${status}${contentOf(answer)}${redirect}`;
@@ -141,7 +141,7 @@ export function answerText(answer: WireAnswer, request: WireRequest): string {
 function contentOf(answer: WireAnswer): string {
   const { body, contentEncoding = "identity" } = answer;
   if (isHtml(answer)) return " with HTML";
-  if (jsonObject(answer)) return "";
+  if (jsonObjectIn(answer.body)) return "";
   if (body === "") return " with an empty body";
   if (/^identity$/i.test(contentEncoding)) return " with text that is no JSON object";
   const encoding = /^(gzip|x-gzip|deflate|br|zstd|compress)$/i.test(contentEncoding)
@@ -152,7 +152,7 @@ function contentOf(answer: WireAnswer): string {
 
 /** The service's own words, if its JSON has any: interface.md promises no shape for errors. */
 function reasonIn(answer: WireAnswer, request: WireRequest): string {
-  const members = jsonObject(answer);
+  const members = jsonObjectIn(answer.body);
   const secrets = [...request.secrets, ...tokenIn(members)];
   for (const key of ["message", "error", "detail", "reason"]) {
     const value = members?.[key];
@@ -195,17 +195,7 @@ function originOf(location: string, { secrets }: WireRequest): string {
   }
 }
 
-/** The body as a JSON object; undefined if it is none. */
-export function jsonObject({ body }: Pick<WireAnswer, "body">): JsonObject | undefined {
-  try {
-    const value = JSON.parse(body) as Json;
-    return isJsonObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
 /** By its content, or by its content type: PHP calls its JSON text/html too. */
-export const isHtml = ({ body, contentType }: WireAnswer): boolean =>
+const isHtml = ({ body, contentType }: WireAnswer): boolean =>
   /^\s*<(!doctype|html|head|body|center|h1|title)/i.test(body.slice(0, 500)) ||
-  (/^text\/html\b/i.test(contentType) && body !== "" && jsonObject({ body }) === undefined);
+  (/^text\/html\b/i.test(contentType) && body !== "" && jsonObjectIn(body) === undefined);

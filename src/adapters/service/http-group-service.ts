@@ -1,8 +1,8 @@
+import { randomBytes } from "node:crypto";
 import type { Group } from "../../core/group/group.ts";
-import type { Secret } from "../../core/secret/secret.ts";
+import { Secret } from "../../core/secret/secret.ts";
 import type { GroupService, RemovableGroup, ServiceGroup } from "../../ports/group-service.ts";
 import { readGetAnswer, readPostAnswer, successfulBody } from "./answer.ts";
-import { getWithWrongKey, rotateNobody } from "./neutral-requests.ts";
 import { type HttpServiceOptions, ServiceConnection } from "./service-connection.ts";
 
 /** The service over HTTP. */
@@ -43,12 +43,23 @@ export class HttpGroupService implements GroupService {
   }
 
   async getWithWrongKey(beforeSend?: () => void): Promise<void> {
-    const { answer, request } = await getWithWrongKey(this.#connection, beforeSend);
+    // Without an id, because something in between might put a good key in place of the wrong one.
+    const { answer, request } = await this.#connection.send(
+      "GET",
+      "",
+      { check: "groupsync" },
+      { beforeSend, apiKey: randomSecret() },
+    );
     successfulBody(answer, request);
   }
 
   async rotateNobody(beforeSend?: () => void): Promise<void> {
-    const { answer, request } = await rotateNobody(this.#connection, beforeSend);
+    const token = randomSecret();
+    const fields = { current_token: token.reveal() };
+    const { answer, request } = await this.#connection.send("POST", "", fields, {
+      beforeSend,
+      secrets: [token],
+    });
     successfulBody(answer, request);
   }
 
@@ -56,3 +67,6 @@ export class HttpGroupService implements GroupService {
     return this.#connection.close();
   }
 }
+
+/** As long as a real token, and no group's. */
+const randomSecret = (): Secret => new Secret(`groupsync-check-${randomBytes(32).toString("base64url")}`);

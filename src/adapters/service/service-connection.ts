@@ -27,7 +27,7 @@ interface SendOptions {
   readonly apiKey?: Secret;
 }
 
-export interface Exchange {
+interface Exchange {
   readonly answer: WireAnswer;
   readonly request: WireRequest;
 }

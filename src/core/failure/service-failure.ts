@@ -143,11 +143,11 @@ export function concernsEverybody(refusal: Undecided, answer: NeutralAnswer): bo
 }
 
 /**
- * Whether two refusals of a key are the same: the HTTP status, and the words. What differs from answer to answer doesn't
+ * Whether two refusals are the same: the code, the HTTP status, and the words. What differs from answer to answer doesn't
  * count, such as the id of a request or the time.
  */
 export const isSameRefusal = (refusal: ServiceFailure, answer: NeutralAnswer): boolean =>
-  answer?.code === "KEY_REFUSED" && refusal.code === answer.code && gist(refusal) === gist(answer);
+  answer?.code === refusal.code && gist(refusal) === gist(answer);
 
 function gist({ message }: ServiceFailure): string {
   const [, status = "", words = ""] = /^(?:[A-Z]+ was answered )?(HTTP \d+)?(.*)$/s.exec(message) ?? [];

@@ -1,5 +1,4 @@
-import { asFinding, type Finding, failure, ok } from "../../core/report/finding.ts";
-import type { AddressTrial } from "../../ports/check.ts";
+import { asFinding, type Finding, ok } from "../../core/report/finding.ts";
 import type { LogEntry } from "../../ports/log.ts";
 import type { Notifier } from "../../ports/notifier.ts";
 
@@ -25,47 +24,6 @@ export async function* scheduleFindings(
     second: "2-digit",
   });
   yield ok(`"${line}" in ${timezone}: next at ${times.map((time) => moments.format(time)).join("; ")}`);
-}
-
-interface Address {
-  /** The name of this config. */
-  readonly name: string;
-  readonly listen: { readonly host: string; readonly port: number } | "off";
-}
-
-/** Whether the daemon could serve its page. */
-export async function* addressFindings(
-  trial: AddressTrial,
-  { name, listen }: Address,
-): AsyncGenerator<Finding> {
-  if (listen === "off") {
-    yield ok("off: the daemon serves no page, probes and metrics");
-    return;
-  }
-  const { host, port } = listen;
-  const at = `${host.includes(":") ? `[${host}]` : host}:${port}`;
-  const use = await trial.use(host, port);
-  switch (use.kind) {
-    case "free":
-      yield ok(`${at} is free`);
-      return;
-    case "groupsync":
-      yield use.name === name
-        ? ok(`${at}: the daemon of this config listens there already`)
-        : failure(
-            `${at}: the daemon of the config named ${JSON.stringify(use.name)} listens there`,
-            "name another port in http.listen",
-          );
-      return;
-    case "refused":
-      yield failure(
-        `${at} can't be listened on: ${use.reason}`,
-        'name another address in http.listen, or "off" for no page, probes and metrics',
-      );
-      return;
-    default:
-      use satisfies never;
-  }
 }
 
 interface Receivers {

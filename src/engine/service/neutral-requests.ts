@@ -75,13 +75,12 @@ export class NeutralRequests {
 
   async #rotateNobody(beforeSend: () => void): Promise<"lives" | "unclear"> {
     const { service, tally } = this.#run;
-    const answer = await answerOf(service.rotateNobody(beforeSend));
+    const answer = await neutralAnswer(service.rotateNobody(beforeSend));
     if (answer === null || answer.code === "REFUSED") return "lives";
     if (answer.code !== "KEY_REFUSED") throw answer;
     tally.requests++;
-    const toWrongKey = await answerOf(service.getWithWrongKey(beforeSend));
-    const isRefused = toWrongKey?.code === "KEY_REFUSED" || toWrongKey?.code === "REFUSED";
-    if (!isRefused || isSameRefusal(answer, toWrongKey)) throw answer;
+    const toWrongKey = await neutralAnswer(service.getWithWrongKey(beforeSend));
+    if (!isClearRefusal(toWrongKey) || isSameRefusal(answer, toWrongKey)) throw answer;
     return "unclear";
   }
 
@@ -116,7 +115,11 @@ export class NeutralRequests {
   }
 }
 
-const answerOf = (request: Promise<void>): Promise<NeutralAnswer> =>
+/** Whether the service itself has said no, to the key or to the rest of the request. */
+export const isClearRefusal = (answer: NeutralAnswer): answer is ServiceFailure =>
+  answer?.code === "KEY_REFUSED" || answer?.code === "REFUSED";
+
+export const neutralAnswer = (request: Promise<void>): Promise<NeutralAnswer> =>
   request.then(
     () => null,
     (error: unknown) => {

@@ -3,7 +3,11 @@ import { createServer, type Socket } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { HttpGroupService } from "../../../src/adapters/service/http-group-service.ts";
 import type { HttpServiceOptions } from "../../../src/adapters/service/service-connection.ts";
-import { ServiceFailure, type ServiceFailureCode } from "../../../src/core/failure/service-failure.ts";
+import {
+  isSameRefusal,
+  ServiceFailure,
+  type ServiceFailureCode,
+} from "../../../src/core/failure/service-failure.ts";
 import { SyncError } from "../../../src/core/failure/sync-error.ts";
 import { Secret } from "../../../src/core/secret/secret.ts";
 import type { RemovableGroup, ServiceGroup } from "../../../src/ports/group-service.ts";
@@ -119,6 +123,23 @@ describe("against the sandbox", () => {
     expect((await report()).total).toBe(3);
   });
 
+  test("what changes no group tells a good key from a wrong one, by status or by body", async () => {
+    for (const [errors, refusal] of [
+      ["status", "KEY_REFUSED"],
+      ["body", "REFUSED"],
+    ] as const) {
+      const { service, client } = await aServiceOf({ errors });
+      const toWrongKey = await failureOf(service.getWithWrongKey());
+      const toNobody = await failureOf(service.rotateNobody());
+      expect([toWrongKey.code, toNobody.code]).toEqual([refusal, "REFUSED"]);
+      expect(isSameRefusal(toWrongKey, toNobody)).toBe(false);
+      expect((await client.page("/sandbox/groups")).json.groups).toEqual([]);
+    }
+    const revoked = (await aServiceOf({}, { apiKey: new Secret("revoked") })).service;
+    const toRevoked = await failureOf(revoked.rotateNobody());
+    expect(isSameRefusal(toRevoked, await failureOf(revoked.getWithWrongKey()))).toBe(true);
+  });
+
   test("connections are kept: never more than the concurrency", async () => {
     const { service, report } = await aServiceOf({ latency: { min: 1, max: 5 } }, { concurrency: 3 });
     const calls = Array.from({ length: 60 }, (_, index) =>
@@ -179,6 +200,24 @@ describe("a request", () => {
     for (const { headers: sent, body } of seen) {
       expect(sent["content-length"]).toBe(String(Buffer.byteLength(body)));
     }
+  });
+
+  test("to learn of the key names no group: a GET with a wrong key, and a POST with the real one", async () => {
+    const seen: { readonly key: string | undefined; readonly body: string }[] = [];
+    const server = http.createServer(async (request, response) => {
+      let body = "";
+      for await (const chunk of request) body += chunk;
+      seen.push({ key: request.headers.authorization, body });
+      response.writeHead(400).end('{"success":0}');
+    });
+    const { port } = await listening(server);
+    const service = aService({ baseUrl: `http://127.0.0.1:${port}` });
+    await failureOf(service.getWithWrongKey());
+    await failureOf(service.rotateNobody());
+    expect(seen).toEqual([
+      { key: expect.stringMatching(/^Token groupsync-check-[\w-]{43}$/), body: '{"check":"groupsync"}' },
+      { key: `Token ${KEY}`, body: expect.stringMatching(/^{"current_token":"groupsync-check-[\w-]{43}"}$/) },
+    ]);
   });
 
   test("does not follow a redirect, which could carry the key elsewhere", async () => {

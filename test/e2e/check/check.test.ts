@@ -26,14 +26,9 @@ async function check(world: World, ...args: string[]): Promise<Shown> {
 /** Of these checks alone, what is not well. */
 const problemsOf = ({ found }: Shown): string[] => found.filter((line) => !line.startsWith("✓"));
 
-const LISTEN = { listen: "127.0.0.1:0" };
-
 /** A world before its first sync. */
-const aWorldToCheck = async ({ config, ...options }: WorldOptions = {}): Promise<World> =>
-  aWorld({
-    ...{ database: await freshDatabase(), tenants: 3, ...options },
-    config: { http: LISTEN, ...config },
-  });
+const aWorldToCheck = async (options: WorldOptions = {}): Promise<World> =>
+  aWorld({ database: await freshDatabase(), tenants: 3, ...options });
 
 /** Everything outside of the program that it could have changed. */
 const everything = async (world: World) => ({
@@ -55,7 +50,7 @@ async function filesBelow(folder: string): Promise<readonly unknown[]> {
 
 test("changes nothing, and finds all well, before the first sync and after it", async () => {
   const world = await aWorldToCheck();
-  await world.configure({ http: LISTEN, ...(await withReader(world)) });
+  await world.configure(await withReader(world));
   const untouched = await everything(world);
   expect(await check(world)).toMatchObject({ code: 0 });
   expect(await everything(world)).toEqual(untouched);
@@ -97,7 +92,7 @@ test("finds that a user may have fewer connections at once than a sync uses", as
   );
   if (kind === "mysql") await query(`GRANT ALL ON ${world.database.name}.* TO ${name}`);
   const own = { url: fromEnvironment("OWN_URL") };
-  await world.configure({ http: LISTEN, ...config, tokens: own, ledger: own });
+  await world.configure({ ...config, tokens: own, ledger: own });
   const shown = await check(world);
   expect(shown.code).toBe(1);
   expect(problemsOf(shown)).toEqual(["✗ connections LEDGER_UNAVAILABLE"]);
@@ -111,7 +106,6 @@ test("looks at the customers' own column and a directory, and leaves both as the
   const world = await aWorldToCheck();
   await world.database.query("UPDATE customers SET dashboard_token = 'a token of before'");
   await world.configure({
-    http: LISTEN,
     tokens: [
       {
         store: "table",
@@ -162,7 +156,7 @@ test("--notify sends a test, and finds a receiver that refuses it, without its a
   const { port } = await listening(server);
   const address = `http://127.0.0.1:${port}`;
   const notify = { webhook: `${address}/hook-secret`, heartbeat: `${address}/beat-secret` };
-  const world = await aWorldToCheck({ config: { http: LISTEN, notify } });
+  const world = await aWorldToCheck({ config: { notify } });
   expect(problemsOf(await check(world))).not.toContain("✗ notify NOTIFY_FAILED");
   expect(heard).toEqual([]);
 

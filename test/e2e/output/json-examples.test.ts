@@ -18,11 +18,7 @@ test.runIf(inject("databaseKind") === "postgres")("--json prints what the docs s
     ]);
   const reader = await withReader(world);
   const configure = (limit: object): Promise<void> =>
-    world.configure({
-      ...reader,
-      http: { listen: "127.0.0.1:0" },
-      deletion: { grace_period: "0s", limit },
-    });
+    world.configure({ ...reader, deletion: { grace_period: "0s", limit } });
 
   await configure({});
   await add("cus-1001", "Alderbrook Logistics", "warehouse-eu");
