@@ -3,6 +3,7 @@ import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
 import { anIo } from "../commands/an-io.ts";
 import { serverUrl } from "../support/databases/database-server.ts";
+import { someOf } from "../support/long.ts";
 import { BENCHMARKS } from "./benchmarks.ts";
 import { type StartGroupsync, type StartTlsSandbox, startGroupsync } from "./program.ts";
 import { serveTls } from "./tls-sandbox.ts";
@@ -51,7 +52,7 @@ const tlsHere: StartTlsSandbox = (...args) => {
 };
 
 // No figure is judged: they depend on the machine, and on what else it does.
-test.for(Object.entries(DIFFERENT))(
+test.for(someOf(Object.entries(DIFFERENT)))(
   "%s prints its figures, in the tiny form",
   async ([name, benchmark], { skip }) => {
     for (const [program, users] of Object.entries(PROGRAMS))

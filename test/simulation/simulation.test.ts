@@ -6,7 +6,7 @@ import { arbitraryHistory } from "./arbitrary-history.ts";
 import type { History } from "./history.ts";
 import { play } from "./play.ts";
 
-const HISTORIES = Number(process.env.GROUPSYNC_TEST_HISTORIES ?? (LONG ? 100_000 : 500));
+const HISTORIES = Number(process.env.GROUPSYNC_TEST_HISTORIES ?? (LONG ? 100_000 : 200));
 /** The path of one history of the seed, to play this history alone. */
 const HISTORY = process.env.GROUPSYNC_TEST_HISTORY;
 
