@@ -58,9 +58,8 @@ export async function applyChanges(
     try {
       const begun = next ?? (await intents.begin(change));
       if (isRemoval(change) && intents.isOpen(begun)) await withdrawIfOutdated(begun, change);
-      const calls = new ServiceCalls({ ...run, waitBeforeRetry }, signal, begun.before, () =>
-        intents.keep(begun),
-      );
+      const keep = (): void => intents.keep(begun);
+      const calls = new ServiceCalls(run, signal, begun.before, keep, waitBeforeRetry);
       const outcome = intents.isOpen(begun) ? await outcomeOf(begun, calls, run) : "withdrawn";
       if (outcome === undefined || outcome === "withdrawn") {
         lock.release();

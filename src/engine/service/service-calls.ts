@@ -46,7 +46,6 @@ export interface ServiceCalling extends LedgerWriting, Reporting {
   readonly throttle: Throttle;
   /** Whether the calls are for tenants that somebody named, and so go before the calls of a full sync. */
   readonly isForSingleTenants: boolean;
-  readonly waitBeforeRetry?: WaitBeforeRetry | undefined;
   readonly breakers: Breakers;
   readonly neutral: Pick<NeutralRequests, "concernsEverybody" | "signOfLife">;
   /** Set if the call is to show whether the service lives. */
@@ -82,11 +81,15 @@ export class ServiceCalls {
     signal: AbortSignal,
     before: KnownGroup | null,
     onEffect: () => void = () => {},
+    waitBeforeRetry?: WaitBeforeRetry,
   ) {
+    const { clock, throttle, lease, observe, tally } = run;
     this.#knownToken = before?.tokenFingerprint ?? null;
     this.#run = run;
     const priority = priorityOf(run, this.#knownToken);
-    this.#context = { ...run, signal, priority, repeatedAfter: run.signOfLife?.repeatedAfter };
+    // Not `...run`: a copy of the whole run for each of many groups takes longer than what is done with it.
+    const context = { clock, throttle, lease, observe, tally, signal, priority, waitBeforeRetry };
+    this.#context = { ...context, repeatedAfter: run.signOfLife?.repeatedAfter };
     this.#onEffect = onEffect;
     // If this run's call is refused, the call of an earlier run may still have had its effect.
     this.#isUnderWay = before !== null && before.intent !== null;
