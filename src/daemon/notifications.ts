@@ -13,27 +13,22 @@ const TOLD: ReadonlySet<ProblemKind> = new Set([
 /** How often people are reminded of a problem that lasts, in milliseconds. */
 const REMINDED_AFTER = 86_400_000;
 
-interface Known {
-  readonly problem: Problem;
-  /** When a message last named it. */
-  readonly sentAt: Date;
-}
-
 /**
  * Notifies people when a problem begins and when it ends, and once a day while one lasts; and a monitor of every good sync.
  * Everything is sent in the background.
  */
 export class Notifications {
-  #known: ReadonlyMap<ProblemKind, Known> = new Map();
+  #known: readonly Problem[] = [];
+  /** When the known problems were last told, or taken as known: each message names all of them. */
+  #toldAt = new Date(0);
   readonly #beats = new Set<Promise<void>>();
   /** One message after the other, because the end of a problem must not arrive before its beginning. */
   #sent = Promise.resolve();
 
   /** Takes what is wrong as known: no message tells that it has begun. */
   recall(state: DaemonState, now: Date): void {
-    this.#known = new Map(
-      problemsToSend(state, now).map((problem) => [problem.kind, { problem, sentAt: now }]),
-    );
+    this.#known = problemsToSend(state, now);
+    this.#toldAt = now;
   }
 
   beat(notifier: Notifier): void {
@@ -46,23 +41,13 @@ export class Notifications {
   announce(state: DaemonState, run: RunSummary | null, notifier: Notifier, now: Date): void {
     const before = this.#known;
     const problems = problemsToSend(state, now);
-    const began = problems.filter(({ kind }) => !before.has(kind));
-    const lasting = problems.filter(({ kind }) => before.has(kind));
-    const ended = [...before.values()].flatMap(({ problem }) =>
-      problems.some(({ kind }) => kind === problem.kind) ? [] : [problem],
-    );
-    const isReminder = lasting.some(({ kind }) => {
-      const sentAt = before.get(kind)?.sentAt ?? now;
-      return now.getTime() - sentAt.getTime() > REMINDED_AFTER;
-    });
-    const isNews = began.length > 0 || ended.length > 0 || isReminder;
-    this.#known = new Map(
-      problems.map((problem) => {
-        const sentAt = isNews ? now : (before.get(problem.kind)?.sentAt ?? now);
-        return [problem.kind, { problem, sentAt }];
-      }),
-    );
-    if (!isNews) return;
+    this.#known = problems;
+    const began = problems.filter((problem) => !hasKind(before, problem));
+    const lasting = problems.filter((problem) => hasKind(before, problem));
+    const ended = before.filter((problem) => !hasKind(problems, problem));
+    const isReminder = lasting.length > 0 && now.getTime() - this.#toldAt.getTime() > REMINDED_AFTER;
+    if (began.length + ended.length === 0 && !isReminder) return;
+    this.#toldAt = now;
     const text = messageText(state.name, { began, ended, lasting }, run);
     this.#sent = this.#sent.then(() => notifier.tell(text));
   }
@@ -75,6 +60,9 @@ export class Notifications {
 
 const problemsToSend = (state: DaemonState, now: Date): readonly Problem[] =>
   problemsOf(state, now).filter(({ kind }) => TOLD.has(kind));
+
+const hasKind = (problems: readonly Problem[], { kind }: Problem): boolean =>
+  problems.some((other) => other.kind === kind);
 
 interface News {
   readonly began: readonly Problem[];
