@@ -14,8 +14,6 @@ interface NotifyOptions {
 
 /** The limit of one attempt, in milliseconds. */
 const TIMEOUT = 5_000;
-/** How long an attempt may go on after the daemon is told to stop, in milliseconds. */
-const LAST_MOMENT = 1_000;
 /**
  * The waits before each attempt, in milliseconds. Each message is sent once, so a short outage of the receiver is
  * retried.
@@ -33,7 +31,7 @@ export class HttpNotifier implements Notifier {
   readonly #signal: AbortSignal;
   readonly #unreached = new Map<Unreached["key"], Unreached>();
 
-  /** Once the signal aborts, no new attempt begins, and the present one has a moment to end. */
+  /** Once the signal aborts, no message is tried again. */
   constructor(options: NotifyOptions, clock: Clock, log: Log, signal: AbortSignal) {
     this.#options = options;
     this.#clock = clock;
@@ -62,7 +60,7 @@ export class HttpNotifier implements Notifier {
     for (const waitMs of ATTEMPTS) {
       if (waitMs > 0 && !this.#signal.aborted) await this.#clock.sleep(waitMs, this.#signal);
       if (waitMs > 0 && this.#signal.aborted) break;
-      const found = await this.#attempt(url, options);
+      const found = await attempt(url, options);
       if (found === undefined) {
         this.#unreached.delete(key);
         return;
@@ -78,24 +76,6 @@ export class HttpNotifier implements Notifier {
       hint: "syncs go on all the same; check the address, and what is between here and there",
     });
   }
-
-  async #attempt(url: Secret, options: Sent): Promise<string | undefined> {
-    const ending = new AbortController();
-    const end = async (): Promise<void> => {
-      await this.#clock.sleep(LAST_MOMENT);
-      ending.abort(new Error("no answer before the end"));
-    };
-    if (this.#signal.aborted) void end();
-    this.#signal.addEventListener("abort", end, { once: true });
-    // Not AbortSignal.timeout: Node.js 20 forgets it if only AbortSignal.any refers to it, and then nothing ends the attempt.
-    const limit = setTimeout(() => ending.abort(new Error("timeout: no answer within 5 s")), TIMEOUT);
-    try {
-      return await attempt(url, options, ending.signal);
-    } finally {
-      clearTimeout(limit);
-      this.#signal.removeEventListener("abort", end);
-    }
-  }
 }
 
 interface Sent {
@@ -105,7 +85,7 @@ interface Sent {
 }
 
 /** What went wrong; undefined if nothing did. */
-async function attempt(url: Secret, options: Sent, ending: AbortSignal): Promise<string | undefined> {
+async function attempt(url: Secret, options: Sent): Promise<string | undefined> {
   let pool: Pool | undefined;
   try {
     const address = new URL(url.reveal());
@@ -114,7 +94,7 @@ async function attempt(url: Secret, options: Sent, ending: AbortSignal): Promise
       ...options,
       path: address.pathname + address.search,
       headers: { ...options.headers, ...authorization(address) },
-      signal: ending,
+      signal: AbortSignal.timeout(TIMEOUT),
     });
     await body.dump();
     return statusCode < 300 ? undefined : `HTTP ${statusCode}`;

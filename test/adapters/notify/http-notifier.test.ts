@@ -165,19 +165,6 @@ describe("a receiver", () => {
   });
 });
 
-test("what is under way when it is told to stop gets a moment more, and not all of its time", async () => {
-  const stopping = new AbortController();
-  const { url } = await aReceiver(() => stopping.abort());
-  const log: LogEntry[] = [];
-  const slept: number[] = [];
-  const clock = { ...aClock(), sleep: async (ms: number) => void slept.push(ms) };
-  const options = { webhook: new Secret(url) };
-  await new HttpNotifier(options, clock, (entry) => log.push(entry), stopping.signal).tell("hello");
-  expect(slept).toEqual([1_000]);
-  const message = "notify.webhook was not reached: no answer before the end";
-  expect(log).toEqual([expect.objectContaining({ code: "NOTIFY_FAILED", message })]);
-});
-
 test("once it is told to stop it tries no more", async () => {
   const { heard, url } = await aReceiver(status(500));
   const { notifier, log } = aNotifier(url, (stopping) => stopping.abort());
