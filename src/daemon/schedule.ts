@@ -12,22 +12,20 @@ export interface ScheduleSettings {
 export interface Timetable {
   start(): void;
   stop(): void;
-  /** The next scheduled time, without its jitter. Null before `start()` and after `stop()`. */
+  /** The next scheduled time, without its jitter. Null after `stop()`. */
   readonly next: Date | null;
   /** The scheduled time that is `count` scheduled times after this time, with the longest jitter; null if there is none. */
   after(time: Date, count: number): Date | null;
 }
 
-/** How often to look at the clock, in milliseconds: a scheduled time is late by no more than this if somebody sets the clock. */
-const LONGEST_SLEEP = 60_000;
-
-/** A timetable from a cron line. */
+/**
+ * A timetable from a cron line. croner looks at the clock every 30 seconds: if somebody sets it, a scheduled time is late by no
+ * more than this. After a sleep of the machine, one scheduled time stands for all that have passed.
+ */
 export class CronTimetable implements Timetable {
   readonly #dueTimes: Cron;
   readonly #jitterMs: number;
   readonly #onDue: () => void;
-  #next: Date | null = null;
-  #timer: NodeJS.Timeout | undefined;
   readonly #delayed = new Set<NodeJS.Timeout>();
 
   constructor(settings: ScheduleSettings, onDue: () => void) {
@@ -37,7 +35,7 @@ export class CronTimetable implements Timetable {
   }
 
   get next(): Date | null {
-    return this.#next;
+    return this.#dueTimes.nextRun();
   }
 
   after(time: Date, count: number): Date | null {
@@ -46,30 +44,13 @@ export class CronTimetable implements Timetable {
   }
 
   start(): void {
-    this.#sleep(Date.now());
+    this.#dueTimes.schedule(() => this.#due());
   }
 
   stop(): void {
-    clearTimeout(this.#timer);
+    this.#dueTimes.stop();
     for (const timer of this.#delayed) clearTimeout(timer);
     this.#delayed.clear();
-    this.#next = null;
-  }
-
-  #sleep(now: number): void {
-    this.#next ??= this.#dueTimes.nextRun(new Date(now));
-    // A line whose day never comes is no valid line.
-    const ms = this.#next === null ? LONGEST_SLEEP : Math.min(LONGEST_SLEEP, this.#next.getTime() - now);
-    this.#timer = setTimeout(() => this.#wake(now), Math.max(0, ms));
-  }
-
-  /** After a sleep of the machine, one scheduled time stands for all that have passed. After the clock was set back, look again. */
-  #wake(asleepSince: number): void {
-    const now = Date.now();
-    const isDue = this.#next !== null && now >= this.#next.getTime();
-    if (isDue || now < asleepSince) this.#next = null;
-    this.#sleep(now);
-    if (isDue) this.#due();
   }
 
   #due(): void {
@@ -91,4 +72,4 @@ export class CronTimetable implements Timetable {
  * is not due.
  */
 export const dueTimesOf = ({ line, timezone }: Pick<ScheduleSettings, "line" | "timezone">): Cron =>
-  new Cron(line, { timezone, paused: true });
+  new Cron(line, { timezone });
