@@ -64,44 +64,23 @@ export class StateTracker {
   }
 
   observe(event: RunEvent): void {
-    if (event.kind === "queued") {
-      this.#queuedAt = this.#now();
-      this.#set({ queued: { calls: event.calls, reason: event.reason } });
-      return;
-    }
-    if (event.kind === "answered") {
-      this.#keepLater("lastAnswer", event.at);
-      return;
-    }
     const { current } = this.#state;
-    if (current === null) return;
-    const advance = (by: Partial<CurrentRun>): void => this.#set({ current: { ...current, ...by } });
     switch (event.kind) {
+      case "queued":
+        this.#queuedAt = this.#now();
+        this.#set({ queued: { calls: event.calls, reason: event.reason } });
+        break;
+      case "answered":
+        this.#keepLater("lastAnswer", event.at);
+        break;
       case "started":
-        advance({ run: event.run, ...advanced(current, event) });
-        this.#set({ standby: null });
+        if (current) this.#set({ standby: null, current: { ...current, ...NO_WORK, run: event.run } });
         break;
-      case "planned":
-      case "restoring":
-      case "rotating":
-      case "refreshing":
-        advance(advanced(current, event));
-        break;
-      case "recorded":
-      case "deleted":
-      case "restored":
-      case "rotated":
-      case "refreshed":
-      case "failed":
-        advance({ ...advanced(current, event), waiting: null });
-        break;
-      case "waiting": {
-        const until = new Date(this.#now().getTime() + event.ms);
-        advance({ waiting: { until, reason: event.reason } });
-        break;
-      }
       case "finished":
-        this.#finished(event, current);
+        if (current) this.#finished(event, current);
+        break;
+      default:
+        if (current) this.#set({ current: goingOn(current, event, this.#now()) });
     }
   }
 
@@ -131,6 +110,16 @@ export class StateTracker {
   #set(change: Partial<TrackedState>): void {
     this.#state = { ...this.#state, ...change };
   }
+}
+
+/** The run after this event. It waits until something is done. */
+function goingOn(current: CurrentRun, event: RunEvent, now: Date): CurrentRun {
+  if (event.kind === "waiting") {
+    const until = new Date(now.getTime() + event.ms);
+    return { ...current, waiting: { until, reason: event.reason } };
+  }
+  const work = advanced(current, event);
+  return { ...current, ...work, waiting: work.done > current.done ? null : current.waiting };
 }
 
 const reachedItsEnd = (run: { readonly outcome: string } | null): boolean =>

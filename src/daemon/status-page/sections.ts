@@ -3,7 +3,8 @@ import { countsText } from "../../core/report/counts.ts";
 import { progress, queuedText } from "../../core/report/progress.ts";
 import { printable } from "../../core/text/printable.ts";
 import type { LedgerStatus, RunResult } from "../../ports/ledger/scope.ts";
-import { feedsOf, type NamedFeed } from "../state/feeds.ts";
+import type { WatchState } from "../changes/watch.ts";
+import { feedsOf } from "../state/feeds.ts";
 import { type PastRun, pastRuns } from "../state/past-runs.ts";
 import type { CurrentRun, DaemonState, LedgerSnapshot, Queued, ServingNow } from "../state/state.ts";
 import { type Content, type Html, html } from "./html.ts";
@@ -104,13 +105,13 @@ function leaseText({ current, standby, ledger }: DaemonState, at: PageTime): Con
 /** Whether single tenants are noticed and served between two full syncs. */
 export function servingSection(serving: ServingNow, standby: DaemonState["standby"], at: PageTime): Html {
   return html`<section aria-labelledby="serving"><h2 id="serving">Between two syncs</h2><dl class="tiles">
-${feedsOf(serving).map((named) => feedTile(named, at))}
+${feedsOf(serving).map(({ key, state }) => feedTile(key, state, at))}
 ${serving.takesRequests ? tile("POST /sync", standby ? "handed on" : "accepted", standby && "to the instance that holds the lease") : null}
 ${standby ? null : tile("Longest wait now", serving.oldestMs > 0 ? roundText(serving.oldestMs) : "nobody waits", null)}
 </dl></section>`;
 }
 
-function feedTile({ key, state }: NamedFeed, at: PageTime): Html {
+function feedTile(key: string, state: WatchState | null, at: PageTime): Html {
   const label = html`<code>${key}</code>`;
   if (state === null) return tile(label, "off", FEED_IS_OFF);
   const { since, error } = state;
