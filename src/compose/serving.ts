@@ -83,7 +83,7 @@ export function composeServing(ports: ServingPorts): ComposedServing {
   });
   /** Of the config in force, once a sync has asked for it. */
   let current: Composition | undefined;
-  const unnoticed = new UnnoticedChanges(log, () => current?.noticing?.newestChange ?? null);
+  const unnoticed = new UnnoticedChanges(log);
   const onNotice = (notice: Notice): void => {
     if (notice.kind === "anything") {
       syncSoon();

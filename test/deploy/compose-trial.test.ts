@@ -56,7 +56,7 @@ test("the trial's database, service and daemon come into sync, without an engine
     ([, sql = ""]) => sql,
   );
   expect((await shop.query(show)).rowCount).toBe(4);
-  await until(() => daemon.output().includes("groupsync listens for changed tenants"));
+  await until(() => daemon.output().includes("groupsync notices changed tenants"));
   await shop.query(insert);
   await shop.query(update);
   await until(async () => (await tokens()).length === 6);

@@ -17,6 +17,7 @@ import type { Clock } from "../../ports/clock.ts";
 /** Looks the newest rows of the change column up, and remembers what it has seen while readers come and go. */
 export class ColumnLookups {
   readonly #clock: Clock;
+  #type: string | undefined;
   #window: ChangeWindow | undefined;
 
   constructor(clock: Clock) {
@@ -28,20 +29,12 @@ export class ColumnLookups {
     return this.#window === undefined || this.#window.newest === null ? undefined : nextPoll(this.#window);
   }
 
-  /** The newest value that any row had at the last lookup; null if no row has had one. */
-  get newest(): string | null {
-    return this.#window?.newest ?? null;
-  }
-
-  /** The next lookup is the first one again. */
-  forget(): void {
-    this.#window = undefined;
-  }
-
   /** Returns the news. Nothing is known before the first lookup, so anything is. After a rejection the news come again. */
   async lookUp(reader: ChangeReader): Promise<readonly Notice[]> {
-    if (this.#window === undefined) {
+    // If somebody has altered the column, the lookup is the first one again.
+    if (this.#window === undefined || reader.type !== this.#type) {
       this.#window = await this.#opened(reader);
+      this.#type = reader.type;
       return [ANYTHING];
     }
     const [newest, { begun, ended }] = await this.#timed(() => reader.newest());

@@ -1,4 +1,4 @@
-import { ANYTHING, type Notice } from "../../core/changes/notice.ts";
+import { ANYTHING, type Feed, type Notice } from "../../core/changes/notice.ts";
 import { isConfigError } from "../../core/report/exit-code.ts";
 import type { ChangeChannel, ChangeFeed } from "../../ports/change-feed.ts";
 import type { Clock } from "../../ports/clock.ts";
@@ -20,11 +20,8 @@ export interface NoticingPorts {
   readonly onNotice: (notice: Notice) => void;
 }
 
-/** Each is undefined if the config doesn't name it, and null while it is off: another instance holds the lease, or it starts. */
-export interface NoticingState {
-  readonly column?: WatchState | null | undefined;
-  readonly channel?: WatchState | null | undefined;
-}
+/** The feeds that the config names. A feed is null while it is off: another instance holds the lease, or the feed starts. */
+export type NoticingState = Readonly<Partial<Record<Feed, WatchState | null>>>;
 
 /** What one `start` began. */
 interface Running {
@@ -56,12 +53,10 @@ export class Noticing {
 
   get state(): NoticingState {
     const { column, channel } = this.#feeds;
-    return { column: column && this.#column.state, channel: channel && this.#channel.state };
-  }
-
-  /** The newest value of the change column: lower values are not noticed. Null if none is known. */
-  get newestChange(): string | null {
-    return this.#poller?.newest ?? null;
+    return {
+      ...(column && { column: this.#column.state }),
+      ...(channel && { channel: this.#channel.state }),
+    };
   }
 
   /**

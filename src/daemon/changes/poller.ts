@@ -34,7 +34,6 @@ export class Poller {
   readonly #sleep: WakeableSleep;
   /** Kept while there is no connection, so that the next lookup finds what has changed meanwhile. */
   readonly #lookups: ColumnLookups;
-  #type: string | undefined;
   /** What would help, null if there is an index, and undefined if nobody has asked yet. */
   #missingIndex: string | null | undefined;
   #hasWarned = false;
@@ -43,11 +42,6 @@ export class Poller {
     this.#ports = ports;
     this.#sleep = new WakeableSleep(ports.clock);
     this.#lookups = new ColumnLookups(ports.clock);
-  }
-
-  /** The newest value of the column, as far as a lookup has found it. */
-  get newest(): string | null {
-    return this.#lookups.newest;
   }
 
   /** Looks up as soon as the pause that the database is owed is over, and not at the end of the period. */
@@ -65,9 +59,6 @@ export class Poller {
     const { feed, clock } = this.#ports;
     const reader = await feed.open(stop, before);
     try {
-      // Somebody has altered the column: begin anew, as at the start.
-      if (reader.type !== this.#type) this.#lookups.forget();
-      this.#type = reader.type;
       while (!stop.aborted) {
         const begun = clock.monotonic();
         for (const notice of await this.#lookups.lookUp(reader)) onNotice(notice);

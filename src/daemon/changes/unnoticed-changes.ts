@@ -13,17 +13,14 @@ const MOST = 10_000;
  */
 export class UnnoticedChanges {
   readonly #log: Log;
-  readonly #newest: () => string | null;
   #isWatching = false;
   #noticed = new Set<string>();
   #changed = new Set<string>();
   /** Syncs that have begun. The first one finds what changed before anybody could notice. */
   #syncs = 0;
 
-  /** `newest`: the newest value of the change column, if one is known. */
-  constructor(log: Log, newest: () => string | null) {
+  constructor(log: Log) {
     this.#log = log;
-    this.#newest = newest;
   }
 
   /** Call this for a new config, which may change all groups. `isNoticing`: it names a feed to notice tenants. */
@@ -51,16 +48,11 @@ export class UnnoticedChanges {
     this.#syncs++;
     if (unnoticed.length === 0) return;
     this.#isWatching = false;
-    const newest = this.#newest();
-    const hidden =
-      newest === null
-        ? ""
-        : `. The newest value of source.changes.column is ${newest}: if that is wrong, correct it, because lower values are not noticed`;
     this.#log({
       level: "warn",
       code: "CHANGES_NOT_NOTICED",
       message: `a full sync has found changes that source.changes didn't name, such as those of tenant ${JSON.stringify(unnoticed[0])}: ${unnoticed.length} in one sync`,
-      hint: `each insert and update has to move the column, or to notify the channel; else tenants wait for the full sync${hidden}. See docs/new-tenants.md`,
+      hint: "each insert and update has to move the column, or to notify the channel; else tenants wait for the full sync. A value below the newest one is not noticed: groupsync check shows the newest one. See docs/new-tenants.md",
     });
   }
 

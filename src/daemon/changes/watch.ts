@@ -12,35 +12,19 @@ export interface WatchState {
   readonly error: FailureWithHint | null;
 }
 
-interface Texts {
-  readonly works: string;
-  readonly consequence: string;
-}
-
-const TEXTS: Readonly<Record<Feed, Texts>> = {
-  column: {
-    works: "groupsync asks for changed tenants by source.changes.column",
-    consequence: "until that is repaired, the next full sync finds what changes",
-  },
-  channel: {
-    works: "groupsync listens for changed tenants on source.changes.channel",
-    consequence: "until that is repaired, no notification arrives, and the next full sync finds what changes",
-  },
-};
-
 /** Watches for changes over a connection. Calls `onWorking` whenever the connection has shown to work; ends by a rejection. */
 type Connection = (onWorking: () => void) => Promise<void>;
 
 /** Keeps one connection that watches for changes: opens it again with backoff, and tells the log when that begins and ends. */
 export class Watch {
-  readonly #texts: Texts;
+  readonly #feed: Feed;
   readonly #clock: Clock;
   readonly #log: Log;
   #state: WatchState | null = null;
   #ended = Promise.resolve();
 
   constructor(feed: Feed, clock: Clock, log: Log) {
-    this.#texts = TEXTS[feed];
+    this.#feed = feed;
     this.#clock = clock;
     this.#log = log;
   }
@@ -94,7 +78,11 @@ export class Watch {
     const before = this.#state;
     if (before?.error === null) return;
     this.#state = { since: this.#clock.now(), error: null };
-    this.#log({ level: "info", message: `${this.#texts.works}${before ? " again" : ""}` });
+    const again = before ? " again" : "";
+    this.#log({
+      level: "info",
+      message: `groupsync notices changed tenants by source.changes.${this.#feed}${again}`,
+    });
   }
 
   #fails(thrown: unknown): void {
@@ -102,6 +90,7 @@ export class Watch {
     const before = this.#state;
     this.#state = { since: before?.error ? before.since : this.#clock.now(), error };
     if (before?.error?.code === error.code) return;
-    this.#log({ level: "warn", ...error, message: `${error.message}; ${this.#texts.consequence}` });
+    const message = `${error.message}; until that is repaired, the next full sync finds what changes`;
+    this.#log({ level: "warn", ...error, message });
   }
 }

@@ -83,7 +83,9 @@ export async function* columnFindings(feed: ChangeFeed, stop: AbortSignal): Asyn
     }
     const hint = await reader.missingIndex({ value: newest.before, isIncluded: true });
     yield hint === null
-      ? ok(`source.changes.column is of type ${reader.type}, and has an index`)
+      ? ok(
+          `source.changes.column is of type ${reader.type}, has an index, and its newest value is ${newest.value}`,
+        )
       : asFinding("warning", { ...CHANGES_NOT_INDEXED, hint });
   } finally {
     await reader.close();

@@ -122,7 +122,7 @@ describe("the channel", () => {
     expect(stage.channel.opened).toBe(1);
     expect(stage.noticed()).toEqual([]);
     expect(stage.log.map(({ message }) => message)).toEqual([
-      "groupsync listens for changed tenants on source.changes.channel",
+      "groupsync notices changed tenants by source.changes.channel",
     ]);
   });
 
