@@ -82,7 +82,7 @@ export interface LedgerSnapshot {
   readonly status: LedgerStatus;
   /** The runs of the last seven days, newest first, at most 5,000. */
   readonly history: readonly RecordedRun[];
-  /** How many tokens are as old as `rotation.max_age`, or older; null if the config has no such age. */
+  /** How many tokens `rotation.max_age` may rotate, because they are as old or older; null if the config has no such age. */
   readonly tooOld: { readonly maxAgeMs: number; readonly tokens: number } | null;
   /** The names of the groups that the status lists, as far as the service told them. */
   readonly names: ReadonlyMap<string, string>;

@@ -133,8 +133,6 @@ export interface RotationReads {
   rotatable(options: RotatableOptions): Promise<readonly RotationCandidate[]>;
   /** How many groups `rotatable` returns over all pages. */
   rotatableCount(until: Date): Promise<number>;
-  /** How many groups have a token that has been live since this time or longer. */
-  tokensLiveSince(time: Date): Promise<number>;
 }
 
 export interface RotatableOptions {

@@ -213,20 +213,6 @@ export function ledgerStatusContract(name: string, makePlace: () => Promise<Ledg
       });
     });
 
-    test("counts the tokens that have been live since a time or longer", async () => {
-      const at = await opened(makePlace);
-      await begin(at, ...["a", "b", "c", "no token"].map((id) => anApply({ user_group_id: id })));
-      for (const [day, id] of ["a", "b", "c"].entries()) {
-        const outcome = anApplied({ change: anApply({ user_group_id: id }) });
-        await take(at, [ended(outcome)], inDays(day));
-      }
-      const counts = [inDays(-1), NOW, inDays(1, -1), inDays(1), inDays(9)].map((time) =>
-        at.ledger.tokensLiveSince(time),
-      );
-      expect(await Promise.all(counts)).toEqual([0, 1, 1, 2, 3]);
-      expect(await at.database.view("another").tokensLiveSince(inDays(9))).toBe(0);
-    });
-
     test("a group is unverified unless the service is known to update", async () => {
       const at = await opened(makePlace);
       await carryOut(at, anApplied({ kind: "adopted", change: anApply(), unverified: true }));

@@ -159,10 +159,6 @@ const reads = ({ state, now }: CommittedLedger): Omit<LedgerView, "groups"> => (
     return rotationCandidates(state, until).length;
   },
 
-  async tokensLiveSince(time) {
-    return [...state.rows.values()].filter(({ tokenSince }) => tokenSince && tokenSince <= time).length;
-  },
-
   async refreshable({ limit, after, of, ...unverified }) {
     return refreshCandidates(state, unverified)
       .filter((candidate) => after === undefined || byVerification(candidate, after) > 0)

@@ -21,9 +21,4 @@ export const rotationReads = (reader: LedgerReader): RotationReads => ({
 
   rotatableCount: (until) =>
     reader.read(0, (ledger) => countWhere(ledger, ledger.tables.groups, ROTATABLE, [ledger.scope, until])),
-
-  tokensLiveSince: (time) =>
-    reader.read(0, (ledger) =>
-      countWhere(ledger, ledger.tables.groups, "scope = $1 AND token_since <= $2", [ledger.scope, time]),
-    ),
 });
