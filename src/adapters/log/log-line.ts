@@ -27,10 +27,16 @@ export interface Line {
   readonly alike?: string | undefined;
 }
 
-export function fieldsOf(event: RunEvent): Fields {
-  const { kind: _, message: __, ...fields } = { message: undefined, ...event };
-  return fields;
-}
+/** What the event's kind and the text of its line say. */
+const SAID: readonly string[] = ["kind", "message", "reason"];
+
+/** What else the event has, named in snake_case as in the output of `--json`. */
+export const fieldsOf = (event: RunEvent): Fields =>
+  Object.fromEntries(
+    Object.entries(event).flatMap(([name, value]) =>
+      SAID.includes(name) ? [] : [[name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), value]],
+    ),
+  );
 
 export function lineOf(event: RunEvent): Line {
   switch (event.kind) {
@@ -51,11 +57,8 @@ export function lineOf(event: RunEvent): Line {
       return { level: "info", text: `${quantity(event.groups, "group")} to ask for again` };
     case "refreshed":
       return { level: "debug", text: "refreshed" };
-    case "drift": {
-      const { user_group_id, drift, name } = event;
-      const fields = { user_group_id, drift, ...tokenFields(event), ...(drift === "name" && { name }) };
-      return { level: "warn", text: DRIFT_TEXT[drift], fields };
-    }
+    case "drift":
+      return { level: "warn", text: DRIFT_TEXT[event.drift] };
     case "warning": {
       const { code, message, hint } = event;
       // Nothing else names the group that has to be removed by hand.
@@ -102,12 +105,9 @@ export function lineOf(event: RunEvent): Line {
     }
     case "queued":
       return { level: "info", text: queuedText(event) };
-    case "recorded": {
-      const { user_group_id, result, unverified, tokenFingerprint: token_fingerprint } = event;
+    case "recorded":
       // A replaced group has lost its token: log that at info.
-      const level = result === "replaced" ? "info" : "debug";
-      return { level, text: result, fields: { user_group_id, result, unverified, token_fingerprint } };
-    }
+      return { level: event.result === "replaced" ? "info" : "debug", text: event.result };
     case "restored": {
       const text = "its token is written again to a store that lacked it";
       return { level: "info", text, alike: text };
@@ -115,11 +115,7 @@ export function lineOf(event: RunEvent): Line {
     case "deleted":
       return { level: "info", text: "deleted" };
     case "rotated":
-      return {
-        level: "info",
-        text: "rotated",
-        fields: { user_group_id: event.user_group_id, ...tokenFields(event) },
-      };
+      return { level: "info", text: "rotated" };
     case "unstored":
       return {
         level: "error",
@@ -171,14 +167,6 @@ const alikeRejections = (what: string, { user_group_id, code }: Rejection): stri
 /** Rows that are only counted come with their number. */
 const rejectionFields = ({ user_group_id, code, rows }: Rejection): Fields =>
   user_group_id === null ? { user_group_id, code, rows } : { user_group_id, code };
-
-const tokenFields = (event: {
-  readonly tokenFingerprint: string;
-  readonly formerTokenFingerprint: string | null;
-}): Fields => ({
-  token_fingerprint: event.tokenFingerprint,
-  former_token_fingerprint: event.formerTokenFingerprint,
-});
 
 const summaryFields = ({ command, outcome, counts, requests, durationMs, error }: RunSummary): Fields => ({
   ...{ command, outcome, ...shownCounts(counts), requests, duration_ms: Math.round(durationMs) },

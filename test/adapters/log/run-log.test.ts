@@ -93,7 +93,7 @@ describe("a run in the log", () => {
         user_group_id: "acme",
         code: "TOKEN_NOT_STORED",
         hint: "look at the constraints",
-        waitMs: 4_000,
+        wait_ms: 4_000,
         msg: "its new token is not stored, and the old one is dead; tries again in 4.0 s: customers refused the token",
       },
     ],
