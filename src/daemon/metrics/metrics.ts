@@ -1,10 +1,10 @@
 import { Counter, collectDefaultMetrics, Histogram, Registry } from "prom-client";
 import { SERVICE_FAILURES, type ServiceFailureCode } from "../../core/failure/service-failure.ts";
 import type { Clock } from "../../ports/clock.ts";
-import type { RunEvent } from "../../ports/observer.ts";
+import type { Observe } from "../../ports/observer.ts";
 import { REPLY_STATUSES } from "../http/sync-requests.ts";
 import type { DaemonState } from "../state/state.ts";
-import { EventMetrics } from "./event-metrics.ts";
+import { eventMetrics } from "./event-metrics.ts";
 import { type MeasuredCall, type OperationLabel, type ResultLabel, resultLabel } from "./measured-service.ts";
 import { registerStateMetrics } from "./state-metrics.ts";
 
@@ -36,7 +36,7 @@ const NEVER = 86_400_000;
  */
 export class Metrics {
   readonly #registry = new Registry();
-  readonly #events: EventMetrics;
+  readonly observe: Observe;
   readonly #requests: Counter<"operation" | "result">;
   readonly #durations: Histogram<"operation">;
   readonly #syncRequests: Counter<"status">;
@@ -44,7 +44,7 @@ export class Metrics {
   constructor(state: () => DaemonState, clock: Clock) {
     const registers = [this.#registry];
     registerStateMetrics(this.#registry, state);
-    this.#events = new EventMetrics(this.#registry, clock);
+    this.observe = eventMetrics(this.#registry, clock);
     this.#requests = new Counter({
       name: "groupsync_requests_total",
       help: "Requests to the service, by operation and result: ok, or the code of the failure in small letters.",
@@ -72,8 +72,6 @@ export class Metrics {
     collectDefaultMetrics({ register: this.#registry, eventLoopMonitoringPrecision: NEVER });
     for (const name of [...MISNAMED, ...COSTLY]) this.#registry.removeSingleMetric(name);
   }
-
-  readonly observe = (event: RunEvent): void => this.#events.observe(event);
 
   readonly observeCall = ({ operation, result, seconds }: MeasuredCall): void => {
     this.#requests.inc({ operation, result });
