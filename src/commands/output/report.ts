@@ -50,16 +50,17 @@ export function reportText(of: Reported, report: RunReport, colours: boolean): s
     // The hint of the whole run is above.
     ...remedyLines(report.errors.filter(({ code }) => code !== reason?.code)),
   ];
-  if (counts.unverified > 0) {
-    lines.push("  unverified: a GET's answer doesn't show whether mapping and properties were taken");
-  }
-  if (counts.outdated > 0) lines.push("  outdated: changed, but left alone (service.update is never)");
-  if (counts.missing > 0)
-    lines.push("  missing: their tenants are gone; groupsync plan tells what becomes of them");
-  if (counts.not_ready > 0)
-    lines.push("  not ready: they wait for source.ready_when, and their groups stay as they are");
+  for (const [count, note] of NOTES) if (counts[count] > 0) lines.push(`  ${note}`);
   return `${lines.join("\n")}\n`;
 }
+
+/** What a count means that an operator may not know. */
+const NOTES = [
+  ["unverified", "unverified: a GET's answer doesn't show whether mapping and properties were taken"],
+  ["outdated", "outdated: changed, but left alone (service.update is never)"],
+  ["missing", "missing: their tenants are gone; groupsync plan tells what becomes of them"],
+  ["not_ready", "not ready: they wait for source.ready_when, and their groups stay as they are"],
+] as const;
 
 function headline(of: Reported, report: RunReport, reason: string, paint: Paint): string {
   const { outcome, counts, errors, clocks } = report;

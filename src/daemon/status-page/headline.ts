@@ -1,18 +1,13 @@
 import type { Verdict } from "../../core/report/health.ts";
 import { healthOfState } from "../state/health-of-state.ts";
-import { type Part, problemsOf } from "../state/problems.ts";
+import { type Problem, problemsOf } from "../state/problems.ts";
 import type { DaemonState } from "../state/state.ts";
 import type { Tone } from "./headline-box.ts";
 import { grouped, groupedCount, relative } from "./number-and-time-text.ts";
 
-export interface Headline {
+/** A problem, or what is said if there is none. */
+export interface Headline extends Pick<Problem, "sentence" | "advice" | "see"> {
   readonly tone: Tone;
-  /** Says in one line what is wrong, or that nothing is. */
-  readonly sentence: string;
-  /** What the sentence means, or what to do. May be empty. */
-  readonly advice: readonly string[];
-  /** The part of the page that says more. */
-  readonly see?: Part;
 }
 
 /** Everything that is wrong, the worst first; or one headline if nothing is. */
