@@ -1,6 +1,7 @@
 import { approveRefreshCommand, type RefreshHold } from "../../core/drift/refresh.ts";
 import type { FailingGroup } from "../../core/failure/group-failures.ts";
 import { remedyOf } from "../../core/failure/remedies.ts";
+import type { Failure } from "../../core/failure/sync-error.ts";
 import {
   type RejectionReason,
   type RememberedRejection,
@@ -9,15 +10,13 @@ import {
 } from "../../core/group/rejections.ts";
 import { asSentence, printable, printableId } from "../../core/text/printable.ts";
 import type { HeldGroups } from "../../ports/ledger/scope.ts";
-import { copied } from "./copied-command.ts";
-import { type Content, type Html, html } from "./html.ts";
+import { type Content, copied, failureHtml, type Html, html, outside } from "./html.ts";
 import { briefMoment, grouped, groupedCount, type PageTime, roundText } from "./number-and-time-text.ts";
 
 const SHOWN_HELD = 10;
 const SHOWN_FAILURES = 10;
 const SHOWN_REASONS = 20;
 const SHOWN_IDS = 10;
-const LONGEST_MESSAGE = 500;
 
 /** The names of groups, by their ids. */
 type Names = ReadonlyMap<string, string>;
@@ -54,19 +53,19 @@ export function failingSection(
 <ul class="failing-groups">${shown.map((group) => failure(group, names, at))}${more(count - shown.length, "groupsync status --json", "lists more")}</ul></section>`;
 }
 
-function failure(
-  { user_group_id, code, message, count, since, retryAt }: FailingGroup,
-  names: Names,
-  at: PageTime,
-): Html {
+function failure(group: FailingGroup, names: Names, at: PageTime): Html {
+  const { user_group_id, count, since, retryAt } = group;
   const next = retryAt <= at.now ? "with the next sync" : briefMoment(retryAt, at);
-  return html`<li><h3>${tenant(user_group_id, names)}</h3>
-<p><span class="code">${printable(code)}:</span> ${outside(printable(message, LONGEST_MESSAGE))}</p>
-<p>${remedyText(code)}</p>
-<p class="note">${grouped(count)} in a row for ${roundText(at.now.getTime() - since.getTime())}, next try ${next}</p></li>`;
+  const note = html`${grouped(count)} in a row for ${roundText(at.now.getTime() - since.getTime())}, next try ${next}`;
+  return failingItem(tenant(user_group_id, names), group, note);
 }
 
-const remedyText = (code: string): string => asSentence(remedyOf(code));
+/** What fails, why, and what helps. */
+const failingItem = (title: Content, { code, message }: Failure, note: Content): Html =>
+  html`<li><h3>${title}</h3>
+<p>${failureHtml({ code, message })}</p>
+<p>${asSentence(remedyOf(code))}</p>
+<p class="note">${note}</p></li>`;
 
 /** The rows that can't be used, by their reasons. */
 export function rejectedSection(
@@ -81,17 +80,12 @@ export function rejectedSection(
 <ul class="failing-groups">${shown.map((reason) => rejectionReason(reason, names, now))}${more(reasons.length - shown.length, "groupsync status --json", "lists more")}</ul></section>`;
 }
 
-function rejectionReason(
-  { code, message, rows, since, ids }: RejectionReason,
-  names: Names,
-  now: Date,
-): Html {
+function rejectionReason(reason: RejectionReason, names: Names, now: Date): Html {
+  const { rows, since, ids } = reason;
   const named = ids.slice(0, SHOWN_IDS);
   const others = named.length > 0 && rows > named.length ? ` and ${grouped(rows - named.length)} more` : "";
-  return html`<li><h3>${groupedCount(rows, "row")}</h3>
-<p><span class="code">${printable(code)}:</span> ${outside(printable(message, LONGEST_MESSAGE))}</p>
-<p>${remedyText(code)}</p>
-<p class="note">${named.map((id, index) => html`${index > 0 ? ", " : ""}${tenant(id, names)}`)}${others}${named.length > 0 ? "; " : ""}for ${roundText(now.getTime() - since.getTime())}</p></li>`;
+  const note = html`${named.map((id, index) => html`${index > 0 ? ", " : ""}${tenant(id, names)}`)}${others}${named.length > 0 ? "; " : ""}for ${roundText(now.getTime() - since.getTime())}`;
+  return failingItem(groupedCount(rows, "row"), reason, note);
 }
 
 const badge = (count: number): Html => html`<span class="count">${grouped(count)}</span>`;
@@ -103,9 +97,6 @@ function tenant(id: string | null, names: Names): Html {
   const link = html`<a class="id" href="?${new URLSearchParams({ tenant: id }).toString()}">${outside(printableId(id))}</a>`;
   return name === undefined ? link : html`${link} <bdi class="name">${printable(name)}</bdi>`;
 }
-
-/** Text from outside may be written from right to left. <bdi> keeps it from turning the text around it. */
-const outside = (text: string): Html => html`<bdi>${text}</bdi>`;
 
 const more = (count: number, command: string, does: string): Content =>
   count > 0

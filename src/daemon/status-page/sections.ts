@@ -1,13 +1,12 @@
 import { rejectedRows } from "../../core/group/rejections.ts";
 import { countsText } from "../../core/report/counts.ts";
 import { progress, queuedText } from "../../core/report/progress.ts";
-import { printable } from "../../core/text/printable.ts";
 import type { LedgerStatus, RunResult } from "../../ports/ledger/scope.ts";
 import type { WatchState } from "../changes/watch.ts";
 import { feedsOf } from "../state/feeds.ts";
 import { type PastRun, pastRuns } from "../state/past-runs.ts";
 import type { CurrentRun, DaemonState, LedgerSnapshot, Queued, ServingNow } from "../state/state.ts";
-import { type Content, type Html, html } from "./html.ts";
+import { type Content, failureHtml, type Html, html, outside } from "./html.ts";
 import {
   briefMoment,
   grouped,
@@ -18,8 +17,6 @@ import {
   roundText,
   took,
 } from "./number-and-time-text.ts";
-
-const LONGEST_MESSAGE = 500;
 
 /** The last run, the next run, and the last good sync. */
 export function runsSection(state: DaemonState, at: PageTime): Html {
@@ -39,12 +36,9 @@ function goodSyncNote({ lastGoodSync, staleAt }: DaemonState, at: PageTime): Con
 
 function lastRunText({ command, startedAt, finishedAt }: PastRun, result: RunResult): Html {
   const { outcome, counts, requests, error } = result;
-  const what =
-    error && outcome === "failed"
-      ? `${error.code}: ${printable(error.message, LONGEST_MESSAGE)}`
-      : countsText(counts);
+  const what = error && outcome === "failed" ? `${error.code}: ${error.message}` : countsText(counts);
   const duration = finishedAt ? ` in ${took(finishedAt.getTime() - startedAt.getTime())}` : "";
-  return html`<strong class="outcome ${outcome}">${command} ${outcome}</strong> <bdi>${what || "nothing to do"}</bdi>; ${grouped(requests)} ${requests === 1 ? "request" : "requests"}${duration}`;
+  return html`<strong class="outcome ${outcome}">${command} ${outcome}</strong> ${outside(what || "nothing to do")}; ${grouped(requests)} ${requests === 1 ? "request" : "requests"}${duration}`;
 }
 
 /** How many groups are in each state, and when the ledger was read. */
@@ -70,7 +64,7 @@ export function currentRunSection(
 ${total > 0 ? html`<progress max="${total}" value="${Math.min(done, total)}" aria-labelledby="now"></progress>` : null}
 <p>${workText(run, done, total)}${left}</p>
 <p class="note">Began ${briefMoment(since, at)}</p>
-${waiting && html`<p class="note">Waits until ${instant(waiting.until, at)}: <bdi>${printable(waiting.reason, LONGEST_MESSAGE)}</bdi></p>`}${queued && html`<p class="note">${queuedText(queued)}</p>`}</section>`;
+${waiting && html`<p class="note">Waits until ${instant(waiting.until, at)}: ${outside(waiting.reason)}</p>`}${queued && html`<p class="note">${queuedText(queued)}</p>`}</section>`;
 }
 
 function workText(run: CurrentRun["run"], done: number, total: number): string {
@@ -84,7 +78,7 @@ export function aboutSection(state: DaemonState, at: PageTime): Html {
   const service = ledger?.status.service;
   const unsynced = ledger?.status.oldestUnsynced;
   return html`<section aria-labelledby="about"><h2 id="about">About</h2><dl class="about">
-${entry("Version", version)}${entry("Config", html`<bdi>${printable(configPath, LONGEST_MESSAGE)}</bdi>`)}
+${entry("Version", version)}${entry("Config", outside(configPath))}
 ${entry("Lease", leaseText(state, at))}
 ${service?.baseUrl ? entry("Service", html`${service.baseUrl} <small>team ${service.teamId ?? "not known yet"}</small>`) : null}
 ${lastAnswer ? entry("Last good answer", moment(lastAnswer, at)) : null}
@@ -96,10 +90,10 @@ ${entry("Skipped runs", html`${grouped(skippedRuns)} <small>during runs</small>`
 
 function leaseText({ current, standby, ledger }: DaemonState, at: PageTime): Content {
   if (current?.run) return "held by this instance";
-  if (standby) return html`<bdi>${printable(standby.message, LONGEST_MESSAGE)}</bdi>`;
+  if (standby) return outside(standby.message);
   const lease = ledger?.status.lease;
   if (!lease) return ledger ? "free" : "not known yet";
-  return html`<bdi>${printable(lease.holder)}</bdi>, since ${briefMoment(lease.acquiredAt, at)}`;
+  return html`${outside(lease.holder)}, since ${briefMoment(lease.acquiredAt, at)}`;
 }
 
 /** Whether single tenants are noticed and served between two full syncs. */
@@ -117,10 +111,7 @@ function feedTile(key: string, state: WatchState | null, at: PageTime): Html {
   const { since, error } = state;
   const began = html`since ${briefMoment(since, at)}`;
   if (error === null) return tile(label, "works", began);
-  const { code, message, hint } = error;
-  const why = html`<span class="code">${printable(code)}:</span> <bdi>${printable(message, LONGEST_MESSAGE)}</bdi>`;
-  const remedy = hint === undefined ? null : html`; <bdi>${printable(hint, LONGEST_MESSAGE)}</bdi>`;
-  return tile(label, html`<strong class="bad">broken</strong>`, html`${began}. ${why}${remedy}`);
+  return tile(label, html`<strong class="bad">broken</strong>`, html`${began}. ${failureHtml(error)}`);
 }
 
 const FEED_IS_OFF = "Another instance holds the lease and notices tenants, or this one begins or stops.";

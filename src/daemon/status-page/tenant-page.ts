@@ -1,13 +1,11 @@
-import type { SyncError } from "../../core/failure/sync-error.ts";
-import { printable, printableId, shellWord, type TimedText } from "../../core/text/printable.ts";
+import { printableId, shellWord, type TimedText } from "../../core/text/printable.ts";
 import type { Explanation } from "../../engine/explain/explain-tenant.ts";
 import { type Fact, factsOf, LONGEST } from "../../engine/explain/facts.ts";
 import { type State, standingOf } from "../../engine/explain/standing.ts";
 import type { DaemonState } from "../state/state.ts";
-import { copied } from "./copied-command.ts";
 import { documentOf } from "./document.ts";
 import { headlineBox, type Tone } from "./headline-box.ts";
-import { type Content, type Html, html } from "./html.ts";
+import { type Content, copied, failureHtml, type Html, html, outside } from "./html.ts";
 import { instant, type PageTime, roundText, took } from "./number-and-time-text.ts";
 import type { Lookup } from "./page-lookups.ts";
 
@@ -49,9 +47,9 @@ function shownOf(id: string, lookup: Lookup, configPath: string, at: PageTime): 
     case "explained":
       return explained(lookup.explanation, configPath, at);
     case "unknown":
-      return headlineAlone("idle", "There is no such tenant", errorLines(lookup.error));
+      return headlineAlone("idle", "There is no such tenant", [failureHtml(lookup.error, LONGEST)]);
     case "failed":
-      return headlineAlone("bad", unexplained, errorLines(lookup.error));
+      return headlineAlone("bad", unexplained, [failureHtml(lookup.error, LONGEST)]);
     case "slow": {
       const text = `The lookup was given up after ${took(lookup.ms)}. Is a table locked, or a token store slow?`;
       const shown = headlineAlone("bad", unexplained, [text]);
@@ -73,11 +71,6 @@ const headlineAlone = (tone: Tone, title: string, paragraphs: readonly Content[]
   main: headlineBox(1, tone, title, paragraphs),
 });
 
-const errorLines = ({ code, message, hint }: SyncError): readonly Content[] => [
-  html`<span class="code">${printable(code)}:</span> ${outside(message)}`,
-  hint === undefined ? null : outside(hint),
-];
-
 function explained(explanation: Explanation, configPath: string, at: PageTime): Shown {
   const { state, reason, advice, command } = standingOf(explanation);
   const title = `${printableId(explanation.user_group_id)}: ${state.replaceAll("_", " ")}`;
@@ -85,11 +78,11 @@ function explained(explanation: Explanation, configPath: string, at: PageTime): 
   const { failures } = explanation;
   const main = html`${headlineBox(1, tone, title, [
     html`<bdi>${textHtml(reason, at)}</bdi>`,
-    advice === null ? null : outside(advice),
+    advice === null ? null : outside(advice, LONGEST),
   ])}
 ${command === null ? null : html`<section aria-labelledby="help"><h2 id="help">What helps</h2>${copied(command, configPath)}</section>`}
 <section aria-labelledby="facts"><h2 id="facts">What is known</h2><ul class="facts">${factsOf(explanation).map((fact) => factHtml(fact, at))}</ul></section>
-${failures.length === 0 ? null : html`<section aria-labelledby="failures"><h2 id="failures">Why a sync would fail</h2>${failures.map(({ code, message, hint }) => html`<p><span class="code">${code}:</span> ${outside(message)}${hint === undefined ? null : html`; ${outside(hint)}`}</p>`)}</section>`}`;
+${failures.length === 0 ? null : html`<section aria-labelledby="failures"><h2 id="failures">Why a sync would fail</h2>${failures.map((failure) => html`<p>${failureHtml(failure, LONGEST)}</p>`)}</section>`}`;
   return { tone, title, main };
 }
 
@@ -103,6 +96,3 @@ function factHtml({ name, value, confirmed }: Fact, at: PageTime): Html {
 
 const textHtml = (text: TimedText, at: PageTime): Content =>
   typeof text === "string" ? text : text.map((part) => (typeof part === "string" ? part : instant(part, at)));
-
-/** Text from outside may be written from right to left. <bdi> keeps it from turning the text around it. */
-const outside = (text: string): Html => html`<bdi>${printable(text, LONGEST)}</bdi>`;

@@ -65,7 +65,7 @@ const error = new SyncError("UNKNOWN_ID", 'neither the source nor the ledger has
 test.each<[Lookup, string]>([
   [
     { kind: "unknown", error },
-    'There is no such tenant UNKNOWN_ID: neither the source nor the ledger has "acme" check case',
+    'There is no such tenant UNKNOWN_ID: neither the source nor the ledger has "acme" ; check case',
   ],
   [{ kind: "failed", error: new SyncError("X", "no\u202e") }, "acme can't be explained X: no\\u{202e}"],
   [
