@@ -93,7 +93,7 @@ test("a change that doesn't move the change column is found by the full sync, an
     `a full sync has found changes that source.changes didn't name, such as those of tenant "${idOf(2)}": 1 in one sync`,
   );
   // One connection outlives the syncs.
-  expect(daemon.lines().filter(({ msg }) => msg.startsWith("groupsync asks for changed"))).toHaveLength(1);
+  expect(daemon.lines().filter(({ msg }) => msg.startsWith("groupsync notices changed"))).toHaveLength(1);
   expect(await daemon.program.stop("SIGTERM")).toMatchObject({ code: 0 });
 });
 
