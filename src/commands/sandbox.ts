@@ -34,9 +34,11 @@ export function sandboxCommand({ io }: { readonly io: SandboxIo }): Command {
   command
     .optionsGroup("How the service behaves if the interface doesn't say:")
     .option("--team-id <N>", "team_id of all groups", integer(0), teamId)
-    .addOption(oneOf("--existing <HOW>", "GET can keep or update a group", ["keep", "update"], existing))
-    .addOption(oneOf("--delete-by <WHAT>", "DELETE by token, id or both", ["token", "id", "both"], deleteBy))
-    .addOption(oneOf("--errors <HOW>", "errors by HTTP status or in body", ["status", "body"], errors));
+    .addOption(
+      oneOf("--existing <HOW>", "what GET does with an existing group", ["keep", "update"], existing),
+    )
+    .addOption(oneOf("--delete-by <WHAT>", "what DELETE finds a group by", ["token", "id", "both"], deleteBy))
+    .addOption(oneOf("--errors <HOW>", "how an error is told", ["status", "body"], errors));
 
   command
     .optionsGroup("What goes wrong (SHARE: of the requests, from 0 to 1):")
@@ -45,7 +47,7 @@ export function sandboxCommand({ io }: { readonly io: SandboxIo }): Command {
     .option("--token-bucket <N/UNIT:B>", "... beyond e.g. 3/s:20: 3/s, and 20 at once", tokenBucket)
     .option("--concurrency-limit <N>", "... beyond N requests at once", integer(1))
     .addOption(
-      oneOf("--retry-after <FORM>", "in a 429: seconds, date, none", ["seconds", "date", "none"], retryAfter),
+      oneOf("--retry-after <FORM>", "what a 429 says about waiting", ["seconds", "date", "none"], retryAfter),
     )
     .option("--fail-share <SHARE>", "answer 500, do nothing", share)
     .option("--cut-before-share <SHARE>", "cut the connection, do nothing", share)
@@ -101,13 +103,8 @@ async function announce(io: SandboxIo, { baseUrl, apiKey }: Sandbox): Promise<vo
   if (!io.stop.aborted) await once(io.stop, "abort");
 }
 
-/** Not commander's choices(), because it would list the values again behind a description that explains them. */
-function oneOf(flags: string, description: string, values: readonly string[], preset: string): Option {
-  return new Option(flags, description).default(preset, preset).argParser((text: string): string => {
-    if (values.includes(text)) return text;
-    throw new InvalidArgumentError(`It has to be ${values.join(" or ")}.`);
-  });
-}
+const oneOf = (flags: string, description: string, values: readonly string[], preset: string): Option =>
+  new Option(flags, description).choices(values).default(preset);
 
 const integer =
   (min: number, max = Number.MAX_SAFE_INTEGER) =>

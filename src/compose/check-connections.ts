@@ -7,7 +7,7 @@ import { digestSeed } from "../core/group/desired-group.ts";
 import { columnsOf } from "../core/group/group-rules.ts";
 import type { SyncConnection } from "../engine/check/databases.ts";
 import { changeFeed } from "./changes.ts";
-import { Databases, LEDGER_CONNECTIONS, TOKEN_CONNECTIONS, VIEW_TIMEOUTS } from "./databases.ts";
+import { Databases, VIEW_TIMEOUTS } from "./databases.ts";
 import type { Host } from "./host.ts";
 import type { Opened } from "./opened.ts";
 import { tenantSource } from "./tenant-source.ts";
@@ -29,11 +29,9 @@ export async function connectionsAtOnce(
   const databases = new Databases(name, VIEW_TIMEOUTS, stop);
   const source = await tenantSource(config, databases);
   const feed = column === undefined ? undefined : await changeFeed(config, column);
-  const ledger = await databases.open(config.ledger.url, LEDGER_CONNECTIONS);
+  const ledger = await databases.open(config.ledger.url);
   const tokens = await Promise.all(
-    config.tokens.flatMap((store) =>
-      store.store === "table" ? [databases.open(store.url, TOKEN_CONNECTIONS)] : [],
-    ),
+    config.tokens.flatMap((store) => (store.store === "table" ? [databases.open(store.url)] : [])),
   );
   const [columns, seed] = [columnsOf(group), digestSeed(group)];
   const reading = (

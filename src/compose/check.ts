@@ -7,7 +7,7 @@ import { asFinding, type Finding, ok, warning } from "../core/report/finding.ts"
 import { connectionPrivacy } from "../core/tls/database-tls.ts";
 import { dueTimesOf } from "../daemon/schedule.ts";
 import type { Check, CheckLimits } from "../engine/check/check.ts";
-import { notifyFindings, scheduleFindings, type TrySending } from "../engine/check/daemon.ts";
+import { notifyFindings, scheduleFinding, type TrySending } from "../engine/check/daemon.ts";
 import {
   type CheckedDatabase,
   channelFindings,
@@ -131,7 +131,9 @@ export function composeCheck(path: string, host: Host, { notify }: CheckOptions)
   const scheduleCheck: Check = {
     title: "schedule",
     remedy: "see docs/configuration.md",
-    run: () => scheduleFindings(schedule, dueTimesOf(schedule).nextRuns(TIMES_SHOWN, new Date())),
+    async *run() {
+      yield scheduleFinding(schedule, dueTimesOf(schedule).nextRuns(TIMES_SHOWN, new Date()));
+    },
   };
 
   const notifyCheck: Check = {

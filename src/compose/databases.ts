@@ -4,11 +4,8 @@ import type { Database, DatabaseOptions } from "../adapters/sql/dialect/database
 import type { DatabaseUrl } from "../config/urls.ts";
 import type { Durability, DurabilityRisk } from "../ports/ledger/ledger.ts";
 
-/** The most connections to the ledger's database, beside one for each rotation that is under way. */
-export const LEDGER_CONNECTIONS = 2;
-export const TOKEN_CONNECTIONS = 2;
-/** For commands that only read. */
-export const VIEW_CONNECTIONS = 2;
+/** The most connections to one database, beside one for each rotation that is under way. */
+export const CONNECTIONS = 2;
 
 /** A query of the source may compute for long before its first row. TCP notices sooner that a host has gone under it. */
 const SILENCE_MS = 30 * 60_000;
@@ -35,7 +32,7 @@ export class Databases implements Durability {
     this.#shared = { applicationName: applicationName(name), idleMs: IDLE_MS, timeouts, stop };
   }
 
-  async open({ dialect, url }: DatabaseUrl, maxConnections: number): Promise<Database> {
+  async open({ dialect, url }: DatabaseUrl, maxConnections = CONNECTIONS): Promise<Database> {
     const Kind = await kindOfDatabase(dialect);
     const known = this.#open.get(url.reveal());
     if (known) return known;

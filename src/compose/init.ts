@@ -4,7 +4,7 @@ import { describeDatabase } from "../config/database-description.ts";
 import { type DatabaseUrl, parseBaseUrl, parseDatabaseUrl, tlsProblems } from "../config/urls.ts";
 import type { Catalog } from "../core/setup/catalog.ts";
 import { isPlainHttpToAnotherHost } from "../core/tls/database-tls.ts";
-import { Databases, VIEW_CONNECTIONS, VIEW_TIMEOUTS } from "./databases.ts";
+import { Databases, VIEW_TIMEOUTS } from "./databases.ts";
 import type { Host } from "./host.ts";
 
 export interface InitSetup {
@@ -49,7 +49,7 @@ function baseUrlProblem(text: string): string | undefined {
 async function catalogOf(url: DatabaseUrl, { stop }: Host) {
   const databases = new Databases(NAME, VIEW_TIMEOUTS, stop);
   try {
-    const database = await databases.open(url, VIEW_CONNECTIONS);
+    const database = await databases.open(url);
     const { catalogSql } =
       url.dialect === "postgres"
         ? await import("../adapters/postgres/source/catalog.ts")

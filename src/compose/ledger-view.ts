@@ -1,7 +1,7 @@
 import { sqlLedgerView } from "../adapters/sql/ledger/ledger.ts";
 import type { Config } from "../config/config.ts";
 import type { LedgerView } from "../ports/ledger/ledger.ts";
-import { Databases, VIEW_CONNECTIONS, VIEW_TIMEOUTS } from "./databases.ts";
+import { Databases, VIEW_TIMEOUTS } from "./databases.ts";
 import type { Host } from "./host.ts";
 import type { Opened } from "./opened.ts";
 
@@ -12,4 +12,4 @@ export async function composeLedgerView(config: Config, { stop }: Host): Promise
 }
 
 export const openLedgerView = async ({ ledger, name }: Config, databases: Databases): Promise<LedgerView> =>
-  sqlLedgerView(await databases.open(ledger.url, VIEW_CONNECTIONS), ledger, name);
+  sqlLedgerView(await databases.open(ledger.url), ledger, name);

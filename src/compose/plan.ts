@@ -7,7 +7,7 @@ import type { ForecastSetup } from "../engine/check/sync-forecast.ts";
 import type { ExplainSetup } from "../engine/explain/explain-tenant.ts";
 import type { PlanSettings } from "../engine/plan/make-plan.ts";
 import type { TokenStore } from "../ports/token-store.ts";
-import { Databases, VIEW_CONNECTIONS, VIEW_TIMEOUTS } from "./databases.ts";
+import { Databases, VIEW_TIMEOUTS } from "./databases.ts";
 import type { Host } from "./host.ts";
 import { openLedgerView } from "./ledger-view.ts";
 import type { Opened } from "./opened.ts";
@@ -21,7 +21,7 @@ export type PlanSetup = ForecastSetup & ExplainSetup & { readonly tokens: TokenS
 export async function composePlan(config: Config, { uid, stop }: Host): Promise<Opened<PlanSetup>> {
   const databases = new Databases(config.name, VIEW_TIMEOUTS, stop);
   const ledger = await openLedgerView(config, databases);
-  const tokens = await openTokens(config, uid, (url) => databases.open(url, VIEW_CONNECTIONS));
+  const tokens = await openTokens(config, uid, databases);
   return {
     value: {
       ports: { source: await tenantSource(config, databases), ledger, openSpool: () => new DiskSpool() },

@@ -15,7 +15,7 @@ import type { Log } from "../ports/log.ts";
 import type { Observe } from "../ports/observer.ts";
 import type { Served, ServeTenant } from "../ports/serve-tenant.ts";
 import { composeNoticing } from "./changes.ts";
-import { Databases, VIEW_CONNECTIONS, VIEW_TIMEOUTS } from "./databases.ts";
+import { Databases, VIEW_TIMEOUTS } from "./databases.ts";
 import type { Host } from "./host.ts";
 
 interface ServingPorts {
@@ -144,7 +144,7 @@ class LedgerRequests {
     this.#databases = databases;
     this.#underWay++;
     try {
-      const database = await databases.open(location.url, VIEW_CONNECTIONS);
+      const database = await databases.open(location.url);
       const ledger = sqlLedger(database, location, name, history);
       const requester = await thisInstance(host.pid);
       return await askHolder(id, { ledger, requester, holder: holder() });

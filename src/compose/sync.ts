@@ -7,7 +7,7 @@ import { describeTokenDestinations } from "../config/token-destinations.ts";
 import { RecentCommits } from "../engine/durability/recent-commits.ts";
 import type { SyncPorts, SyncSettings } from "../engine/sync.ts";
 import type { Observe } from "../ports/observer.ts";
-import { Databases, LEDGER_CONNECTIONS, TIMEOUTS, TOKEN_CONNECTIONS } from "./databases.ts";
+import { CONNECTIONS, Databases, TIMEOUTS } from "./databases.ts";
 import type { Host } from "./host.ts";
 import type { Opened } from "./opened.ts";
 import { planSettings } from "./plan.ts";
@@ -29,15 +29,9 @@ export async function composeSync(
 ): Promise<Opened<SyncSetup>> {
   const { service } = config;
   const databases = new Databases(config.name, TIMEOUTS, host.stop);
-  const ledgerDatabase = await databases.open(
-    config.ledger.url,
-    LEDGER_CONNECTIONS + config.rotation.concurrency,
-  );
+  const ledgerDatabase = await databases.open(config.ledger.url, CONNECTIONS + config.rotation.concurrency);
   const ledger = sqlLedger(ledgerDatabase, config.ledger, config.name, config.history);
-  const tokens = await openTokens(config, host.uid, (url) => databases.open(url, TOKEN_CONNECTIONS), {
-    database: ledgerDatabase,
-    ledger,
-  });
+  const tokens = await openTokens(config, host.uid, databases, { database: ledgerDatabase, ledger });
   const { HttpGroupService } = await import("../adapters/service/http-group-service.ts");
   const groups = new HttpGroupService(connectionOf(config));
   const holder = await thisInstance(host.pid);

@@ -2,7 +2,7 @@ import { type SensitiveTableName, sensitiveTables } from "../adapters/sql/source
 import type { SourceOptions } from "../adapters/sql/source/source-dialect.ts";
 import type { Config } from "../config/config.ts";
 import type { TenantSource } from "../ports/tenant-source.ts";
-import { applicationName, type Databases, TIMEOUTS, VIEW_CONNECTIONS } from "./databases.ts";
+import { applicationName, type Databases, TIMEOUTS } from "./databases.ts";
 
 /** What the source and its change feed are read by. */
 export const sourceOptions = ({ name, source }: Config): SourceOptions => ({
@@ -45,6 +45,6 @@ async function namedSecrets(
   return Promise.all(
     [...tokenTables, ledger]
       .filter(({ url }) => url.dialect === source.url.dialect)
-      .map(async (at) => ({ database: await databases.open(at.url, VIEW_CONNECTIONS), at })),
+      .map(async (at) => ({ database: await databases.open(at.url), at })),
   );
 }

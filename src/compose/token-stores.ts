@@ -7,8 +7,8 @@ import { SecretTokenStore } from "../adapters/token-stores/secret-token-store.ts
 import type { Config } from "../config/config.ts";
 import { describeTokenDestinations } from "../config/token-destinations.ts";
 import type { SecretTokens } from "../config/token-stores.ts";
-import type { DatabaseUrl } from "../config/urls.ts";
 import type { TokenStore } from "../ports/token-store.ts";
+import type { Databases } from "./databases.ts";
 import type { Opened } from "./opened.ts";
 
 interface Self {
@@ -17,8 +17,6 @@ interface Self {
   /** The user of this process. */
   readonly uid: number;
 }
-
-type OpenDatabase = (url: DatabaseUrl) => Promise<Database>;
 
 interface OpenLedger {
   readonly database: Database;
@@ -32,11 +30,11 @@ interface OpenLedger {
 export async function openTokens(
   { name, tokens }: Config,
   uid: number,
-  openDatabase: OpenDatabase,
+  databases: Databases,
   ledger?: OpenLedger,
 ): Promise<Opened<TokenStore>> {
   const openAll = (entries: Config["tokens"]) =>
-    Promise.all(entries.map((entry) => openStore(entry, { scope: name, uid }, openDatabase, ledger)));
+    Promise.all(entries.map((entry) => openStore(entry, { scope: name, uid }, databases, ledger)));
   const tables = await openAll(tokens.filter(({ store }) => store === "table"));
   const others = await openAll(tokens.filter(({ store }) => store !== "table"));
   const all = [...others, ...tables];
@@ -54,12 +52,12 @@ export async function openTokens(
 async function openStore(
   tokens: Config["tokens"][number],
   self: Self,
-  openDatabase: OpenDatabase,
+  databases: Databases,
   ledger: OpenLedger | undefined,
 ): Promise<Opened<TokenStore>> {
   if (tokens.store === "table") {
     const [written] = describeTokenDestinations([tokens]);
-    const database = await openDatabase(tokens.url);
+    const database = await databases.open(tokens.url);
     const beside = ledger?.database === database ? ledger.ledger : undefined;
     const { table, rows, id_column: idColumn, token_column: tokenColumn, owner, notify } = tokens;
     const options = { table, written, rows, idColumn, tokenColumn, owner, notify };

@@ -9,10 +9,7 @@ interface Schedule {
 }
 
 /** The next times at which the daemon syncs, by the clock of the schedule's zone. */
-export async function* scheduleFindings(
-  { line, timezone }: Schedule,
-  times: readonly Date[],
-): AsyncGenerator<Finding> {
+export function scheduleFinding({ line, timezone }: Schedule, times: readonly Date[]): Finding {
   const moments = new Intl.DateTimeFormat("en-GB", {
     timeZone: timezone,
     weekday: "short",
@@ -23,7 +20,7 @@ export async function* scheduleFindings(
     minute: "2-digit",
     second: "2-digit",
   });
-  yield ok(`"${line}" in ${timezone}: next at ${times.map((time) => moments.format(time)).join("; ")}`);
+  return ok(`"${line}" in ${timezone}: next at ${times.map((time) => moments.format(time)).join("; ")}`);
 }
 
 interface Receivers {
