@@ -10,7 +10,7 @@ import type { CommandIo } from "./context.ts";
 type SandboxIo = Pick<CommandIo, "stdout" | "stop">;
 
 /** The options as commander delivers them. Some are converted before the sandbox gets them. */
-interface Flags extends Omit<SandboxOptions, "shares" | "tls"> {
+interface Flags extends Omit<SandboxOptions, "shares"> {
   readonly failShare?: number;
   readonly cutBeforeShare?: number;
   readonly cutAfterShare?: number;

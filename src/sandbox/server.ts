@@ -1,8 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import http from "node:http";
-import https from "node:https";
-import type { AddressInfo, Socket } from "node:net";
+import type { AddressInfo } from "node:net";
 import { describe, SyncError } from "../core/failure/sync-error.ts";
 import { Groups } from "./groups.ts";
 import { RequestCounts } from "./request-counts.ts";
@@ -18,8 +17,6 @@ export interface SandboxOptions extends Partial<ApiOptions> {
   readonly host?: string;
   /** Default 0, which takes any free port. */
   readonly port?: number;
-  /** Serve HTTPS with this certificate and its key, both in PEM form. */
-  readonly tls?: { readonly cert: string; readonly key: string };
   /** The file that keeps groups and API key across restarts. */
   readonly state?: string;
   readonly latency?: Latency;
@@ -48,14 +45,8 @@ const KEEP_ALIVE_MS = 10 * 60_000;
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const { host = "127.0.0.1", port = 0 } = options;
-  const server = options.tls ? https.createServer({ ...options.tls }) : http.createServer();
+  const server = http.createServer();
   server.keepAliveTimeout = KEEP_ALIVE_MS;
-  // Keep the sockets: closeAllConnections() would leave connections open that are still in the TLS handshake.
-  const sockets = new Set<Socket>();
-  server.on("connection", (socket) => {
-    sockets.add(socket);
-    socket.once("close", () => sockets.delete(socket));
-  });
   const boundPort = await listen(server, host, port);
 
   const closing = new AbortController();
@@ -64,7 +55,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     if (closing.signal.aborted) return;
     closing.abort();
     server.close();
-    for (const socket of sockets) socket.destroy();
+    server.closeAllConnections();
     await once(server, "close");
     journal?.close();
   };
@@ -88,9 +79,8 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
         closed: closing.signal,
       }),
     );
-    const scheme = options.tls ? "https" : "http";
     return {
-      baseUrl: `${scheme}://${reachableName(host)}:${boundPort}`,
+      baseUrl: `http://${reachableName(host)}:${boundPort}`,
       apiKey: state.apiKey,
       close,
     };

@@ -26,9 +26,8 @@ export async function aSandbox(
   return { ...sandbox, client: aClient(sandbox, connections) };
 }
 
-/** Takes any certificate. */
 export function aClient(sandbox: Pick<Sandbox, "baseUrl" | "apiKey">, connections = 4): Client {
-  const pool = new Pool(sandbox.baseUrl, { connections, connect: { rejectUnauthorized: false } });
+  const pool = new Pool(sandbox.baseUrl, { connections });
   onTestFinished(() => pool.destroy());
   const send = async (path: string, method: string, headers: Record<string, string>, body?: string) => {
     const answer = await pool.request({

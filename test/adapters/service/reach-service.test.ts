@@ -1,8 +1,9 @@
 import { createServer as createTcpServer } from "node:net";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { reachService } from "../../../src/adapters/service/reach-service.ts";
 import { rejection } from "../../contracts/collect.ts";
 import { aSandbox } from "../../sandbox/client.ts";
+import { behindTls } from "../../support/servers/behind-tls.ts";
 import { aSelfSignedCertificate } from "../../support/servers/certificates.ts";
 import { listening } from "../../support/servers/listening.ts";
 
@@ -31,11 +32,14 @@ test("the way ends at a port where nobody listens", async () => {
 });
 
 test("the way ends at a certificate that nobody vouches for, or at no TLS at all", async () => {
-  const { baseUrl } = await aSandbox({ tls: await aSelfSignedCertificate() });
-  const error = await rejection(reach(baseUrl));
+  const { baseUrl } = await aSandbox();
+  const front = await behindTls(baseUrl, await aSelfSignedCertificate());
+  onTestFinished(() => front.close());
+  const error = await rejection(reach(front.baseUrl));
   expect(error).toMatchObject(unreachable(/TLS handshake with .* failed/, "NODE_EXTRA_CA_CERTS"));
-  const plain = (await aSandbox()).baseUrl.replace("http:", "https:");
-  expect(await rejection(reach(plain))).toMatchObject(unreachable(/TLS handshake/, "certificate"));
+  expect(await rejection(reach(baseUrl.replace("http:", "https:")))).toMatchObject(
+    unreachable(/TLS handshake/, "certificate"),
+  );
 });
 
 test("the way ends at a handshake that nobody answers", async () => {

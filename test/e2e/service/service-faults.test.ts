@@ -1,8 +1,18 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, test } from "vitest";
-import { aSelfSignedCertificate } from "../../support/servers/certificates.ts";
+import { expect, onTestFinished, test } from "vitest";
+import { behindTls } from "../../support/servers/behind-tls.ts";
+import { aSelfSignedCertificate, type Certificate } from "../../support/servers/certificates.ts";
 import { aWorld, type World } from "../world.ts";
+
+/** A world whose config names a TLS server in front of the sandbox. */
+async function overTls(certificate: Certificate): Promise<World> {
+  const world = await aWorld({ tenants: 50 });
+  const front = await behindTls(world.sandbox.baseUrl, certificate);
+  onTestFinished(() => front.close());
+  await world.configure({ service: { base_url: front.baseUrl } });
+  return world;
+}
 
 async function expectRecovery(world: World): Promise<void> {
   await world.serve({});
@@ -65,7 +75,7 @@ test("a service that is unreachable, or fails for every group, ends the run earl
   const [down, broken, untrusted] = await Promise.all([
     aWorld({ tenants: 50 }),
     aWorld({ tenants: 50, service: { shares: { fail: 1 } } }),
-    aWorld({ tenants: 50, service: { tls: await aSelfSignedCertificate() } }),
+    overTls(await aSelfSignedCertificate()),
   ]);
   await down.sandbox.close();
   const [whenDown, whenBroken, whenUntrusted] = await Promise.all([
@@ -95,12 +105,11 @@ test("a service that is unreachable, or fails for every group, ends the run earl
 
 test("syncs over TLS with a certificate in NODE_EXTRA_CA_CERTS", async () => {
   const tls = await aSelfSignedCertificate();
-  const world = await aWorld({ tenants: 30, service: { tls } });
+  const world = await overTls(tls);
   const certificate = join(world.folder, "certificate.pem");
   await writeFile(certificate, tls.cert);
   world.env.NODE_EXTRA_CA_CERTS = certificate;
-  expect(world.sandbox.baseUrl).toMatch(/^https:/);
-  expect(await world.sync()).toMatchObject({ code: 0, report: { created: 30 } });
+  expect(await world.sync()).toMatchObject({ code: 0, report: { created: 50 } });
   expect(await world.stored()).toEqual(await world.live());
   // Connections are kept, although every GET has a body.
   expect((await world.requests()).connections).toBeLessThanOrEqual(8);
