@@ -30,10 +30,7 @@ function endToEndOnMysql(): string[] {
     "first-sync", // from the rows to the tokens, in several batches
     "database-faults", // what the driver's errors become, rights, connections that are cut
     "broken-read", // a stream of rows that breaks off
-    "bad-lines", // a connection that is slow, cut or silent
     "rotation-crash", // commits that a kill or a cut leaves in doubt
-    "lease", // one at a time, and the fence
-    "tenant-page", // locks, and ids without an index
     "told-to-stop", // a lock that is waited for
     "documented-rights", // the GRANTs in docs/security.md
     "database-logs", // what the server's log holds of them

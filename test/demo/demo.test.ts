@@ -30,7 +30,7 @@ test("the demo with --keep ends with the daemon's page, and a Ctrl-C removes eve
   expect(left()).toEqual([]);
 });
 
-test("the demo says what it can do if it is called wrongly", async () => {
+test.runIf(LONG)("the demo says what it can do if it is called wrongly", async () => {
   const { program } = startDemo("--keeep");
   expect(await program.ended).toMatchObject({ code: 64, stdout: expect.stringContaining("-- --keep") });
 });

@@ -4,6 +4,7 @@ import type { Forgotten } from "../../src/engine/forget.ts";
 import { NO_SERVICE } from "../fakes/ledger/ledger-state.ts";
 import { VirtualClock } from "../fakes/virtual-time.ts";
 import { type StartOptions, tenants, World } from "../fakes/world.ts";
+import { someOf } from "../support/long.ts";
 
 async function aSyncedWorld(...ids: string[]): Promise<World> {
   const world = new World(tenants(...ids));
@@ -119,11 +120,13 @@ describe("a scope whose groups are deleted", () => {
     expect(groupsOf(world)).toEqual([]);
   });
 
-  describe.each([
+  const ALL = [
     { deleteBy: "token", existing: "keep", sharesLedger: false, concurrency: 1 },
     { deleteBy: "id", existing: "keep", sharesLedger: true, concurrency: 3 },
     { deleteBy: "both", existing: "update", sharesLedger: false, concurrency: 3 },
-  ] as const)("$deleteBy, $existing, one database: $sharesLedger", (circumstances) => {
+  ] as const;
+
+  describe.each(someOf(ALL, 2))("$deleteBy, $existing, one database: $sharesLedger", (circumstances) => {
     const { concurrency } = circumstances;
     const settings = { concurrency };
     const aWorld = (): World => {

@@ -29,16 +29,7 @@ const postgres = (version: PostgresVersion): Installation => ({
   start: straight("postgres", () => startPostgres({ version })),
 });
 
-/** Gives the server on which an installation builds. */
-type Server = () => Promise<EmbeddedServer>;
-
-const ownServer: Server = () => started(startPostgres());
-
-const pgbouncer = (
-  mode: PgbouncerOptions["mode"],
-  poolSize: number,
-  server: Server = ownServer,
-): Installation => ({
+const pgbouncer = (mode: PgbouncerOptions["mode"], poolSize: number): Installation => ({
   name: `PgBouncer, ${mode} mode, ${poolSize} ${poolSize === 1 ? "connection" : "connections"}`,
   server: "PostgreSQL",
   through: `PgBouncer in ${mode} mode; \`source.changes.url\` leads to the server itself`,
@@ -48,7 +39,7 @@ const pgbouncer = (
     refused: /✗ (connections|changes) .* connections at once and gets/,
   }),
   async start() {
-    const { url } = await server();
+    const { url } = await started(startPostgres());
     const pooler = await started(startPgbouncer(url, { mode, poolSize }));
     return {
       kind: "postgres",
@@ -80,13 +71,13 @@ const pgpool: Installation = {
   },
 };
 
-const hotStandby = (server: Server = ownServer): Installation => ({
+const hotStandby: Installation = {
   name: "a hot standby as source",
   server: "PostgreSQL",
   through: "a hot standby as the source; ledger and tokens on its primary",
   cannot: { channel: "a hot standby can't LISTEN" },
   async start() {
-    const primary = await server();
+    const primary = await started(startPostgres());
     const standby = await started(startStandby(primary, "standby"));
     return {
       kind: "postgres",
@@ -95,7 +86,7 @@ const hotStandby = (server: Server = ownServer): Installation => ({
       settled: () => untilReplayed(primary.url, [standby.url]),
     };
   },
-});
+};
 
 const failover: Installation = {
   name: "a primary with two replicas and a failover",
@@ -248,13 +239,6 @@ const mysql: Installation = {
   },
 };
 
-/** Those on which `npm test` lives a short life. Some can share a server. */
-export const smoke = (server: Server): readonly Installation[] => [
-  postgres(13),
-  pgbouncer("transaction", 2, server),
-  hotStandby(server),
-];
-
 export const INSTALLATIONS: readonly Installation[] = [
   ...([13, 14, 15, 16, 17, 18] as const).map(postgres),
   pgbouncer("transaction", 1),
@@ -264,7 +248,7 @@ export const INSTALLATIONS: readonly Installation[] = [
   pgbouncer("session", 2),
   pgbouncer("session", 3),
   pgpool,
-  hotStandby(),
+  hotStandby,
   failover,
   encoded("LATIN1"),
   encoded("SQL_ASCII"),

@@ -16,18 +16,11 @@ const TENANTS = 12;
 /** Enough that a kill meets a sync in its middle. */
 const MANY = 60;
 
-/** What a short life does. */
-export const CHEAP: readonly Step[] = ["init", "check", "sync", "changes"];
-
 /**
  * Starts an installation for the running test, and does everything there that an operator does, from an empty database to a
  * daemon. Skips the test if a package can't be had.
  */
-export async function liveOn(
-  installation: Installation,
-  context: TestContext,
-  steps: readonly Step[] = STEPS,
-): Promise<Lived> {
+export async function liveOn(installation: Installation, context: TestContext): Promise<Lived> {
   const running = await installation
     .start((why) => context.skip(why))
     .catch((error: unknown) => skipIfNotToBeHad(error, context));
@@ -38,7 +31,7 @@ export async function liveOn(
     ...(running.between && { between: running.between }),
   });
   await customer.addTenants(1, TENANTS);
-  const shown = steps.filter((step) => !(step in cannot || (step === "failover" && !running.failOver)));
+  const shown = STEPS.filter((step) => !(step in cannot || (step === "failover" && !running.failOver)));
   for (const step of shown) {
     if (step === "check" && refused) {
       await isRefused(customer, refused);

@@ -4,7 +4,6 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 /** Files that run for longer than half a minute. Beginning last, each would keep one core busy and the other idle. */
 const LONGEST = [
   "test/simulation/simulation.test.ts",
-  "test/e2e/database/bad-lines.test.ts",
   "test/adapters/sql/ledger/ledger.test.ts",
   "test/e2e/crash/hand-over.test.ts",
   "test/e2e/output/leaks.test.ts",

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, inject, test } from "vitest";
-import { rounds } from "../../support/long.ts";
+import { LONG, rounds } from "../../support/long.ts";
 import { tcpProxy } from "../../support/servers/tcp-proxy.ts";
 import { expectInSync } from "../in-sync.ts";
 import { aWorld, fromEnvironment, idOf, until, type World } from "../world.ts";
@@ -8,7 +8,7 @@ import { aDaemon, signUp, WITH_SYNC_KEY } from "./a-daemon.ts";
 
 const CHANNEL = "customers_changed";
 const IS_POSTGRES = inject("databaseKind") === "postgres";
-const onPostgres = test.runIf(IS_POSTGRES);
+const longOnPostgres = test.runIf(IS_POSTGRES && LONG);
 
 /** Single tenants are asked for by POST /sync, and on PostgreSQL named on a channel too. */
 const aConfig = (changes: object = {}) => ({
@@ -84,7 +84,7 @@ test(`a daemon that is killed ${KILLS} times while it serves single tenants leav
   await expectInSync(world);
 });
 
-onPostgres("a channel whose connection is cut again and again loses no tenant", async () => {
+longOnPostgres("a channel whose connection is cut again and again loses no tenant", async () => {
   const world = await aWorld({ tenants: 2 });
   const proxy = await tcpProxy(world.database.url);
   world.env.CHANGES_URL = proxy.url;
@@ -104,7 +104,7 @@ onPostgres("a channel whose connection is cut again and again loses no tenant", 
   expect((await daemon.program.stop("SIGTERM")).code).toBe(0);
 });
 
-onPostgres("while any role floods the channel, every POST /sync is answered with a token", async () => {
+longOnPostgres("while any role floods the channel, every POST /sync is answered with a token", async () => {
   const world = await aWorld({ tenants: 2, config: aConfig() });
   const daemon = await aDaemon(world);
   await daemon.ran(1);

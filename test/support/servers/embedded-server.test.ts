@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, inject, onTestFinished, test } from "vitest";
 import { SERVER_VARIABLES } from "../databases/database-server.ts";
 import { SERVERS } from "../databases/fresh-database.ts";
+import { LONG } from "../long.ts";
 import { startPostgres } from "../postgres/embedded-postgres.ts";
 
 // Where the run was given a server, or none could be had, there need not be one to start.
@@ -18,7 +19,7 @@ async function folderOf(url: string): Promise<string> {
   return dirname(String(row?.folder));
 }
 
-describe.skipIf(mayBeMissing)("an embedded server", () => {
+describe.skipIf(!LONG || mayBeMissing)("an embedded server", () => {
   test("stands beside another one, and is gone with its data once stopped", async () => {
     const servers = await Promise.all([startPostgres(), startPostgres()]);
     onTestFinished(async () => {
