@@ -18,27 +18,6 @@ export function fixedWindow({ count, perMs }: RateLimit): Limiter {
   };
 }
 
-/** Lets at most `count` requests in at once. */
-export class ConcurrencyLimit {
-  readonly #count: number;
-  #taken = 0;
-
-  constructor(count: number) {
-    this.#count = count;
-  }
-
-  /** Lets a request in. Returns false if there are `count` already. */
-  tryEnter(): boolean {
-    if (this.#taken >= this.#count) return false;
-    this.#taken++;
-    return true;
-  }
-
-  leave(): void {
-    this.#taken--;
-  }
-}
-
 /** The value of Retry-After (RFC 9110 §10.2.3) for a wait in milliseconds, rounded up to a whole second. */
 export function retryAfterValue(form: RetryAfter, wait: number, now: number): string | undefined {
   switch (form) {

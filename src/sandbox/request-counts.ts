@@ -36,6 +36,11 @@ export class RequestCounts {
   #inFlight = 0;
   #maxInFlight = 0;
 
+  /** Requests that have begun and not ended. */
+  get inFlight(): number {
+    return this.#inFlight;
+  }
+
   begin(connection: object): void {
     this.#inFlight += 1;
     if (this.#inFlight > this.#maxInFlight) this.#maxInFlight = this.#inFlight;

@@ -45,7 +45,7 @@ function serveApi(
   const { method = "", headers } = request;
   counts.begin(request.socket);
 
-  const answer = (body: RequestBody, fault: Fault, leave: () => void): void => {
+  const answer = (body: RequestBody, fault: Fault): void => {
     const reply = orInternalError(() =>
       api.reply(
         { method, authorization: headers.authorization, contentType: headers["content-type"], body },
@@ -55,20 +55,15 @@ function serveApi(
     );
     switch (reply.kind) {
       case "answer":
-        leave();
         counts.end(method, reply.status);
         send(response, reply);
         return;
       case "cut":
-        leave();
         counts.end(method, "cut");
         request.socket.destroy();
         return;
       case "hang":
-        response.once("close", () => {
-          leave();
-          counts.end(method, "abandoned");
-        });
+        response.once("close", () => counts.end(method, "abandoned"));
         return;
       default:
         reply satisfies never;
@@ -79,15 +74,14 @@ function serveApi(
     const id = api.groupIn(body);
     if (id !== undefined) counts.names(method, id);
     const { delay, fault } = nextDisturbance();
-    const refusal = api.enter(fault);
+    const refusal = api.tooManyAtOnce();
     if (refusal) {
       counts.end(method, refusal.status);
       send(response, refusal);
       return;
     }
-    const answerNow = () => answer(body, fault, () => api.leave(fault));
-    if (delay === 0) answerNow();
-    else setTimeout(() => closed.aborted || answerNow(), delay).unref();
+    if (delay === 0) answer(body, fault);
+    else setTimeout(() => closed.aborted || answer(body, fault), delay).unref();
   };
 
   readBody(request, received, () => counts.end(method, "abandoned"));

@@ -11,7 +11,7 @@ import {
   type StoredGroup,
 } from "./groups.ts";
 import { type Headers, type HttpAnswer, type HttpReply, htmlAnswer, jsonAnswer } from "./http-reply.ts";
-import { ConcurrencyLimit, fixedWindow, retryAfterValue } from "./rate-limit.ts";
+import { fixedWindow, retryAfterValue } from "./rate-limit.ts";
 import type { RequestCounts } from "./request-counts.ts";
 import type { Fault } from "./request-faults.ts";
 import type { ApiOptions } from "./service-options.ts";
@@ -35,15 +35,14 @@ export class UserGroupApi {
   readonly #options: ApiOptions;
   readonly #groups: Groups;
   readonly #journal: Journal | undefined;
-  readonly #counts: Pick<RequestCounts, "deleted">;
+  readonly #counts: Pick<RequestCounts, "deleted" | "inFlight">;
   readonly #limiters: readonly Limiter[];
-  readonly #concurrencyLimit: ConcurrencyLimit;
 
   constructor(
     options: ApiOptions,
     groups: Groups,
     journal: Journal | undefined,
-    counts: Pick<RequestCounts, "deleted">,
+    counts: Pick<RequestCounts, "deleted" | "inFlight">,
   ) {
     this.#options = options;
     this.#groups = groups;
@@ -53,7 +52,6 @@ export class UserGroupApi {
       ...(options.rateLimit ? [fixedWindow(options.rateLimit)] : []),
       ...(options.tokenBucket ? [tokenBucket(options.tokenBucket)] : []),
     ];
-    this.#concurrencyLimit = new ConcurrencyLimit(options.concurrencyLimit ?? Number.POSITIVE_INFINITY);
   }
 
   /** The id of the group that a request's body names. Undefined if it names none. */
@@ -61,18 +59,11 @@ export class UserGroupApi {
     return body.kind === "json" ? groupIdOf(this.#groups, body.value) : undefined;
   }
 
-  /**
-   * Lets a request in until `leave`. If there are too many requests already, returns a refusal without Retry-After,
-   * because the end of the others isn't known.
-   */
-  enter(fault: Fault): HttpAnswer | undefined {
-    if (isFromOutside(fault) || this.#concurrencyLimit.tryEnter()) return undefined;
+  /** Refuses a request without Retry-After if too many are in flight with it: the end of the others isn't known. */
+  tooManyAtOnce(): HttpAnswer | undefined {
+    const { concurrencyLimit } = this.#options;
+    if (concurrencyLimit === undefined || this.#counts.inFlight <= concurrencyLimit) return undefined;
     return jsonAnswer(429, { success: 0, error: "too many requests at once" });
-  }
-
-  /** Ends a request that was let in. */
-  leave(fault: Fault): void {
-    if (!isFromOutside(fault)) this.#concurrencyLimit.leave();
   }
 
   /** `now` is in milliseconds since the epoch. If the state file can't be written, throws, and nothing has changed. */
@@ -173,9 +164,6 @@ export class UserGroupApi {
     );
   }
 }
-
-/** Whether the service never sees the request. */
-const isFromOutside = (fault: Fault): boolean => fault === "cut-before" || fault === "html";
 
 export const carriesKey = (authorization: string | undefined, apiKey: string): boolean =>
   authorization === `Token ${apiKey}`;

@@ -1,6 +1,6 @@
 import { AdaptiveLimiter, type Ceilings } from "../../src/core/limits/adaptive-limiter.ts";
 import { type RateLimit, type TokenBucket, tokenBucket } from "../../src/core/limits/rate-limit.ts";
-import { ConcurrencyLimit, fixedWindow, type RetryAfter } from "../../src/sandbox/rate-limit.ts";
+import { fixedWindow, type RetryAfter } from "../../src/sandbox/rate-limit.ts";
 import { seededRandom } from "../../src/sandbox/request-faults.ts";
 
 /** The limit of a service. */
@@ -28,10 +28,16 @@ export const aBucket = (bucket: TokenBucket): ServiceLimit => ({
 });
 
 export function atOnce(count: number): ServiceLimit {
-  const places = new ConcurrencyLimit(count);
+  let taken = 0;
   return {
-    enter: () => (places.tryEnter() ? 0 : 1),
-    leave: () => places.leave(),
+    enter: () => {
+      if (taken === count) return 1;
+      taken++;
+      return 0;
+    },
+    leave: () => {
+      taken--;
+    },
     allowed: (ms, latencyMs) => (count * ms) / latencyMs,
   };
 }
