@@ -75,7 +75,9 @@ async function session(parts: SessionParts, over: (run: RunSummary) => void): Pr
     serving = opened.serving;
     try {
       await notice(serving?.noticing);
-      const beside = serving && besideOf(serving, { ports, settings, next });
+      const startNoticing = async (table: string | null): Promise<void> => serving?.noticing?.start(table);
+      const beside =
+        serving && serveBeside({ server: serving.server, startNoticing, end: next }, ports, settings);
       await sync({ ...ports, observe }, settings, {}, stop, beside);
     } finally {
       await close();
@@ -93,14 +95,6 @@ async function session(parts: SessionParts, over: (run: RunSummary) => void): Pr
   if (code !== undefined && DATABASE_IS_AWAY.has(code)) return "database is away";
   if (failure !== undefined || summary?.outcome === "failed") return "failed";
   return next.aborted ? "next sync is due" : "handed over";
-}
-
-function besideOf(
-  { server, noticing }: Serving,
-  { ports, settings, next }: Pick<OpenedSync, "ports" | "settings"> & Pick<SessionParts, "next">,
-) {
-  const startNoticing = async (table: string | null): Promise<void> => noticing?.start(table);
-  return serveBeside({ server, startNoticing, end: next }, ports, settings);
 }
 
 const DATABASE_IS_AWAY: ReadonlySet<string> = new Set([

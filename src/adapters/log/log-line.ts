@@ -1,7 +1,6 @@
 import { ABSENCE_TEXT } from "../../core/deletion/missing-tenants.ts";
 import { DRIFT_TEXT } from "../../core/drift/drift.ts";
 import { isNoFault } from "../../core/failure/sync-error.ts";
-import type { Rejection } from "../../core/group/rejections.ts";
 import { type Counts, summaryText } from "../../core/report/counts.ts";
 import { queuedText } from "../../core/report/progress.ts";
 import { durationText, quantity } from "../../core/text/quantity.ts";
@@ -66,22 +65,17 @@ export function lineOf(event: RunEvent): Line {
       return { level: "warn", text: message, fields: { code, hint }, alike };
     }
     case "rejected": {
-      const { rejection } = event;
-      return {
-        level: "warn",
-        text: `rejected: ${rejection.message}`,
-        fields: rejectionFields(rejection),
-        alike: alikeRejections("rejected", rejection),
-      };
+      const { user_group_id, code, message, rows } = event.rejection;
+      const fields = { user_group_id, code, rows };
+      // Rows that are only counted are one line already.
+      const alike = user_group_id === null ? undefined : `rejected (${code})`;
+      return { level: "warn", text: `rejected: ${message}`, fields, alike };
     }
     case "accepted": {
-      const { rejection } = event;
-      return {
-        level: "info",
-        text: `no longer rejected; it was: ${rejection.message}`,
-        fields: { ...rejectionFields(rejection), since: rejection.since },
-        alike: alikeRejections("no longer rejected", rejection),
-      };
+      const { user_group_id, code, message, rows, since } = event.rejection;
+      const fields = { user_group_id, code, rows, since };
+      const alike = user_group_id === null ? undefined : `no longer rejected (${code})`;
+      return { level: "info", text: `no longer rejected; it was: ${message}`, fields, alike };
     }
     case "left": {
       const text = ABSENCE_TEXT[event.absence];
@@ -159,14 +153,6 @@ function servedLine(served: Served): Line {
     }
   }
 }
-
-/** Rows that are only counted are one line already. */
-const alikeRejections = (what: string, { user_group_id, code }: Rejection): string | undefined =>
-  user_group_id === null ? undefined : `${what} (${code})`;
-
-/** Rows that are only counted come with their number. */
-const rejectionFields = ({ user_group_id, code, rows }: Rejection): Fields =>
-  user_group_id === null ? { user_group_id, code, rows } : { user_group_id, code };
 
 const summaryFields = ({ command, outcome, counts, requests, durationMs, error }: RunSummary): Fields => ({
   ...{ command, outcome, ...shownCounts(counts), requests, duration_ms: Math.round(durationMs) },

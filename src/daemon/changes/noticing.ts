@@ -70,11 +70,7 @@ export class Noticing {
     const onNotice = (notice: Notice): void => {
       if (isReady) this.#ports.onNotice(notice);
     };
-    const attempts = [
-      this.#startPolling(before, onNotice, stop.signal),
-      this.#startListening(onNotice, stop.signal),
-    ];
-    const ready = this.#untilAttempted(Promise.all(attempts)).then(() => {
+    const ready = this.#untilAttempted(before, onNotice, stop.signal).then(() => {
       isReady = true;
     });
     this.#running = { stop, ready };
@@ -92,40 +88,33 @@ export class Noticing {
     await Promise.all([this.#column.ended, this.#channel.ended]);
   }
 
-  /** Resolves after the first attempt. */
-  async #startPolling(
+  /** Resolves after the first attempt of each feed, or after a few seconds. */
+  async #untilAttempted(
     before: string | null | undefined,
     onNotice: NoticingPorts["onNotice"],
     stop: AbortSignal,
   ): Promise<void> {
-    const poller = this.#poller;
-    if (poller)
-      await this.#column.start((onWorking) => poller.poll({ before, onNotice, onWorking, stop }), stop);
-  }
-
-  /** Resolves after the first attempt. */
-  async #startListening(onNotice: NoticingPorts["onNotice"], stop: AbortSignal): Promise<void> {
-    const { channel } = this.#feeds;
     const { clock } = this.#ports;
+    const { channel } = this.#feeds;
+    const poller = this.#poller;
     const onTenant = (user_group_id: string): void =>
       onNotice({ kind: "tenant", user_group_id, feed: "channel" });
     // A database that is away is asked when it is back. A column that can't be asked leaves it to a full sync.
     const onAnything = (): void => {
       const error = this.#column.state?.error;
-      if (this.#poller && !(error && isConfigError(error))) this.#poller.lookUpNow();
+      if (poller && !(error && isConfigError(error))) poller.lookUpNow();
       else onNotice(ANYTHING);
     };
-    if (channel)
-      await this.#channel.start(
-        (onWorking) => listen({ channel, clock, onTenant, onAnything, onWorking, stop }),
-        stop,
-      );
-  }
-
-  /** Resolves after the first attempts, or after a few seconds. */
-  async #untilAttempted(attempts: Promise<unknown>): Promise<void> {
+    const attempts = Promise.all([
+      poller && this.#column.start((onWorking) => poller.poll({ before, onNotice, onWorking, stop }), stop),
+      channel &&
+        this.#channel.start(
+          (onWorking) => listen({ channel, clock, onTenant, onAnything, onWorking, stop }),
+          stop,
+        ),
+    ]);
     const timer = new AbortController();
-    await Promise.race([attempts, this.#ports.clock.sleep(FIRST_ATTEMPTS, timer.signal)]);
+    await Promise.race([attempts, clock.sleep(FIRST_ATTEMPTS, timer.signal)]);
     timer.abort();
   }
 }

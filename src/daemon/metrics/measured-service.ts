@@ -1,15 +1,14 @@
-import { ServiceFailure, type ServiceFailureCode } from "../../core/failure/service-failure.ts";
+import { ServiceFailure } from "../../core/failure/service-failure.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { GroupService } from "../../ports/group-service.ts";
 
 export type OperationLabel = "get" | "post" | "delete";
-/** `ok`, or the failure's code in small letters. */
-export type ResultLabel = "ok" | Lowercase<ServiceFailureCode>;
 
 /** A request that was sent, or for which no connection could be made. */
 export interface MeasuredCall {
   readonly operation: OperationLabel;
-  readonly result: ResultLabel;
+  /** `ok`, or the failure's code in small letters. */
+  readonly result: string;
   readonly seconds: number;
 }
 
@@ -19,7 +18,7 @@ type OnMeasuredCall = (call: MeasuredCall) => void;
 export function measuredService(service: GroupService, clock: Clock, onCall: OnMeasuredCall): GroupService {
   const measured = async <T>(operation: OperationLabel, request: () => Promise<T>): Promise<T> => {
     const start = clock.monotonic();
-    const ended = (result: ResultLabel): void =>
+    const ended = (result: string): void =>
       onCall({ operation, result, seconds: (clock.monotonic() - start) / 1_000 });
     try {
       const answer = await request();
@@ -27,7 +26,7 @@ export function measuredService(service: GroupService, clock: Clock, onCall: OnM
       return answer;
     } catch (error) {
       // Any other error comes from `beforeSend`, before a request was sent.
-      if (error instanceof ServiceFailure) ended(resultLabel(error.code));
+      if (error instanceof ServiceFailure) ended(error.code.toLowerCase());
       throw error;
     }
   };
@@ -40,7 +39,3 @@ export function measuredService(service: GroupService, clock: Clock, onCall: OnM
     rotateNobody: (beforeSend) => measured("post", () => service.rotateNobody(beforeSend)),
   };
 }
-
-/** For TypeScript, toLowerCase() returns any string. */
-export const resultLabel = (code: ServiceFailureCode): Lowercase<ServiceFailureCode> =>
-  code.toLowerCase() as Lowercase<ServiceFailureCode>;

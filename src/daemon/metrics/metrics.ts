@@ -1,18 +1,15 @@
 import { Counter, collectDefaultMetrics, Histogram, Registry } from "prom-client";
-import { SERVICE_FAILURES, type ServiceFailureCode } from "../../core/failure/service-failure.ts";
+import { SERVICE_FAILURES } from "../../core/failure/service-failure.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Observe } from "../../ports/observer.ts";
 import { REPLY_STATUSES } from "../http/sync-requests.ts";
 import type { DaemonState } from "../state/state.ts";
 import { eventMetrics } from "./event-metrics.ts";
-import { type MeasuredCall, type OperationLabel, type ResultLabel, resultLabel } from "./measured-service.ts";
+import type { MeasuredCall, OperationLabel } from "./measured-service.ts";
 import { registerStateMetrics } from "./state-metrics.ts";
 
 const OPERATIONS: readonly OperationLabel[] = ["get", "post", "delete"];
-const RESULTS: readonly ResultLabel[] = [
-  "ok",
-  ...(Object.keys(SERVICE_FAILURES) as ServiceFailureCode[]).map(resultLabel),
-];
+const RESULTS = ["ok", ...Object.keys(SERVICE_FAILURES).map((code) => code.toLowerCase())];
 /** The last two are for timeouts: service.timeout is 15 s by default. */
 const REQUEST_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30];
 

@@ -13,17 +13,15 @@ import type { HeldGroups } from "../../ports/ledger/scope.ts";
 import { type Content, copied, failureHtml, type Html, html, outside } from "./html.ts";
 import { briefMoment, grouped, groupedCount, type PageTime, roundText } from "./number-and-time-text.ts";
 
-const SHOWN_HELD = 10;
-const SHOWN_FAILURES = 10;
-const SHOWN_REASONS = 20;
-const SHOWN_IDS = 10;
+/** How many of each list the page has. */
+const SHOWN = 10;
 
 /** The names of groups, by their ids. */
 type Names = ReadonlyMap<string, string>;
 
 /** The removals that wait for approval, and the command that approves them. */
 export function heldSection({ count, code, groups }: HeldGroups, names: Names, configPath: string): Html {
-  const shown = groups.slice(0, SHOWN_HELD);
+  const shown = groups.slice(0, SHOWN);
   const command = code === null ? "groupsync plan" : `groupsync sync --approve-deletions ${code}`;
   return html`<section aria-labelledby="held"><h2 id="held">Held ${badge(count)}</h2>
 <p>${groupedCount(count, "removal")} ${count === 1 ? "waits" : "wait"} for approval. If they are meant to go:</p>
@@ -48,7 +46,7 @@ export function failingSection(
   names: Names,
   at: PageTime,
 ): Html {
-  const shown = failing.slice(0, SHOWN_FAILURES);
+  const shown = failing.slice(0, SHOWN);
   return html`<section aria-labelledby="failing"><h2 id="failing">Failing ${badge(count)}</h2>
 <ul class="failing-groups">${shown.map((group) => failure(group, names, at))}${more(count - shown.length, "groupsync status --json", "lists more")}</ul></section>`;
 }
@@ -74,7 +72,7 @@ export function rejectedSection(
   { now }: PageTime,
 ): Html {
   const reasons = reasonsOf(rejected);
-  const shown = reasons.slice(0, SHOWN_REASONS);
+  const shown = reasons.slice(0, SHOWN);
   return html`<section aria-labelledby="rejected"><h2 id="rejected">Rejected ${badge(rejectedRows(rejected))}</h2>
 <p class="note">No group can be made of these rows. Groups that are there stay as they are until the rows are corrected.</p>
 <ul class="failing-groups">${shown.map((reason) => rejectionReason(reason, names, now))}${more(reasons.length - shown.length, "groupsync status --json", "lists more")}</ul></section>`;
@@ -82,7 +80,7 @@ export function rejectedSection(
 
 function rejectionReason(reason: RejectionReason, names: Names, now: Date): Html {
   const { rows, since, ids } = reason;
-  const named = ids.slice(0, SHOWN_IDS);
+  const named = ids.slice(0, SHOWN);
   const others = named.length > 0 && rows > named.length ? ` and ${grouped(rows - named.length)} more` : "";
   const note = html`${named.map((id, index) => html`${index > 0 ? ", " : ""}${tenant(id, names)}`)}${others}${named.length > 0 ? "; " : ""}for ${roundText(now.getTime() - since.getTime())}`;
   return failingItem(groupedCount(rows, "row"), reason, note);

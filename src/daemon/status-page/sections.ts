@@ -1,7 +1,7 @@
 import { rejectedRows } from "../../core/group/rejections.ts";
 import { countsText } from "../../core/report/counts.ts";
 import { progress, queuedText } from "../../core/report/progress.ts";
-import type { LedgerStatus, RunResult } from "../../ports/ledger/scope.ts";
+import type { RunResult } from "../../ports/ledger/scope.ts";
 import type { WatchState } from "../changes/watch.ts";
 import { feedsOf } from "../state/feeds.ts";
 import { type PastRun, pastRuns } from "../state/past-runs.ts";
@@ -42,7 +42,8 @@ function lastRunText({ command, startedAt, finishedAt }: PastRun, result: RunRes
 }
 
 /** How many groups are in each state, and when the ledger was read. */
-export function groupsSection({ groups, rejected }: LedgerStatus, readAt: Date, at: PageTime): Html {
+export function groupsSection({ status, readAt }: LedgerSnapshot, at: PageTime): Html {
+  const { groups, rejected } = status;
   return html`<section aria-labelledby="groups"><h2 id="groups">Groups</h2><dl class="numbers">
 ${number("in all", groups.total)}${number("in sync", groups.in_sync)}${number("under way", groups.under_way)}
 ${number("failing", groups.failing, "bad")}${number("missing", groups.missing)}${number("unverified", groups.unverified)}

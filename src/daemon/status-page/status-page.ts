@@ -30,7 +30,8 @@ export function statusPage(state: DaemonState, now: Date): string {
 ${ledger && problemSections(ledger, state, at)}${isServingBroken ? ofServing : null}
 ${current && currentRunSection(current, state.queued, at)}
 ${runsSection(state, at)}${isServingBroken ? null : ofServing}
-${ledger && ledgerSections(ledger, at)}
+${ledger && ledger.status.groups.total > 0 ? groupsSection(ledger, at) : null}
+${ledger && tokensSection(ledger, at)}
 ${aboutSection(state, at)}`;
   const refreshSeconds = current ? REFRESH_SECONDS_AT_WORK : REFRESH_SECONDS;
   return documentOf({ name, main, title: worst.sentence, tone: worst.tone, asked: "", refreshSeconds }, at);
@@ -46,12 +47,6 @@ function problemSections(
 ${refreshHold && heldRefreshSection(refreshHold, configPath)}
 ${groups.failing > 0 ? failingSection(failing, groups.failing, names, at) : null}
 ${rejected.length > 0 ? rejectedSection(rejected, names, at) : null}`;
-}
-
-function ledgerSections(ledger: LedgerSnapshot, at: PageTime): Html {
-  const { status, readAt } = ledger;
-  return html`${status.groups.total > 0 ? groupsSection(status, readAt, at) : null}
-${tokensSection(ledger, at)}`;
 }
 
 const SEE: Readonly<Record<Part, string>> = {
