@@ -9,20 +9,13 @@ export interface ScheduleSettings {
 }
 
 /** Tells the daemon when to sync. */
-export interface Timetable {
-  start(): void;
-  stop(): void;
-  /** The next scheduled time, without its jitter. Null after `stop()`. */
-  readonly next: Date | null;
-  /** The scheduled time that is `count` scheduled times after this time, with the longest jitter; null if there is none. */
-  after(time: Date, count: number): Date | null;
-}
+export type Timetable = Pick<CronTimetable, "start" | "stop" | "next" | "after">;
 
 /**
  * A timetable from a cron line. croner looks at the clock every 30 seconds: if somebody sets it, a scheduled time is late by no
  * more than this. After a sleep of the machine, one scheduled time stands for all that have passed.
  */
-export class CronTimetable implements Timetable {
+export class CronTimetable {
   readonly #dueTimes: Cron;
   readonly #jitterMs: number;
   readonly #onDue: () => void;
@@ -34,10 +27,12 @@ export class CronTimetable implements Timetable {
     this.#onDue = onDue;
   }
 
+  /** The next scheduled time, without its jitter. Null after `stop()`. */
   get next(): Date | null {
     return this.#dueTimes.nextRun();
   }
 
+  /** The scheduled time that is `count` scheduled times after this time, with the longest jitter; null if there is none. */
   after(time: Date, count: number): Date | null {
     const last = this.#dueTimes.nextRuns(count, time)[count - 1];
     return last === undefined ? null : new Date(last.getTime() + this.#jitterMs);

@@ -75,17 +75,14 @@ export class Poller {
   }
 
   async #pause(took: number, stop: AbortSignal): Promise<void> {
-    const { clock, everyMs } = this.#ports;
+    const { clock, everyMs, log } = this.#ports;
     const ration = this.#missingIndex ? PAUSES_PER_LOOKUP * took : 0;
-    if (took + ration > everyMs) this.#warnOfRation();
+    if (this.#missingIndex && took + ration > everyMs && !this.#hasWarned) {
+      this.#hasWarned = true;
+      log({ level: "warn", ...CHANGES_NOT_INDEXED, hint: this.#missingIndex });
+    }
     const owed = Math.max(SHORTEST_PAUSE, ration);
     await clock.sleep(owed, stop);
     await this.#sleep.sleep(everyMs - took - owed, stop);
-  }
-
-  #warnOfRation(): void {
-    if (!this.#missingIndex || this.#hasWarned) return;
-    this.#hasWarned = true;
-    this.#ports.log({ level: "warn", ...CHANGES_NOT_INDEXED, hint: this.#missingIndex });
   }
 }

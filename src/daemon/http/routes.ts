@@ -33,16 +33,11 @@ export interface PostRequest extends PageRequest {
   readonly headers: Readonly<Record<string, readonly string[] | undefined>>;
 }
 
-interface Found {
-  readonly route: Page | Action;
-  readonly below: string;
-}
-
-export function findRoute(routes: Routes, path: string): Found | undefined {
+export function findRoute(routes: Routes, path: string) {
   for (const [pattern, route] of Object.entries(routes)) {
-    const brace = pattern.indexOf("{");
-    if (brace < 0 ? path === pattern : path.startsWith(pattern.slice(0, brace)))
-      return { route, below: brace < 0 ? "" : path.slice(brace) };
+    const [fixed = "", name] = pattern.split("{");
+    if (name === undefined ? path === fixed : path.startsWith(fixed))
+      return { route, below: path.slice(fixed.length) };
   }
   return undefined;
 }

@@ -12,10 +12,12 @@ export interface MeasuredCall {
   readonly seconds: number;
 }
 
-type OnMeasuredCall = (call: MeasuredCall) => void;
-
 /** The same service. Calls `onCall` after each request. */
-export function measuredService(service: GroupService, clock: Clock, onCall: OnMeasuredCall): GroupService {
+export function measuredService(
+  service: GroupService,
+  clock: Clock,
+  onCall: (call: MeasuredCall) => void,
+): GroupService {
   const measured = async <T>(operation: OperationLabel, request: () => Promise<T>): Promise<T> => {
     const start = clock.monotonic();
     const ended = (result: string): void =>

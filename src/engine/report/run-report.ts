@@ -1,23 +1,14 @@
-import type { HeldRefresh } from "../../core/drift/refresh.ts";
 import type { FailureWithHint, SyncError } from "../../core/failure/sync-error.ts";
 import { type Counts, type RunOutcome, runOutcome } from "../../core/report/counts.ts";
-import type { ReportedError, ReportedHold, Tally } from "./tally.ts";
+import type { ReportedError, Tally } from "./tally.ts";
 
-/** What a run reports at its end. */
-export interface RunReport {
+/** What a run reports at its end: what its tally has, and how it ended. */
+export interface RunReport
+  extends Readonly<Pick<Tally, "requests" | "hold" | "clocks" | "refreshHold" | "keptTokens">> {
   readonly outcome: RunOutcome;
   readonly counts: Readonly<Counts>;
-  readonly requests: number;
   readonly durationMs: number;
   readonly errors: readonly ReportedError[];
-  /** Why removals are held; undefined if none are. */
-  readonly hold: ReportedHold | undefined;
-  /** How the clocks differ; undefined if they agree, or if the run had no need to know. */
-  readonly clocks: FailureWithHint | undefined;
-  /** Why the refresh is held; undefined if it isn't. */
-  readonly refreshHold: HeldRefresh | undefined;
-  /** The groups that were to get a new token, did not, and whose old token still works for certain. */
-  readonly keptTokens: ReadonlySet<string>;
   /** Why the run did not reach its end; undefined if it did. */
   readonly error: SyncError | undefined;
 }

@@ -23,11 +23,11 @@ export const MAX_REPORTED = 1_000;
 export class Tally {
   readonly counts: Counts = noCounts();
   requests = 0;
-  /** Why removals are held. */
+  /** Why removals are held; undefined if none are. */
   hold: ReportedHold | undefined;
-  /** How the clocks differ: then nothing was removed, so the run is not done. */
+  /** How the clocks differ: then nothing was removed, so the run is not done. Undefined if they agree, or nothing needs them. */
   clocks: FailureWithHint | undefined;
-  /** Why the refresh is held. */
+  /** Why the refresh is held; undefined if it isn't. */
   refreshHold: HeldRefresh | undefined;
   /** The groups that were to get a new token, did not, and whose old token still works for certain. */
   readonly keptTokens = new Set<string>();
