@@ -94,7 +94,7 @@ export class Daemon {
     this.#signal.addEventListener("abort", () => this.#timetable.stop(), { once: true });
     this.#work = this.#undisturbed(async () => {
       await this.#readLedgerSnapshot();
-      this.#recall();
+      this.#notifications.recall(this.state, this.#ports.clock.now());
       // Single tenants are served under the lease alone.
       if (this.#settings.schedule.runAtStart || this.#settings.feeds !== undefined) await this.#untilDone();
     });
@@ -233,7 +233,7 @@ export class Daemon {
         await this.#notice(undefined);
         handedOver ||= isHandedOver;
         // A command tells nobody of problems, so those of its run are not known yet.
-        if (!handedOver) this.#recall();
+        if (!handedOver) this.#notifications.recall(this.state, clock.now());
         await clock.sleep(handedOver ? RETRY_AFTER_HAND_OVER : STANDBY_RETRY, this.#signal);
         continue;
       }
@@ -273,11 +273,6 @@ export class Daemon {
     if (noticing === this.#noticing) return;
     await this.#noticing?.stop();
     this.#noticing = noticing;
-  }
-
-  /** Takes the problems that earlier runs left, of this or another instance, as known: no message repeats them. */
-  #recall(): void {
-    this.#notifications.recall(this.state, this.#ports.clock.now());
   }
 
   /** Keeps what was read before if the ledger can't be read. */

@@ -25,7 +25,7 @@ export class Notifications {
   /** One message after the other, because the end of a problem must not arrive before its beginning. */
   #sent = Promise.resolve();
 
-  /** Takes what is wrong as known: no message tells that it has begun. */
+  /** Takes what earlier runs left, of this or another instance, as known: no message tells that it has begun. */
   recall(state: DaemonState, now: Date): void {
     this.#known = problemsToSend(state, now);
     this.#toldAt = now;

@@ -1,4 +1,4 @@
-import { asSyncError, withoutCause } from "../core/failure/sync-error.ts";
+import { asSyncError, type FailureWithHint, withoutCause } from "../core/failure/sync-error.ts";
 import { noCounts } from "../core/report/counts.ts";
 import { serveBeside } from "../engine/serving/serve-beside.ts";
 import type { TenantServer } from "../engine/serving/tenant-server.ts";
@@ -63,7 +63,7 @@ async function session(parts: SessionParts, over: (run: RunSummary) => void): Pr
   const started = clock.monotonic();
   let summary: RunSummary | undefined;
   let serving: Serving | undefined;
-  let failure: { readonly error: unknown } | undefined;
+  let failure: FailureWithHint | undefined;
   const observe = (event: RunEvent): void => {
     parts.observe(event);
     if (event.kind !== "finished") return;
@@ -84,14 +84,16 @@ async function session(parts: SessionParts, over: (run: RunSummary) => void): Pr
     }
     if (summary === undefined) throw new Error("the sync ended without a report");
   } catch (error) {
-    failure = { error };
+    failure = withoutCause(asSyncError(error));
     if (summary === undefined)
-      observe({ kind: "finished", ...failedEarly(error, clock.monotonic() - started) });
-    else if (serving) parts.log({ level: "warn", ...notServed(error) });
-    else throw error;
+      observe({ kind: "finished", ...failedEarly(failure, clock.monotonic() - started) });
+    else if (serving) {
+      const message = `single tenants can't be served until the next sync: ${failure.message}`;
+      parts.log({ level: "warn", ...failure, message });
+    } else throw error;
   }
   if (stop.aborted || !(serving || servesTenants)) return "done";
-  const code = failure ? asSyncError(failure.error).code : summary?.error?.code;
+  const code = (failure ?? summary?.error)?.code;
   if (code !== undefined && DATABASE_IS_AWAY.has(code)) return "database is away";
   if (failure !== undefined || summary?.outcome === "failed") return "failed";
   return next.aborted ? "next sync is due" : "handed over";
@@ -104,12 +106,6 @@ const DATABASE_IS_AWAY: ReadonlySet<string> = new Set([
 ]);
 
 /** A sync that failed before its run began: a secret can't be read, or this program has a mistake. */
-function failedEarly(error: unknown, durationMs: number): RunSummary {
-  const failure = withoutCause(asSyncError(error));
-  return { command: "sync", outcome: "failed", counts: noCounts(), requests: 0, durationMs, error: failure };
-}
-
-function notServed(error: unknown) {
-  const failure = withoutCause(asSyncError(error));
-  return { ...failure, message: `single tenants can't be served until the next sync: ${failure.message}` };
+function failedEarly(error: FailureWithHint, durationMs: number): RunSummary {
+  return { command: "sync", outcome: "failed", counts: noCounts(), requests: 0, durationMs, error };
 }

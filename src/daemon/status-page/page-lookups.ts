@@ -21,8 +21,8 @@ export type Lookup =
   | { readonly kind: "unknown" | "failed"; readonly error: SyncError }
   /** Given up after this time. */
   | { readonly kind: "slow"; readonly ms: number }
-  /** `what` is a sentence without its end. */
-  | { readonly kind: "refused"; readonly what: string; readonly waitMs: number };
+  /** There are too many lookups. */
+  | { readonly kind: "refused"; readonly waitMs: number };
 
 /** Ten lookups after a pause, and then one every two seconds. */
 const ALLOWED = { rate: { count: 1, perMs: 2_000 }, burst: 10 };
@@ -49,9 +49,8 @@ export class PageLookups {
   async at(id: string, gone: AbortSignal): Promise<Lookup> {
     // No source and no ledger has such an id.
     if (Buffer.byteLength(id) > MAX_ID_BYTES) return { kind: "unknown", error: unknownIds(new Set([id])) };
-    if (this.#isBusy) return refused("groupsync looks another tenant up just now", 1_000);
-    const waitMs = this.#limiter(this.#ports.clock.monotonic());
-    if (waitMs > 0) return refused("there were too many lookups of tenants", waitMs);
+    const waitMs = this.#isBusy ? 1_000 : this.#limiter(this.#ports.clock.monotonic());
+    if (waitMs > 0) return { kind: "refused", waitMs };
     this.#isBusy = true;
     const ending = new AbortController();
     const lookup = this.#lookUp(id, AbortSignal.any([ending.signal, gone, this.#stop])).finally(() => {
@@ -80,8 +79,6 @@ export class PageLookups {
     }
   }
 }
-
-const refused = (what: string, waitMs: number): Lookup => ({ kind: "refused", what, waitMs });
 
 /**
  * The source for a visitor of the page: it looks a tenant up only if an index finds the tenant. Without an index each

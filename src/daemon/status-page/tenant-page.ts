@@ -57,7 +57,8 @@ function shownOf(id: string, lookup: Lookup, configPath: string, at: PageTime): 
       return { ...shown, main: html`${shown.main}\n${help}` };
     }
     case "refused": {
-      const text = `Because ${lookup.what}: try again in ${roundText(Math.max(1_000, lookup.waitMs))}.`;
+      const wait = roundText(Math.max(1_000, lookup.waitMs));
+      const text = `groupsync looks up one tenant at a time, and few in a time: try again in ${wait}.`;
       return headlineAlone("idle", `${printableId(id)} was not looked up`, [text]);
     }
     default:

@@ -73,8 +73,8 @@ test.each<[Lookup, string]>([
     "acme can't be explained The lookup was given up after 10 s. Is a table locked, or a token store slow? What waits for longer groupsync --config /etc/groupsync/config.yaml explain -- acme",
   ],
   [
-    { kind: "refused", what: "there were too many lookups", waitMs: 1_900 },
-    "acme was not looked up Because there were too many lookups: try again in 2 s.",
+    { kind: "refused", waitMs: 1_900 },
+    "acme was not looked up groupsync looks up one tenant at a time, and few in a time: try again in 2 s.",
   ],
 ])("what keeps a tenant from being shown is said plainly (%#)", (lookup, text) => {
   expect(readOf(lookup)).toContain(text);
