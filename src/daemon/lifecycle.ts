@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { asSyncError, type FailureWithHint, SyncError, withoutCause } from "../core/failure/sync-error.ts";
+import { asSyncError, SyncError, withoutCause } from "../core/failure/sync-error.ts";
 import type { Secret } from "../core/secret/secret.ts";
 import { durationText } from "../core/text/quantity.ts";
 import { Daemon, type DaemonPorts, type DaemonSettings } from "./daemon.ts";
@@ -72,7 +72,10 @@ export class Lifecycle {
       const { settings, take, unchecked } = await reread();
       if (this.#signal.aborted) return;
       if (!isDeepStrictEqual(settings.listen, this.#settings.listen)) throw needsRestart();
-      if (unchecked) log({ level: "warn", ...columnsUnchecked(unchecked) });
+      if (unchecked) {
+        const message = `the columns of the new config could not be checked: ${unchecked.message}`;
+        log({ level: "warn", ...withoutCause(unchecked), message });
+      }
       take();
       this.#settings = settings;
       this.daemon.reconfigure(settings);
@@ -119,11 +122,6 @@ export class Lifecycle {
     this.#ports.log({ level: "info", message: `status page, probes and metrics on ${this.#server.url}` });
   }
 }
-
-const columnsUnchecked = (error: SyncError): FailureWithHint => ({
-  ...withoutCause(error),
-  message: `the columns of the new config could not be checked: ${error.message}`,
-});
 
 const needsRestart = (): SyncError =>
   new SyncError("CONFIG_NEEDS_RESTART", "the new config has another http.listen", {
