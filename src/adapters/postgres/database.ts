@@ -2,6 +2,7 @@ import pg from "pg";
 import Cursor from "pg-cursor";
 import type { Connections, InTransaction } from "../sql/connection/connections.ts";
 import { retryDeadlocks } from "../sql/connection/deadlock-retry.ts";
+import type { SessionWaits } from "../sql/connection/session-waits.ts";
 import { TransactionKeepalive } from "../sql/connection/transaction-keepalive.ts";
 import {
   LONG_READ,
@@ -17,7 +18,7 @@ import { DURABLY } from "./connection/durability.ts";
 import { isAnswer } from "./connection/failures.ts";
 import { inOneRoundTrip, reading, writing } from "./connection/one-round-trip.ts";
 import { PIN, PINNED_PATH } from "./connection/search-path.ts";
-import { Session } from "./connection/session.ts";
+import { sessionWaits } from "./connection/session.ts";
 import { BEGIN, setLocally, UNHURRIED } from "./connection/settings.ts";
 import { postgres } from "./dialect.ts";
 
@@ -45,7 +46,7 @@ export class PostgresDatabase implements Database {
   readonly #options: DatabaseOptions;
   readonly #pool: pg.Pool;
   readonly #open = new Set<pg.PoolClient>();
-  readonly #busy = new Set<Session>();
+  readonly #busy = new Set<SessionWaits>();
   #broken = 0;
 
   constructor(options: DatabaseOptions) {
@@ -223,13 +224,13 @@ export class PostgresDatabase implements Database {
     }
   }
 
-  #attend(client: pg.PoolClient): Session {
-    const session = new Session(client, this.#options);
+  #attend(client: pg.PoolClient): SessionWaits {
+    const session = sessionWaits(client, this.#options);
     this.#busy.add(session);
     return session;
   }
 
-  #release(client: pg.PoolClient, session: Session, broken: boolean): void {
+  #release(client: pg.PoolClient, session: SessionWaits, broken: boolean): void {
     this.#busy.delete(session);
     client.release(broken);
   }

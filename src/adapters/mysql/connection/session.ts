@@ -4,7 +4,7 @@ import type { Connection as Asking } from "mysql2/promise";
 import { databaseHost } from "../../../core/tls/database-tls.ts";
 import { insistOnVersion } from "../../sql/connection/server-version.ts";
 import { type SessionOptions, SessionWaits } from "../../sql/connection/session-waits.ts";
-import { NoAnswer, type WaitLimits, withTimeout } from "../../sql/connection/wait-limits.ts";
+import { type WaitLimits, withTimeout } from "../../sql/connection/wait-limits.ts";
 import { connectionOptions, cutOff, endInTime, FAREWELL, socketOf } from "./connection.ts";
 import { failures } from "./failures.ts";
 import { lockHolders } from "./lock-holders.ts";
@@ -36,11 +36,12 @@ export class Session {
     });
     const waiting = {
       socket: () => socketOf(connection),
+      lost: () => this.#lost,
       waitsFor: () => this.#waitsFor(),
       cut: () => this.cut(),
       isLockTimeout: failures.isLockTimeout,
     };
-    this.#waits = new SessionWaits(waiting, options.timeouts, options.stop);
+    this.#waits = new SessionWaits(waiting, options);
   }
 
   /** Asks the server who this session is. Call before anything else. Throws DATABASE_TOO_OLD. */
@@ -59,27 +60,14 @@ export class Session {
     return this.#lost !== undefined;
   }
 
-  /** See `SessionWaits.wait`. If the connection was lost, rejects with the reason. */
-  async wait<T>(ask: () => Promise<T>, limits?: WaitLimits): Promise<T> {
-    try {
-      return await this.#waits.wait(ask, limits);
-    } catch (error) {
-      throw this.#reason(error);
-    }
+  /** See `SessionWaits.wait`. */
+  wait<T>(ask: () => Promise<T>, limits?: WaitLimits): Promise<T> {
+    return this.#waits.wait(ask, limits);
   }
 
   /** Reads a query to its end, in batches of at most `size`. If the reader stops early, ends the connection. */
-  async *batches<Row extends readonly unknown[]>(query: QueryOptions, size: number): AsyncGenerator<Row[]> {
-    try {
-      yield* this.#waits.each(readStream<Row>(this.#connection, query, size));
-    } catch (error) {
-      throw this.#reason(error);
-    }
-  }
-
-  /** A connection that was cut is lost too, but that is no reason. Later statements fail with "connection is closed". */
-  #reason(error: unknown): unknown {
-    return error instanceof NoAnswer ? error : (this.#lost ?? error);
+  batches<Row extends readonly unknown[]>(query: QueryOptions, size: number): AsyncGenerator<Row[]> {
+    return this.#waits.each(readStream<Row>(this.#connection, query, size));
   }
 
   /** Ends the connection at once, and its session at the server: while a server sorts, it doesn't notice such an end. */

@@ -37,7 +37,7 @@ export class Client extends pg.Client {
     connection.parse = (statement, more) => parse({ ...statement, text: ON_PRIMARY + statement.text }, more);
   }
 
-  /** Why the connection was lost. Later statements fail with no more than "Client has encountered a connection error". */
+  /** See `WaitingSession.lost`. */
   get lost(): Error | undefined {
     return this.#lost;
   }

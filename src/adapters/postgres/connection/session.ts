@@ -1,7 +1,7 @@
 import { connect } from "node:net";
 import type pg from "pg";
 import { type SessionOptions, SessionWaits } from "../../sql/connection/session-waits.ts";
-import { NoAnswer, type WaitLimits, withTimeout } from "../../sql/connection/wait-limits.ts";
+import { withTimeout } from "../../sql/connection/wait-limits.ts";
 import { Client, connectionOptions, endInTime, FAREWELL, socketOf } from "./connection.ts";
 import { failures } from "./failures.ts";
 import { inOneRoundTrip, reading } from "./one-round-trip.ts";
@@ -11,52 +11,21 @@ import { setLocally } from "./settings.ts";
 /** In milliseconds: until then a statement that was sent has reached the server. */
 const CANCEL_AGAIN = 500;
 
-/** One connection, which waits for nothing without a limit. The pool and the source use it alike. */
-export class Session {
-  readonly #client: pg.ClientBase;
-  readonly #waits: SessionWaits;
-
-  constructor(client: pg.ClientBase, options: SessionOptions) {
-    this.#client = client;
-    const waiting = {
+/** The waits for one connection. The pool and the source use it alike. */
+export const sessionWaits = (client: pg.ClientBase, options: SessionOptions): SessionWaits =>
+  new SessionWaits(
+    {
       socket: () => socketOf(client),
+      lost: () => (client instanceof Client ? client.lost : undefined),
       waitsFor: () => waitsFor(options),
-      cut: () => this.cut(),
+      cut: () => {
+        socketOf(client)?.destroy();
+        requestCancel(client);
+      },
       isLockTimeout: failures.isLockTimeout,
-    };
-    this.#waits = new SessionWaits(waiting, options.timeouts, options.stop);
-  }
-
-  /** See `SessionWaits.wait`. If the connection was lost, rejects with the reason. */
-  async wait<T>(ask: () => Promise<T>, limits?: WaitLimits): Promise<T> {
-    try {
-      return await this.#waits.wait(ask, limits);
-    } catch (error) {
-      throw this.#reason(error);
-    }
-  }
-
-  /** See `SessionWaits.each`. */
-  async *each<T>(items: AsyncIterable<T>): AsyncGenerator<T> {
-    try {
-      yield* this.#waits.each(items);
-    } catch (error) {
-      throw this.#reason(error);
-    }
-  }
-
-  /** A connection that was cut is lost too, but that is no reason. */
-  #reason(error: unknown): unknown {
-    if (error instanceof NoAnswer || !(this.#client instanceof Client)) return error;
-    return this.#client.lost ?? error;
-  }
-
-  /** Ends the connection at once, and cancels its statement. */
-  cut(): void {
-    socketOf(this.#client)?.destroy();
-    requestCancel(this.#client);
-  }
-}
+    },
+    options,
+  );
 
 /**
  * Ends the session's statement at the server: while a server waits for a lock or sorts, it doesn't notice that its

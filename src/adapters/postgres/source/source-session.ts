@@ -1,9 +1,10 @@
 import type pg from "pg";
+import type { SessionWaits } from "../../sql/connection/session-waits.ts";
 import { STEP, type WaitLimits, withinLimits } from "../../sql/connection/wait-limits.ts";
 import type { SourceOptions, SourceSession } from "../../sql/source/source-dialect.ts";
 import { Client, connectionOptions, endInTime } from "../connection/connection.ts";
 import { inOneRoundTrip } from "../connection/one-round-trip.ts";
-import { Session } from "../connection/session.ts";
+import { sessionWaits } from "../connection/session.ts";
 import { BEGIN_SNAPSHOT, setLocally, textOrBytes, UNHURRIED } from "../connection/settings.ts";
 import { readCursor } from "../database.ts";
 
@@ -13,7 +14,7 @@ const AS_TEXTS = { rowMode: "array", types: { getTypeParser: () => (text: string
 /** A connection that reads the source. It waits for nothing without a limit. */
 export class PostgresSourceSession implements SourceSession {
   readonly #client: Client;
-  readonly #session: Session;
+  readonly #session: SessionWaits;
   readonly #begin: readonly string[];
   #isOpen = true;
 
@@ -25,7 +26,7 @@ export class PostgresSourceSession implements SourceSession {
     };
     this.#begin = [BEGIN_SNAPSHOT, setLocally(settings, textOrBytes("end of transaction"))];
     this.#client = new Client(connectionOptions(options.url, options.applicationName));
-    this.#session = new Session(this.#client, { ...options, stop });
+    this.#session = sessionWaits(this.#client, { ...options, stop });
   }
 
   static async open(options: SourceOptions, stop: AbortSignal): Promise<PostgresSourceSession> {

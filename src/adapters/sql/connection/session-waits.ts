@@ -22,9 +22,10 @@ export interface SessionOptions {
 export interface WaitingSession {
   /** Undefined before the session has one. */
   socket(): Socket | undefined;
+  /** Why the connection was lost; undefined if it is there. Later statements fail with errors that don't say why. */
+  lost(): Error | undefined;
   /** Asks the server over another connection what this session waits for, in words. Empty if unknown. Never rejects. */
   waitsFor(): Promise<string>;
-  /** Ends the connection at once, and cancels the session's statement on the server. */
   cut(): void;
   isLockTimeout(error: unknown): boolean;
 }
@@ -38,7 +39,7 @@ export class SessionWaits {
   readonly #timeouts: SessionTimeouts;
   readonly #stop: AbortSignal;
 
-  constructor(session: WaitingSession, timeouts: SessionTimeouts, stop: AbortSignal) {
+  constructor(session: WaitingSession, { timeouts, stop }: Pick<SessionOptions, "timeouts" | "stop">) {
     this.#session = session;
     this.#timeouts = timeouts;
     this.#stop = stop;
@@ -46,7 +47,15 @@ export class SessionWaits {
     setMaxListeners(0, stop);
   }
 
-  /** Rejects as the answer does. Once a limit is over, cuts the session off and rejects. */
+  /** Ends the connection at once, and cancels the session's statement on the server. */
+  cut(): void {
+    this.#session.cut();
+  }
+
+  /**
+   * Rejects as the answer does, or with the reason if the connection was lost. Once a limit is over, cuts the session off
+   * and rejects.
+   */
   async wait<T>(ask: () => Promise<T>, limits: WaitLimits = LONG_READ): Promise<T> {
     if (endsAtOnce(this.#stop, limits)) throw interrupted();
     let waitsFor = Promise.resolve("");
@@ -62,8 +71,10 @@ export class SessionWaits {
       const socket = this.#session.socket();
       const heard = socket ? unlessSilent(socket, answered, silenceMs) : answered;
       return await withinLimits(this.#stop, heard, limits);
-    } catch (error) {
-      if (!isAnswered) this.#session.cut();
+    } catch (thrown) {
+      // A connection that is cut off is lost too, but that is no reason.
+      const error = thrown instanceof NoAnswer ? thrown : (this.#session.lost() ?? thrown);
+      if (!isAnswered) this.cut();
       if (error instanceof NoAnswer || (error instanceof Error && this.#session.isLockTimeout(error))) {
         const known = await waitsFor;
         if (known !== "") error.message += `; ${known}`;

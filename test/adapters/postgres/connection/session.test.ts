@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import type pg from "pg";
 import { expect, onTestFinished, test } from "vitest";
-import { Session } from "../../../../src/adapters/postgres/connection/session.ts";
+import { sessionWaits } from "../../../../src/adapters/postgres/connection/session.ts";
 import { Secret } from "../../../../src/core/secret/secret.ts";
 
 test("a session that is cut is cancelled twice: its statement may reach the server after the first request", async () => {
@@ -17,7 +17,7 @@ test("a session that is cut is cancelled twice: its statement may reach the serv
 
   const url = new Secret("postgres://nobody@127.0.0.1/nowhere");
   const timeouts = { lockMs: 30_000, silenceMs: 600_000 };
-  new Session(client as unknown as pg.Client, {
+  sessionWaits(client as unknown as pg.Client, {
     url,
     applicationName: "test",
     timeouts,

@@ -26,6 +26,7 @@ function aSession(more: Partial<WaitingSession> = {}): TriedSession {
   let cuts = 0;
   return {
     socket: () => undefined,
+    lost: () => undefined,
     waitsFor: async () => {
       questions++;
       return "held by session 7";
@@ -45,7 +46,7 @@ function aSession(more: Partial<WaitingSession> = {}): TriedSession {
 }
 
 const waits = (session: WaitingSession, stop = new AbortController().signal, timeouts = TIMEOUTS) =>
-  new SessionWaits(session, timeouts, stop);
+  new SessionWaits(session, { timeouts, stop });
 
 const failingAfter = (ms: number, error: Error) => (): Promise<never> =>
   sleep(ms).then(() => {
@@ -165,6 +166,14 @@ test("a migration may keep its session silent", async () => {
   onTestFinished(() => void socket.destroy());
   const silent = waits(aSession({ socket: () => socket }), undefined, { lockMs: 60_000, silenceMs: 100 });
   expect(await silent.wait(() => sleep(500, "done"), MIGRATION)).toBe("done");
+});
+
+test("a session that was lost rejects with the reason, and one that is cut off with the limit that is over", async () => {
+  const session = aSession({ lost: () => new Error("the server shuts down"), waitsFor: async () => "" });
+  const closed = () => Promise.reject(new Error("the connection is closed"));
+  await expect(waits(session).wait(closed)).rejects.toThrow("the server shuts down");
+  const limits = { answerMs: 1, afterStopMs: 1, isRead: false };
+  await expect(waits(session).wait(() => NEVER, limits)).rejects.toThrow(NoAnswer);
 });
 
 test("each batch has its own wait, and the source of the batches is closed if the reader stops early", async () => {
