@@ -104,14 +104,10 @@ export class CompositeTokenStore implements TokenStore {
 
   /** Waits for every store, even if one fails: no store may still be at work in a transaction that is over. */
   async #all(act: (store: TokenStore) => Promise<RefusedByStore>): Promise<readonly Result[]> {
-    const inTurn = async (): Promise<readonly Result[]> => {
-      const results: Result[] = [];
-      for (const table of this.#tables) results.push(...(await Promise.allSettled([act(table)])));
-      return results;
-    };
     const atOnce = Promise.allSettled(this.#others.map(act));
-    const tables = await inTurn();
-    return [...(await atOnce), ...tables];
+    const inTurn: Result[] = [];
+    for (const table of this.#tables) inTurn.push(...(await Promise.allSettled([act(table)])));
+    return [...(await atOnce), ...inTurn];
   }
 }
 

@@ -85,8 +85,6 @@ export const failures: Failures & SourceFailures = {
   // The server puts a question mark in its place, or takes it for 0.
   isOfValue: () => false,
   isDenied,
-  refusesNull: (error, column) =>
-    error instanceof Error && errorNumber(error) === 1048 && error.message.includes(`'${column}'`),
   isDeadlock: (error) => ROLLED_BACK.has(errorNumber(error)),
   isLockTimeout: (error) => [1205, 3572].includes(errorNumber(error)),
   // 25006: the SQL writes.

@@ -11,7 +11,7 @@ import { identifiers } from "../connection/identifiers.ts";
 import { jsonRows } from "../connection/json-rows.ts";
 import { tableExists } from "../connection/table-place.ts";
 import { ANY_COLUMN, type IdColumn } from "./token-ids.ts";
-import { inspectTokenTable, type PreparedTokenTable, prepareTokenTable } from "./token-table-preparation.ts";
+import { inspectTokenTable, prepareTokenTable } from "./token-table-preparation.ts";
 
 const IDS = jsonRows("$1", { id: "text" });
 const TOKENS = jsonRows("$1", { id: "text", token: "text" });
@@ -29,7 +29,6 @@ export class MysqlTokenStatements implements TokenStatements {
   readonly #id: string;
   readonly #token: string;
   #idColumn: IdColumn = ANY_COLUMN;
-  #tokenType = "TEXT";
 
   constructor(options: PlacedTokenTable) {
     this.#options = options;
@@ -39,12 +38,12 @@ export class MysqlTokenStatements implements TokenStatements {
   }
 
   async prepare(database: Connections): Promise<void> {
-    this.#learn(await prepareTokenTable(database, this.#options, () => this.#rehearse(database)));
+    this.#idColumn = await prepareTokenTable(database, this.#options, () => this.#rehearse(database));
   }
 
   async inspect(database: Connections): Promise<void> {
     const found = await inspectTokenTable(database, this.#options, () => this.#rehearse(database));
-    if (found) this.#learn(found);
+    if (found) this.#idColumn = found;
   }
 
   async holdsAny(database: Connections): Promise<boolean> {
@@ -102,15 +101,6 @@ export class MysqlTokenStatements implements TokenStatements {
     }
     const kept = new Set((await this.find(connection, ids)).map(({ id }) => id));
     return ids.filter((id) => !kept.has(id));
-  }
-
-  get allowNull(): string {
-    return `ALTER TABLE ${this.#table} MODIFY ${this.#token} ${this.#tokenType} NULL`;
-  }
-
-  #learn({ idColumn, tokenType }: PreparedTokenTable): void {
-    this.#idColumn = idColumn;
-    this.#tokenType = tokenType;
   }
 
   /** Runs all statements for no rows: the server checks the rights all the same. */

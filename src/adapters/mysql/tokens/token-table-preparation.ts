@@ -8,21 +8,16 @@ import { currentAccount, rehearse } from "../connection/rights.ts";
 import { tableExists } from "../connection/table-place.ts";
 import { type ColumnInfo, type IdColumn, idColumnOf, TEXT_TYPES } from "./token-ids.ts";
 
-export interface PreparedTokenTable {
-  readonly idColumn: IdColumn;
-  /** The token column's full type, in SQL. */
-  readonly tokenType: string;
-}
-
 /**
  * Creates the table if it is missing and groupsync's own, and checks everything that writes will need: better no token
- * than one that can't be stored. `rehearseWrites` runs all statements on the table for no rows.
+ * than one that can't be stored. Resolves to how ids are found. `rehearseWrites` runs all statements on the table for no
+ * rows.
  */
 export async function prepareTokenTable(
   database: Connections,
   options: PlacedTokenTable,
   rehearseWrites: () => Promise<void>,
-): Promise<PreparedTokenTable> {
+): Promise<IdColumn> {
   if (options.rows === "own") {
     await explainingRights(database, options, ["CREATE"], async () => {
       if (await isMissing(database, options)) await database.query(await creation(database, options));
@@ -36,7 +31,7 @@ export async function inspectTokenTable(
   database: Connections,
   options: PlacedTokenTable,
   rehearseWrites: () => Promise<void>,
-): Promise<PreparedTokenTable | undefined> {
+): Promise<IdColumn | undefined> {
   let isThere = true;
   if (options.rows === "own") {
     await explainingRights(database, options, ["CREATE"], async () => {
@@ -54,7 +49,7 @@ async function insistOnTable(
   database: Connections,
   options: PlacedTokenTable,
   rehearseWrites: () => Promise<void>,
-): Promise<PreparedTokenTable> {
+): Promise<IdColumn> {
   await explainingRights(database, options, [], async () => {
     try {
       await rehearseWrites();
@@ -63,16 +58,13 @@ async function insistOnTable(
       if (!isColumnMistake(error)) throw error;
     }
   });
-  const { id, token } = await checkColumns(database, options);
+  const id = await checkColumns(database, options);
   await checkEngine(database, options);
   if (options.rows === "own") {
     await checkBytes(database, options, id);
     await checkUniqueness(database, options);
   }
-  return {
-    idColumn: idColumnOf(id),
-    tokenType: `${token.fullType} CHARACTER SET ${token.charset} COLLATE ${token.collation}`,
-  };
+  return idColumnOf(id);
 }
 
 /**
@@ -106,11 +98,8 @@ const OF_TABLE = "TABLE_SCHEMA = $1 AND TABLE_NAME = $2";
 
 const placeOf = ({ place }: PlacedTokenTable): (string | undefined)[] => [place?.schema, place?.table];
 
-/** Rejects with CONFIG_COLUMNS if a column is missing or can't be written. */
-async function checkColumns(
-  database: Connections,
-  options: PlacedTokenTable,
-): Promise<{ id: ColumnInfo; token: ColumnInfo }> {
+/** Resolves to the id's column. Rejects with CONFIG_COLUMNS if a column is missing or can't be written. */
+async function checkColumns(database: Connections, options: PlacedTokenTable): Promise<ColumnInfo> {
   const { table, rows, idColumn, tokenColumn } = options;
   const columns = await database.query<ColumnInfo>(
     `SELECT COLUMN_NAME AS name, DATA_TYPE AS type, COLUMN_TYPE AS fullType, CHARACTER_SET_NAME AS charset,
@@ -145,7 +134,7 @@ async function checkColumns(
       hint: `it is ${unfit.fullType}, or generated; make it a text column of its own`,
     });
   }
-  return { id, token };
+  return id;
 }
 
 /** Rejects if the table's engine has no transactions: a refused write could not be undone. A view has no engine. */

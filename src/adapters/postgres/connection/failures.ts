@@ -99,8 +99,6 @@ export const failures: Failures & SourceFailures = {
   isGeneral: (error) => !isAnswer(error) || isOnStandby(error) || GENERAL.test(sqlState(error)),
   isOfValue: (error) => sqlState(error).startsWith("22"),
   isDenied: (error) => sqlState(error) === "42501",
-  refusesNull: (error, column) =>
-    error instanceof Error && sqlState(error) === "23502" && "column" in error && error.column === column,
   isDeadlock: (error) => /^40(001|P01)/.test(sqlState(error)),
   isLockTimeout: (error) => sqlState(error) === "55P03",
   // Class 42 without a missing right and a missing table; SQL that writes (25006); SQL in a place where PostgreSQL

@@ -45,10 +45,6 @@ export class PostgresTokenStatements implements TokenStatements {
     this.#token = quoteName(options.tokenColumn);
   }
 
-  get allowNull(): string {
-    return `ALTER TABLE ${this.#table} ALTER COLUMN ${this.#token} DROP NOT NULL`;
-  }
-
   async prepare(database: Connections): Promise<void> {
     this.#idEquality = await prepareTokenTable(database, this.#options);
     this.#mayStandAlone = !(await logsParameters(database));

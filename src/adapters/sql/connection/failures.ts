@@ -13,8 +13,6 @@ export interface Failures {
   isOfValue(error: unknown): boolean;
   /** A right to a database, a table or a column is missing. */
   isDenied(error: unknown): boolean;
-  /** The database refused a NULL in this column. */
-  refusesNull(error: unknown, column: string): boolean;
   /** The database rolled this transaction back in favour of another one. A retry may succeed. */
   isDeadlock(error: unknown): boolean;
   /** Another session held a lock for longer than this transaction waits. */

@@ -36,8 +36,6 @@ export interface TokenCheck {
 
 /** All statements on one token table, in one dialect. They reject with the driver's errors. */
 export interface TokenStatements {
-  /** For a hint: the statement after which the token column takes NULL. Valid once the table is prepared. */
-  readonly allowNull: string;
   /**
    * Creates the table if it is missing and groupsync's own, and checks everything that writes will need: better no
    * token than one that can't be stored. Rejects with CONFIG_COLUMNS or TOKEN_STORE_UNAVAILABLE.

@@ -3,14 +3,12 @@ import type { TablePlace } from "../connection/table-place.ts";
 import type { Database } from "../dialect/database.ts";
 import { insistOnOwner } from "../dialect/table-owner.ts";
 import type { TokenStatements, TokenTableOptions } from "../dialect/token-statements.ts";
-import { TokenRefusals } from "./token-refusals.ts";
 import type { MarkedTable } from "./token-table-owner.ts";
 
 /** A token table that was found, or the place where it would be created. */
 export interface OpenTable {
   readonly marked: MarkedTable | undefined;
   readonly statements: TokenStatements;
-  readonly refusals: TokenRefusals;
   /** Rejects with CONFIG_TABLE_OWNER unless the config trusts the owner of a table that has been created since. */
   insistIfNew(): Promise<void>;
 }
@@ -21,11 +19,9 @@ export async function openTable(database: Database, options: TokenTableOptions):
   const insist = () => insistOnTableOwner(database, options, place);
   await insist();
   const wasThere = place !== undefined && place.owner !== null;
-  const statements = dialect.tokenStatements({ ...options, place });
   return {
     marked: place && { ...place, column: await dialect.columnName(database, place, options.tokenColumn) },
-    statements,
-    refusals: new TokenRefusals(dialect, statements, options),
+    statements: dialect.tokenStatements({ ...options, place }),
     insistIfNew: async () => {
       if (!wasThere) await insist();
     },

@@ -2,47 +2,32 @@ import type { SyncError } from "../../../core/failure/sync-error.ts";
 import type { StoredToken } from "../../../ports/token-store.ts";
 import type { Queryable } from "../connection/connections.ts";
 import type { Dialect } from "../dialect/dialect.ts";
-import type { TokenRow, TokenTableOptions } from "../dialect/token-statements.ts";
-import type { OpenTable } from "./open-table.ts";
+import type { TokenRow, TokenStatements } from "../dialect/token-statements.ts";
+import type { TokenRefusals } from "./token-refusals.ts";
 
 /** Why one group's token could not be stored or removed. */
 export type Refusal = readonly [user_group_id: string, error: SyncError];
 
-type Rows = Pick<TokenTableOptions, "rows">;
-
 /** Resolves to the tokens that did not get into the table. Rejects if the database refuses one. */
 export async function writeTokens(
-  table: OpenTable,
-  options: Rows,
+  statements: TokenStatements,
+  refusals: TokenRefusals,
   tokens: readonly StoredToken[],
   connection: Queryable,
   rewrite: boolean,
 ): Promise<readonly Refusal[]> {
   const wanted = new Map(tokens.map((entry) => [entry.user_group_id, entry.token.reveal()]));
-  const rows = await table.statements.write(connection, tokens, rewrite);
+  const rows = await statements.write(connection, tokens, rewrite);
   // A trigger can write another token instead, even the old one.
   const written = new Set(rows.filter(({ id, token }) => token === wanted.get(id)).map(({ id }) => id));
   const unwritten = tokens.filter((entry) => !written.has(entry.user_group_id));
-  return whyNot(table, options, unwritten, connection, rewrite);
-}
-
-/**
- * Why tokens were not written: a trigger, a policy or a rule can skip a write without an error. A token that is
- * already there needs no write, except with `rewrite`.
- */
-async function whyNot(
-  { statements, refusals }: OpenTable,
-  { rows }: Rows,
-  unwritten: readonly StoredToken[],
-  connection: Queryable,
-  rewrite: boolean,
-): Promise<readonly Refusal[]> {
   if (unwritten.length === 0) return [];
+  // A trigger, a policy or a rule can skip a write without an error. A token that is there already needs no write, except
+  // with `rewrite`.
   const checks = await statements.check(connection, unwritten);
-  const hasRow = (isThere: boolean | null): boolean => isThere !== null || rows === "own";
   return checks
     .filter(({ isThere }) => rewrite || !isThere)
-    .map(({ id, isThere }) => [id, hasRow(isThere) ? refusals.skipped(id) : refusals.noRow(id)]);
+    .map(({ id, isThere }) => [id, refusals.notWritten(id, isThere !== null)]);
 }
 
 /**
@@ -69,7 +54,8 @@ export async function findRows(
 
 /** Resolves to the tokens that are still there. Rejects if the database refuses to remove one. */
 export async function removeTokens(
-  { statements, refusals }: OpenTable,
+  statements: TokenStatements,
+  refusals: TokenRefusals,
   ids: readonly string[],
   connection: Queryable,
 ): Promise<readonly Refusal[]> {

@@ -1,4 +1,4 @@
-import { describe } from "../../../core/failure/sync-error.ts";
+import { describe, SyncError } from "../../../core/failure/sync-error.ts";
 import type { Secret } from "../../../core/secret/secret.ts";
 
 /** Fields of the drivers' errors that contain no data. */
@@ -9,10 +9,11 @@ const TELLING = 8;
 
 /**
  * The parts of a statement's error that can be shown without showing a token. A database may quote the value that it
- * refuses, in the message or in another field, and a constraint or a trigger may have changed the value before.
+ * refuses, in the message or in another field, and a constraint or a trigger may have changed the value before. A SyncError
+ * shows no token, and stays as it is.
  */
 export function withoutTokens(error: unknown, tokens: readonly Secret[]): unknown {
-  if (!(error instanceof Error)) return error;
+  if (!(error instanceof Error) || error instanceof SyncError) return error;
   const message = describe(error);
   const tells = tokens.some((token) => quotes(message.toLowerCase(), token.reveal().toLowerCase()));
   return Object.assign(

@@ -1,22 +1,15 @@
 import { describe, SyncError } from "../../../core/failure/sync-error.ts";
 import type { Secret } from "../../../core/secret/secret.ts";
-import type { Failures } from "../connection/failures.ts";
-import type { TokenStatements, TokenTableOptions } from "../dialect/token-statements.ts";
+import type { TokenTableOptions } from "../dialect/token-statements.ts";
 import { withoutTokens } from "./token-redaction.ts";
+
+export type RefusalCode = "TOKEN_NOT_STORED" | "TOKEN_NOT_REMOVED";
 
 /** Why one group's token could not be stored, or could not be removed. */
 export class TokenRefusals {
-  readonly #failures: Pick<Failures, "refusesNull">;
-  readonly #statements: Pick<TokenStatements, "allowNull">;
   readonly #options: TokenTableOptions;
 
-  constructor(
-    failures: Pick<Failures, "refusesNull">,
-    statements: Pick<TokenStatements, "allowNull">,
-    options: TokenTableOptions,
-  ) {
-    this.#failures = failures;
-    this.#statements = statements;
+  constructor(options: TokenTableOptions) {
     this.#options = options;
   }
 
@@ -33,11 +26,7 @@ export class TokenRefusals {
   }
 
   /** One of the tokens made the database roll back the whole transaction, and the database doesn't say which token. */
-  rolledBack(
-    code: "TOKEN_NOT_STORED" | "TOKEN_NOT_REMOVED",
-    cause: unknown,
-    tokens: readonly Secret[],
-  ): SyncError {
+  rolledBack(code: RefusalCode, cause: unknown, tokens: readonly Secret[]): SyncError {
     const { table } = this.#options;
     const error = withoutTokens(cause, tokens);
     return new SyncError(code, `the database gave up a change of ${table}: ${describe(error)}`, {
@@ -46,9 +35,15 @@ export class TokenRefusals {
     });
   }
 
-  /** There is no row for the token. */
-  noRow(id: string): SyncError {
-    const { table, idColumn } = this.#options;
+  /** The database raised no error, and wrote nothing. With `rows: own`, a row that is missing was skipped too. */
+  notWritten(id: string, isRowThere: boolean): SyncError {
+    const { table, idColumn, rows } = this.#options;
+    if (isRowThere || rows === "own")
+      return new SyncError(
+        "TOKEN_NOT_STORED",
+        `${table} did not take the token of ${this.#row(id)}, and raised no error`,
+        { hint: SILENT_CAUSES },
+      );
     return new SyncError(
       "TOKEN_NOT_STORED",
       `${table} has no row whose ${idColumn} is ${JSON.stringify(id)}`,
@@ -56,21 +51,17 @@ export class TokenRefusals {
     );
   }
 
-  /** The database raised no error, and wrote nothing. */
-  skipped(id: string): SyncError {
-    return new SyncError(
-      "TOKEN_NOT_STORED",
-      `${this.#options.table} did not take the token of ${this.#row(id)}, and raised no error`,
-      { hint: SILENT_CAUSES },
-    );
-  }
-
   /** The database refused to remove the token. `tokens` are those of all rows with the id. */
   notRemoved(id: string, error: unknown, tokens: readonly Secret[]): SyncError {
+    const { table, rows, tokenColumn } = this.#options;
+    const cause =
+      rows === "own"
+        ? "at the foreign keys that refer to it"
+        : `at the constraints of column ${tokenColumn}: it has to take NULL`;
     return new SyncError(
       "TOKEN_NOT_REMOVED",
-      `${this.#options.table} keeps the token of ${this.#row(id)}: ${describe(withoutTokens(error, tokens))}`,
-      { hint: this.#remedy(error) },
+      `${table} keeps the token of ${this.#row(id)}: ${describe(withoutTokens(error, tokens))}`,
+      { hint: `look at the triggers of ${table}, and ${cause}` },
     );
   }
 
@@ -81,14 +72,6 @@ export class TokenRefusals {
       `${this.#options.table} keeps the token of ${this.#row(id)}, and raised no error`,
       { hint: SILENT_CAUSES },
     );
-  }
-
-  #remedy(error: unknown): string {
-    const { table, rows, tokenColumn } = this.#options;
-    if (this.#failures.refusesNull(error, tokenColumn)) return this.#statements.allowNull;
-    return rows === "own"
-      ? `look at the triggers of ${table}, and at the foreign keys that refer to it`
-      : `look at the triggers of ${table}, and at the constraints of column ${tokenColumn}: it has to take NULL`;
   }
 
   #row(id: string): string {

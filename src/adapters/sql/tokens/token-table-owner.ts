@@ -46,11 +46,8 @@ export class TokenTableOwner implements TokenDestination {
 
   async owner(): Promise<OwnersMark | null> {
     return this.#orUnmarked(async () => {
-      const place = await this.#place();
-      if (!place || !(await this.#database.dialect.tableExists(this.#database, this.#owners(place))))
-        return null;
-      await this.#insistOnOwner(place);
-      const [row] = await this.#rows(this.#database, place);
+      const place = await this.#placeWithMarks();
+      const [row] = place ? await this.#rows(this.#database, place) : [];
       return row?.mark ?? null;
     });
   }
@@ -72,11 +69,9 @@ export class TokenTableOwner implements TokenDestination {
 
   async giveUp(mark: OwnersMark): Promise<void> {
     await this.#orUnmarked(async () => {
-      const { dialect } = this.#database;
-      const place = await this.#place();
-      if (!place || !(await dialect.tableExists(this.#database, this.#owners(place)))) return;
-      await this.#insistOnOwner(place);
-      await this.#database.transaction(dialect.begin.write, async (connection) => {
+      const place = await this.#placeWithMarks();
+      if (!place) return;
+      await this.#database.transaction(this.#database.dialect.begin.write, async (connection) => {
         const found = await this.#rows(connection, place, "FOR UPDATE");
         await this.#remove(
           connection,
@@ -111,6 +106,15 @@ export class TokenTableOwner implements TokenDestination {
     if (this.#options.rows === "existing")
       where.push(`token_column IN (${[place.column, ALL_COLUMNS].map(literal).join(", ")})`);
     return `DELETE FROM ${this.#owners(place)} WHERE ${where.join(" AND ")}`;
+  }
+
+  /** The table, if there is a table of marks beside it. */
+  async #placeWithMarks(): Promise<MarkedTable | undefined> {
+    const place = await this.#place();
+    if (!place || !(await this.#database.dialect.tableExists(this.#database, this.#owners(place))))
+      return undefined;
+    await this.#insistOnOwner(place);
+    return place;
   }
 
   async #replace(

@@ -13,11 +13,12 @@ import type {
 import { databaseError } from "../connection/failures.ts";
 import { once } from "../connection/once.ts";
 import { type Database, insistOnWrites } from "../dialect/database.ts";
-import type { TokenRow, TokenTableOptions } from "../dialect/token-statements.ts";
+import type { TokenRow, TokenStatements, TokenTableOptions } from "../dialect/token-statements.ts";
 import { type OpenTable, openTable } from "./open-table.ts";
 import { orElse, rethrow, type Savepoints, TransactionLost, togetherOrEach } from "./savepoint.ts";
 import { findRows, type Refusal, removeTokens, writeTokens } from "./token-changes.ts";
 import { withoutTokens } from "./token-redaction.ts";
+import { type RefusalCode, TokenRefusals } from "./token-refusals.ts";
 import { TokenTableOwner } from "./token-table-owner.ts";
 
 /** How many ids are read at a time. */
@@ -42,6 +43,7 @@ export class SqlTokenTable implements TokenStore {
   readonly #database: Database;
   readonly #options: TokenTableOptions;
   readonly #ledger: LedgerBesideTokens | undefined;
+  readonly #refusals: TokenRefusals;
   /** The table, found once, with all statements on it. */
   readonly #open: () => Promise<OpenTable>;
   readonly destinations: readonly TokenDestination[];
@@ -54,6 +56,7 @@ export class SqlTokenTable implements TokenStore {
     // each of those is waited for in the same transaction.
     this.batchSize = options.rows === "own" ? 256 : 64;
     this.#ledger = ledger;
+    this.#refusals = new TokenRefusals(options);
     this.#open = once(
       () => openTable(database, options),
       ({ marked }) => marked !== undefined,
@@ -121,31 +124,21 @@ export class SqlTokenTable implements TokenStore {
     }
   }
 
-  async write(
+  write(
     tokens: readonly StoredToken[],
     transaction: LedgerTransaction,
     { rewrite = false, assertHeld }: WriteOptions = {},
   ): Promise<ReadonlyMap<string, SyncError>> {
-    assertHeld?.();
-    const secrets = tokens.map((entry) => entry.token);
-    try {
-      const table = await this.#open();
-      const refusals = await this.#within(transaction, (savepoints) =>
-        togetherOrEach<StoredToken, Refusal>(
-          savepoints,
-          tokens,
-          (some) => writeTokens(table, this.#options, some, savepoints.connection, rewrite),
-          ({ user_group_id, token }, error) => [user_group_id, table.refusals.notStored(error, token)],
-        ),
-      ).catch((error: unknown) => {
-        throw error instanceof TransactionLost
-          ? table.refusals.rolledBack("TOKEN_NOT_STORED", error.cause, secrets)
-          : error;
-      });
-      return new Map(refusals);
-    } catch (error) {
-      throw this.#unavailable("write tokens to", withoutTokens(error, secrets));
-    }
+    const refusals = this.#refusals;
+    return this.#change("TOKEN_NOT_STORED", transaction, assertHeld, (statements, savepoints, quotable) => {
+      quotable.push(...tokens.map(({ token }) => token));
+      return togetherOrEach<StoredToken, Refusal>(
+        savepoints,
+        tokens,
+        (some) => writeTokens(statements, refusals, some, savepoints.connection, rewrite),
+        ({ user_group_id, token }, error) => [user_group_id, refusals.notStored(error, token)],
+      );
+    });
   }
 
   async writeAtOnce(token: StoredToken, lease: Lease): Promise<boolean> {
@@ -174,37 +167,56 @@ export class SqlTokenTable implements TokenStore {
     return laggingIn(expected, [await this.read([...expected.keys()])]);
   }
 
-  async remove(
+  remove(
     ids: readonly string[],
     transaction: LedgerTransaction,
     { assertHeld }: ChangeOptions = {},
   ): Promise<ReadonlyMap<string, SyncError>> {
-    assertHeld?.();
-    // Read the tokens first: an error may quote a token, and only a known token can be kept out of the message.
-    let rows: readonly TokenRow[] = [];
-    try {
-      const table = await this.#open();
-      const refusals = await this.#within(transaction, async (savepoints) => {
+    const refusals = this.#refusals;
+    return this.#change(
+      "TOKEN_NOT_REMOVED",
+      transaction,
+      assertHeld,
+      async (statements, savepoints, quotable) => {
         const { dialect, connection } = savepoints;
-        // The transaction goes on after a statement that fails.
-        rows = await findRows(dialect, ids, (some) =>
-          orElse(savepoints, () => table.statements.find(connection, some), rethrow),
+        // Read the tokens first: an error may quote a token, and only a known token can be kept out of the message. The
+        // transaction goes on after a statement that fails.
+        const rows = await findRows(dialect, ids, (some) =>
+          orElse(savepoints, () => statements.find(connection, some), rethrow),
         );
-        const secretsOf = (id: string): Secret[] => secretsIn(rows.filter((row) => row.id === id));
+        quotable.push(...secretsIn(rows));
         return togetherOrEach<string, Refusal>(
           savepoints,
           [...new Set(rows.map((row) => row.id))],
-          (some) => removeTokens(table, some, connection),
-          (id, error) => [id, table.refusals.notRemoved(id, error, secretsOf(id))],
+          (some) => removeTokens(statements, refusals, some, connection),
+          (id, error) => [id, refusals.notRemoved(id, error, secretsIn(rows.filter((row) => row.id === id)))],
         );
-      }).catch((error: unknown) => {
-        throw error instanceof TransactionLost
-          ? table.refusals.rolledBack("TOKEN_NOT_REMOVED", error.cause, secretsIn(rows))
-          : error;
-      });
-      return new Map(refusals);
+      },
+    );
+  }
+
+  /** Makes a change, and explains its errors. `change` adds the tokens that the database's errors may quote. */
+  async #change(
+    code: RefusalCode,
+    transaction: LedgerTransaction,
+    assertHeld: () => void = () => {},
+    change: (
+      statements: TokenStatements,
+      savepoints: Savepoints,
+      quotable: Secret[],
+    ) => Promise<readonly Refusal[]>,
+  ): Promise<ReadonlyMap<string, SyncError>> {
+    assertHeld();
+    const quotable: Secret[] = [];
+    try {
+      const { statements } = await this.#open();
+      return new Map(
+        await this.#within(transaction, (savepoints) => change(statements, savepoints, quotable)),
+      );
     } catch (error) {
-      throw this.#unavailable("remove tokens from", withoutTokens(error, secretsIn(rows)));
+      if (error instanceof TransactionLost) throw this.#refusals.rolledBack(code, error.cause, quotable);
+      const doing = code === "TOKEN_NOT_STORED" ? "write tokens to" : "remove tokens from";
+      throw this.#unavailable(doing, withoutTokens(error, quotable));
     }
   }
 

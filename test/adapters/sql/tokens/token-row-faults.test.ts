@@ -4,6 +4,7 @@ import { SqlTokenTable } from "../../../../src/adapters/sql/tokens/token-table.t
 import { anApply } from "../../../builders/groups.ts";
 import { begun } from "../../../builders/records.ts";
 import { rejection } from "../../../contracts/collect.ts";
+import { everythingIn } from "../../../contracts/everything-in.ts";
 import { someTokens } from "../../../contracts/token-store.ts";
 import type { DatabaseKind } from "../../../support/databases/fresh-database.ts";
 import { aRole, makerOf } from "../../../support/databases/role.ts";
@@ -133,5 +134,32 @@ test.each([OWN, EXISTING])(
     expect(await rejection(removeTokens({ ...place, store }, ["a"]))).toMatchObject({
       code: "TOKEN_STORE_UNAVAILABLE",
     });
+  },
+);
+
+test.each(["write", "remove"] as const)(
+  "a transaction that the database rolled back to %s a token is not the fault of the whole table",
+  async (act) => {
+    const { tokens, store: own } = await aTokenPlace(OWN, "with the ledger");
+    await own.prepare();
+    const deadlock = { code: "40P01", severity: "ERROR", errno: 1213, sqlState: "40001" };
+    let isLost = false;
+    const query = async (text: string) => {
+      if (!isLost && text.startsWith("SAVEPOINT")) return [];
+      isLost = true;
+      throw Object.assign(new Error("deadlock over token-a"), deadlock);
+    };
+    const ledger = { sessionOf: () => ({ query, isLastAttempt: true }), ifOfNoOther: async () => "" };
+    const store = new SqlTokenTable(aDatabase(tokens.url), OWN, ledger);
+    const change =
+      act === "write"
+        ? store.write(someTokens({ a: "token-a" }), {} as never)
+        : store.remove(["a"], {} as never);
+    const error = await rejection(change);
+    expect(error).toMatchObject({
+      code: act === "write" ? "TOKEN_NOT_STORED" : "TOKEN_NOT_REMOVED",
+      message: expect.stringContaining("the database gave up a change of groupsync_tokens"),
+    });
+    if (act === "write") expect(everythingIn(error)).not.toContain("token-a");
   },
 );
