@@ -15,65 +15,41 @@ const QUOTA = "a quota of Secrets Manager is used up: see Service Quotas in this
 const KEY = "is the KMS key of this secret enabled, and may groupsync use it?";
 const REQUEST = "a secret holds 64 KiB at most, and one with replicas in other regions can't be removed";
 
+type Meaning = readonly [SecretStoreProblem, hint: string];
+
 const PASSING: Meaning = ["passing", REACH];
 const THROTTLED: Meaning = ["throttled", QUOTA];
 const NO_LOGIN: Meaning = ["unavailable", LOG_IN];
-const NO_RIGHT: Meaning = ["unavailable", RIGHTS];
 
-type Meaning = readonly [SecretStoreProblem, hint: string];
+/** The meaning of errors by name, of those that their status doesn't tell. Some names come with "Exception" or without. */
+const MEANINGS: readonly (readonly [meaning: Meaning, ...names: string[]])[] = [
+  [["unavailable", RIGHTS], "AccessDenied", "NotAuthorized", "OptInRequired"],
+  [NO_LOGIN, "CredentialsProviderError", "TokenProviderError", "UnrecognizedClient", "InvalidClientTokenId"],
+  [NO_LOGIN, "ExpiredToken", "RequestExpired", "IncompleteSignature", "InvalidSignature"],
+  [NO_LOGIN, "MissingAuthenticationToken"],
+  [THROTTLED, "RequestLimitExceeded", "RequestThrottled", "SlowDown", "TooManyRequests"],
+  [THROTTLED, "Throttled", "Throttling"],
+  [PASSING, "RequestTimeout", "TimeoutError"],
+  // Both can come while a secret is being made or removed, and then pass.
+  [PASSING, "ResourceExists", "ResourceNotFound"],
+  [["refused", KEY], "DecryptionFailure", "EncryptionFailure"],
+  [["refused", REQUEST], "InvalidParameter", "InvalidRequest", "Validation"],
+  [["refused", QUOTA], "LimitExceeded"],
+];
 
-/** The meaning of errors by name, of those that their status doesn't tell. Messages repeat only the name: the text may hold a secret. */
-const MEANINGS = new Map<string, Meaning>(
-  Object.entries({
-    AccessDenied: NO_RIGHT,
-    AccessDeniedException: NO_RIGHT,
-    NotAuthorized: NO_RIGHT,
-    OptInRequired: NO_RIGHT,
-
-    CredentialsProviderError: NO_LOGIN,
-    TokenProviderError: NO_LOGIN,
-    ExpiredToken: NO_LOGIN,
-    ExpiredTokenException: NO_LOGIN,
-    IncompleteSignature: NO_LOGIN,
-    InvalidClientTokenId: NO_LOGIN,
-    InvalidSignatureException: NO_LOGIN,
-    MissingAuthenticationToken: NO_LOGIN,
-    MissingAuthenticationTokenException: NO_LOGIN,
-    RequestExpired: NO_LOGIN,
-    UnrecognizedClientException: NO_LOGIN,
-
-    RequestLimitExceeded: THROTTLED,
-    RequestThrottledException: THROTTLED,
-    SlowDown: THROTTLED,
-    Throttling: THROTTLED,
-    ThrottledException: THROTTLED,
-    ThrottlingException: THROTTLED,
-    TooManyRequestsException: THROTTLED,
-
-    RequestTimeout: PASSING,
-    RequestTimeoutException: PASSING,
-    TimeoutError: PASSING,
-    // Both can come while a secret is being made or removed, and then pass.
-    ResourceExistsException: PASSING,
-    ResourceNotFoundException: PASSING,
-
-    DecryptionFailure: ["refused", KEY],
-    EncryptionFailure: ["refused", KEY],
-    InvalidParameterException: ["refused", REQUEST],
-    InvalidRequestException: ["refused", REQUEST],
-    LimitExceededException: ["refused", QUOTA],
-    ValidationException: ["refused", REQUEST],
-  } satisfies Record<string, Meaning>),
-);
+function meaningOf(error: unknown): Meaning | undefined {
+  const name = nameOf(error).replace(/Exception$/, "");
+  return MEANINGS.find(([, ...names]) => names.includes(name))?.[0];
+}
 
 export const nameOf = (error: unknown): string => (error instanceof Error ? error.name : "");
 
 /** Whether the credentials were refused, or there are none. */
-export const isLoginFailure = (error: unknown): boolean => MEANINGS.get(nameOf(error)) === NO_LOGIN;
+export const isLoginFailure = (error: unknown): boolean => meaningOf(error) === NO_LOGIN;
 
 /** Repeats only names that are AWS's own: texts, and other names, may quote the request. */
 export function failureOf(error: unknown, call: string): SecretStoreFailure {
-  const known = MEANINGS.get(nameOf(error));
+  const known = meaningOf(error);
   if (known) return new SecretStoreFailure(known[0], `${call}: ${nameOf(error)}`, known[1], waitIn(error));
   const status = statusOf(error);
   if (status !== undefined) {

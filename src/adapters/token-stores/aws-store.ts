@@ -51,8 +51,6 @@ export class AwsStore implements SecretStore {
   readonly title: string;
   readonly #options: AwsStoreOptions;
   readonly #marks: ManagedTags;
-  /** The secrets that this process has deleted and not made again. */
-  readonly #removed = new Set<string>();
   readonly #client: VendorClient<SecretsManager>;
 
   constructor(options: AwsStoreOptions) {
@@ -80,7 +78,6 @@ export class AwsStore implements SecretStore {
 
   async put(name: string, content: Secret, isGood: (found: Secret) => boolean): Promise<void> {
     if (!(await this.#create(name, content))) await this.#change(name, content, isGood);
-    this.#removed.delete(name);
   }
 
   async remove(name: string): Promise<void> {
@@ -90,7 +87,6 @@ export class AwsStore implements SecretStore {
     // Without this the name would stay taken for a week at least. The token is dead, so nobody needs to recover it.
     const request = { SecretId: name, ForceDeleteWithoutRecovery: true };
     await this.#unlessMissing("DeleteSecret", (client) => client.deleteSecret(request));
-    this.#removed.add(name);
   }
 
   close(): Promise<void> {
@@ -112,7 +108,7 @@ export class AwsStore implements SecretStore {
     // The secret has just been made or removed, and AWS shows that later.
     if (!description) throw notSeenYet(name);
     if (!this.#manages(description)) throw notManaged(name);
-    if (description.DeletedDate) throw beingDeleted(name, this.#removed.has(name));
+    if (description.DeletedDate) throw beingDeleted(name);
     if (isGood(await this.#valueOf(name))) return;
     const request = { SecretId: name, SecretString: content.reveal() };
     await this.#client.call((client) => client.putSecretValue(request), "PutSecretValue");
@@ -182,10 +178,10 @@ const notSeenYet = (name: string): SecretStoreFailure =>
     "Secrets Manager takes a moment for it; the next sync tries again",
   );
 
-/** Passes in a moment if this process has deleted the secret, and not if somebody has scheduled its deletion. */
-const beingDeleted = (name: string, isOurs: boolean): SecretStoreFailure =>
+/** Passes in a moment if groupsync has deleted the secret, and not if somebody has scheduled its deletion. */
+const beingDeleted = (name: string): SecretStoreFailure =>
   new SecretStoreFailure(
-    isOurs ? "passing" : "refused",
+    "refused",
     `the secret ${name} is being deleted`,
     `if it stays so: aws secretsmanager restore-secret --secret-id '${name}'`,
   );

@@ -272,18 +272,5 @@ function failureOf(error: unknown): SecretStoreFailure {
   const code = codeOf(error) ?? "CANCELLED";
   const problem = CODES.find(([name]) => name === code)?.[1] ?? "passing";
   const hint = HINTS[code] ?? "can Secret Manager be reached from here, and is it well?";
-  return new SecretStoreFailure(problem, `it answered ${code}`, hint, retryAfterMs(error));
-}
-
-/** The wait in google.rpc.RetryInfo, in milliseconds. */
-function retryAfterMs(error: unknown): number | undefined {
-  if (!(error instanceof Error && "statusDetails" in error && Array.isArray(error.statusDetails)))
-    return undefined;
-  const details: readonly {
-    readonly retryDelay?: { readonly seconds?: unknown; readonly nanos?: unknown };
-  }[] = error.statusDetails;
-  const delay = details.find((detail) => detail?.retryDelay)?.retryDelay;
-  if (!delay) return undefined;
-  const ms = Number(delay.seconds ?? 0) * 1000 + Number(delay.nanos ?? 0) / 1e6;
-  return Number.isFinite(ms) && ms >= 0 ? ms : undefined;
+  return new SecretStoreFailure(problem, `it answered ${code}`, hint);
 }

@@ -14,7 +14,7 @@ import { isOfBOrD, secretStoreContract } from "../../contracts/token-store.ts";
 import { aCertificateAuthority } from "../../support/servers/certificates.ts";
 import { realSecretStoreSuite } from "./a-real-store.ts";
 import { aSecretPlace } from "./a-secret-place.ts";
-import { exhausted, fault, GcpServer, PROJECT } from "./servers/gcp-server.ts";
+import { fault, GcpServer, PROJECT } from "./servers/gcp-server.ts";
 import { serveJson } from "./servers/json-server.ts";
 
 const { status } = grpc;
@@ -209,14 +209,6 @@ describe("what Secret Manager answers", () => {
     expect(everythingIn(error)).not.toContain(SECRET);
     // Its patience is not the client's.
     expect(server.calls).toHaveLength(code === "UNAUTHENTICATED" ? 2 : 1);
-  });
-
-  test("can say how long it wants to be left alone", async () => {
-    const { server, put } = await aStore();
-    server.before = () => exhausted(`quota of ${SECRET}`, 7);
-    const error = await rejection(put("a", SECRET));
-    expect(error).toMatchObject({ problem: "throttled", retryAfterMs: 7_000 });
-    expect(everythingIn(error)).not.toContain(SECRET);
   });
 
   test("a login that has expired is made again, once", async () => {

@@ -1,5 +1,5 @@
 import { createRequire } from "node:module";
-import { GrpcClient, grpc, protobuf } from "google-gax";
+import { GrpcClient, grpc } from "google-gax";
 
 type State = "ENABLED" | "DISABLED" | "DESTROYED";
 
@@ -50,16 +50,6 @@ export interface Call {
 
 const { status } = grpc;
 const protos = createRequire(import.meta.url)("@google-cloud/secret-manager/build/protos/protos.json");
-
-/** As in google/rpc/status.proto and google/rpc/error_details.proto. */
-const RPC = protobuf.parse(`
-  syntax = "proto3";
-  package google.rpc;
-  message Any { string type_url = 1; bytes value = 2; }
-  message Duration { int64 seconds = 1; int32 nanos = 2; }
-  message RetryInfo { Duration retry_delay = 1; }
-  message Status { int32 code = 1; string message = 2; repeated Any details = 3; }
-`).root;
 
 export const PROJECT = "a-project";
 
@@ -226,20 +216,6 @@ export const fault = (code: number, details: string, metadata?: grpc.Metadata): 
 
 const isAnswer = (error: unknown): error is Answer =>
   typeof error === "object" && error !== null && "code" in error && "details" in error;
-
-/** RESOURCE_EXHAUSTED with google.rpc.RetryInfo, as Google's APIs send it. */
-export function exhausted(details: string, seconds: number): Answer {
-  const info = RPC.lookupType("google.rpc.RetryInfo");
-  const value = info.encode(info.fromObject({ retryDelay: { seconds } })).finish();
-  const detail = { typeUrl: "type.googleapis.com/google.rpc.RetryInfo", value };
-  const rpcStatus = RPC.lookupType("google.rpc.Status");
-  const encoded = rpcStatus
-    .encode(rpcStatus.fromObject({ code: 8, message: details, details: [detail] }))
-    .finish();
-  const metadata = new grpc.Metadata();
-  metadata.set("grpc-status-details-bin", Buffer.from(encoded));
-  return fault(status.RESOURCE_EXHAUSTED, details, metadata);
-}
 
 function serviceDefinition(): grpc.ServiceDefinition {
   const root: grpc.GrpcObject = new GrpcClient().loadProtoJSON(protos);
