@@ -1,8 +1,8 @@
-import { Socket } from "node:net";
+import { connect, isIP, Socket } from "node:net";
 import type { Connection, ConnectionOptions } from "mysql2";
 import type { Secret } from "../../../core/secret/secret.ts";
+import { type TlsSettings, tlsSettings } from "../../sql/connection/tls.ts";
 import { withTimeout } from "../../sql/connection/wait-limits.ts";
-import { endpointOptions } from "./tls.ts";
 
 const DEFAULT_PORT = 3306;
 
@@ -13,11 +13,9 @@ const DEFAULT_PORT = 3306;
 export function connectionOptions(url: Secret, applicationName: string): ConnectionOptions {
   const { hostname, port, username, password, pathname } = new URL(url.reveal());
   const database = decodeURIComponent(pathname.slice(1));
+  const host = hostname.replace(/^\[(.*)\]$/, "$1");
   return {
-    ...endpointOptions(url, {
-      host: hostname.replace(/^\[(.*)\]$/, "$1"),
-      port: port === "" ? DEFAULT_PORT : Number(port),
-    }),
+    ...endpointOptions(tlsSettings("mysql", url), host, port === "" ? DEFAULT_PORT : Number(port)),
     user: decodeURIComponent(username),
     password: decodeURIComponent(password),
     ...(database !== "" && { database }),
@@ -31,6 +29,17 @@ export function connectionOptions(url: Secret, applicationName: string): Connect
     // The server shows this in performance_schema.session_connect_attrs.
     connectAttributes: { program_name: applicationName },
   };
+}
+
+function endpointOptions(tls: TlsSettings, host: string, port: number): ConnectionOptions {
+  if (tls.kind === "off") return { host, port };
+  const verifyIdentity = tls.verify === "full";
+  const ssl = { ...tls.pem, rejectUnauthorized: tls.verify !== "none", verifyIdentity };
+  if (isIP(host) === 0 || !verifyIdentity) return { host, port, ssl };
+  // If the host is an IP address, the driver gives Node.js no host, and Node.js then expects a certificate for "localhost".
+  // The driver takes an address with a dot at its end for a name. Node.js ignores the dot when it compares the certificate.
+  const stream = () => connect({ host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: 10_000 });
+  return { host: `${host}.`, port, ssl, stream };
 }
 
 /** How long the end of a connection or of a statement, or a question about a lock may take, in milliseconds. */
