@@ -22,17 +22,6 @@ import { sessionWaits } from "./connection/session.ts";
 import { BEGIN, setLocally, UNHURRIED } from "./connection/settings.ts";
 import { postgres } from "./dialect.ts";
 
-/** Runs one statement, and waits for its answer no longer than the limits allow. */
-type Ask = <Row extends object>(
-  text: string,
-  values?: readonly unknown[],
-) => Promise<pg.QueryResult<Row & pg.QueryResultRow>>;
-
-/** An open transaction. */
-interface Open extends Omit<InTransaction, "query"> {
-  readonly ask: Ask;
-}
-
 /** No setting: statements on the customer's tables keep the role's search_path. */
 const OWN_PATH = {} as const;
 
@@ -79,21 +68,17 @@ export class PostgresDatabase implements Database {
     return this.#answer(WRITE, writing, PINNED_PATH, text, values);
   }
 
-  change(text: string, values?: readonly unknown[]): Promise<number> {
-    return this.#within(DURABLY, async ({ ask }) => (await ask(text, values)).rowCount ?? 0);
+  async change(text: string, values?: readonly unknown[]): Promise<number> {
+    const changed = await this.transaction(DURABLY, ({ query }) => query(`${text} RETURNING 1`, values));
+    return changed.length;
   }
 
   transaction<T>(
     begin: readonly string[],
     body: (connection: InTransaction, begun: readonly object[]) => Promise<T>,
-    limits?: WaitLimits,
+    limits: WaitLimits = WRITE,
   ): Promise<T> {
-    return this.#within(
-      begin,
-      ({ ask, ...open }, begun) =>
-        body({ ...open, query: async (text, values) => (await ask<never>(text, values)).rows }, begun),
-      limits,
-    );
+    return retryDeadlocks(postgres, (isLast) => this.#transaction(begin, body, limits, isLast));
   }
 
   stream<Row extends readonly unknown[]>(
@@ -132,36 +117,31 @@ export class PostgresDatabase implements Database {
     await allInTime(this.#pool.end(), this.#open);
   }
 
-  #within<T>(
-    begin: readonly string[],
-    body: (transaction: Open, begun: readonly object[]) => Promise<T>,
-    limits: WaitLimits = WRITE,
-  ): Promise<T> {
-    return retryDeadlocks(postgres, (isLast) => this.#withinOne(begin, body, limits, isLast));
-  }
-
   /** Runs `body` in a transaction. All statements of `begin` go to the server in one round trip. */
-  #withinOne<T>(
-    begin: readonly string[],
-    body: (transaction: Open, begun: readonly object[]) => Promise<T>,
+  #transaction<T>(
+    [first = BEGIN, ...others]: readonly string[],
+    body: (connection: InTransaction, begun: readonly object[]) => Promise<T>,
     limits: WaitLimits,
     isLastAttempt: boolean,
   ): Promise<T> {
-    const [first = BEGIN, ...others] = begin;
     const settings = setLocally({
       idle_in_transaction_session_timeout: String(this.#options.idleMs),
       ...this.#lockTimeout(limits),
     });
     return this.#use(limits, async (client, wait) => {
-      const askAnyway: Ask = (text, values = []) => wait(() => client.query(text, [...values]));
-      const transaction = new TransactionKeepalive(() => askAnyway("SELECT 1"), this.#options.idleMs);
-      const ask: Ask = (text, values) => transaction.run(() => askAnyway(text, values));
+      const ask = <Row extends pg.QueryResultRow>(text: string, values: readonly unknown[] = []) =>
+        wait(() => client.query<Row>(text, [...values]));
+      const transaction = new TransactionKeepalive(() => ask("SELECT 1"), this.#options.idleMs);
+      const query: InTransaction["query"] = async <Row extends object>(
+        text: string,
+        values?: readonly unknown[],
+      ) => (await transaction.run(() => ask<Row & pg.QueryResultRow>(text, values))).rows;
       try {
-        const begun = await ask([first, settings, PIN, ...others].join("; "));
+        const begun = await transaction.run(() => ask([first, settings, PIN, ...others].join("; ")));
         const rows = resultsOf(begun).at(-1)?.rows ?? [];
-        const open = { ask, isLastAttempt, assertOpen: () => transaction.assertOpen() };
+        const open = { query, isLastAttempt, assertOpen: () => transaction.assertOpen() };
         const result = await body(open, rows);
-        await ask("COMMIT");
+        await query("COMMIT");
         return result;
       } finally {
         await transaction.end();
