@@ -1,6 +1,6 @@
 import type { CatalogSql } from "../../sql/source/catalog.ts";
+import { typeName } from "../connection/id-types.ts";
 import { OUR_ROLES } from "../connection/table-owner.ts";
-import { typeName } from "./column-types.ts";
 
 /**
  * Asks the catalog alone: to plan a query on a table may run functions of its owner. An index with a condition, on an

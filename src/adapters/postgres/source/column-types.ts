@@ -3,18 +3,6 @@ import { Unusable } from "../../../core/group/tenant.ts";
 import type { Json } from "../../../core/text/json.ts";
 import { asText, type CellParser, parseJsonCell } from "../../sql/source/cells.ts";
 
-/**
- * The SQL for the name of a type in pg_type. It has the schema in front unless the type is one of PostgreSQL's own, or that
- * of the extension citext: whoever may create types can call one `uuid`, with a cast that runs a function. Only a superuser
- * creates base types.
- */
-export const typeName = (type: string): string => `CASE
-  WHEN ${type}.typnamespace OPERATOR(pg_catalog.=) 'pg_catalog'::pg_catalog.regnamespace::pg_catalog.oid
-    OR ${type}.typname OPERATOR(pg_catalog.=) 'citext'::pg_catalog.name
-      AND ${type}.typtype OPERATOR(pg_catalog.=) 'b'::pg_catalog."char" AND ${type}.typelem OPERATOR(pg_catalog.=) 0::pg_catalog.oid
-  THEN ${type}.typname::pg_catalog.text
-  ELSE pg_catalog.format('%s.%I', ${type}.typnamespace::pg_catalog.regnamespace, ${type}.typname) END`;
-
 /** A row of pg_type. */
 export interface TypeInfo {
   readonly oid: number;
@@ -115,16 +103,3 @@ function firstUnusable(cells: readonly unknown[]): Unusable | undefined {
   }
   return undefined;
 }
-
-/** The types that an id can have: equal values always have the same text. */
-export const ID_TYPES: ReadonlySet<string> = new Set([
-  "text",
-  "varchar",
-  "bpchar",
-  "citext",
-  "name",
-  "uuid",
-  "int2",
-  "int4",
-  "int8",
-]);

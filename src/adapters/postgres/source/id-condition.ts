@@ -2,6 +2,7 @@ import { escapeLiteral } from "pg";
 import { isInteger, isUnicode, isUuid } from "../../sql/connection/id-texts.ts";
 import type { TenantQuery } from "../../sql/source/tenant-query.ts";
 import { isAnswer } from "../connection/failures.ts";
+import { equalityOf } from "../connection/id-types.ts";
 import { quoteName } from "../connection/identifiers.ts";
 import type { PostgresSourceSession } from "./source-session.ts";
 
@@ -9,7 +10,6 @@ interface IdColumn {
   readonly column: string;
   /** Of a domain: the type below. */
   readonly type: string;
-  /** citext is in the schema in which its extension was created, and so is its operator. */
   readonly typeSchema: string;
   /** Whether the server keeps text as UTF-8. Other encodings lack characters that an id may have. */
   readonly isUtf8: boolean;
@@ -20,7 +20,7 @@ export function idCondition(
   session: Pick<PostgresSourceSession, "query">,
   { column, type, typeSchema, isUtf8 }: IdColumn,
 ): Pick<TenantQuery, "idsHeld" | "hasIdOf"> {
-  const schema = quoteName(typeSchema);
+  const equality = equalityOf(type, typeSchema);
   const isHeld = heldBy(type);
   return {
     idsHeld: async (ids) => {
@@ -28,7 +28,7 @@ export function idCondition(
       return isUtf8 ? held : storable(session, held);
     },
     hasIdOf: (ids) =>
-      `${quoteName(column)} OPERATOR(${schema}.=) ANY (${escapeLiteral(arrayText(ids))}::${schema}.${quoteName(castType(type))}[])`,
+      `${quoteName(column)} ${equality.operator} ANY (${escapeLiteral(arrayText(ids))}::${equality.type}[])`,
   };
 }
 
@@ -40,9 +40,6 @@ function heldBy(type: string): (id: string) => boolean {
   if (type === "uuid") return isUuid;
   return (id) => isUnicode(id) && !id.includes("\0");
 }
-
-/** varchar has no operators of its own. */
-const castType = (type: string): string => (type === "varchar" ? "text" : type);
 
 const arrayText = (ids: readonly string[]): string =>
   `{${ids.map((id) => `"${id.replace(/["\\]/g, "\\$&")}"`).join(",")}}`;

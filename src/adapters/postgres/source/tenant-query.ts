@@ -10,8 +10,9 @@ import {
   type TenantQuery,
   typedSeed,
 } from "../../sql/source/tenant-query.ts";
+import { ID_TYPES, typeName } from "../connection/id-types.ts";
 import { quoteName } from "../connection/identifiers.ts";
-import { canBeLong, ID_TYPES, parsersOf, type TypeInfo, typeName } from "./column-types.ts";
+import { canBeLong, parsersOf, type TypeInfo } from "./column-types.ts";
 import { describeColumns } from "./columns.ts";
 import { idCondition } from "./id-condition.ts";
 import type { PostgresSourceSession } from "./source-session.ts";

@@ -10,10 +10,10 @@ import type {
   TokenStatements,
 } from "../../sql/dialect/token-statements.ts";
 import { RAISED } from "../connection/durability.ts";
+import type { Equality } from "../connection/id-types.ts";
 import { quoteName, quoteTable } from "../connection/identifiers.ts";
 import { logsParameters } from "../connection/settings.ts";
 import { tableExists } from "../connection/table-place.ts";
-import type { Equality } from "./id-equality.ts";
 import { inspectTokenTable, prepareTokenTable } from "./token-table-preparation.ts";
 
 const IDS = "pg_catalog.unnest($1::pg_catalog.text[]) AS t (id)";
@@ -161,7 +161,7 @@ export class PostgresTokenStatements implements TokenStatements {
   get #matches(): string {
     const { type, operator } = this.#idEquality ?? {};
     if (type === undefined) return this.#matchesText;
-    return `theirs.${this.#id}::${type} OPERATOR(${operator}) t.id::${type} AND ${this.#matchesText}`;
+    return `theirs.${this.#id}::${type} ${operator} t.id::${type} AND ${this.#matchesText}`;
   }
 
   get #matchesText(): string {

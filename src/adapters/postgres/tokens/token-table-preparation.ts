@@ -2,10 +2,10 @@ import { SyncError } from "../../../core/failure/sync-error.ts";
 import type { Connections } from "../../sql/connection/connections.ts";
 import { quotedTable } from "../../sql/connection/table-place.ts";
 import type { PlacedTokenTable } from "../../sql/dialect/token-statements.ts";
+import { type Equality, equalityOf, ID_TYPES, typeName } from "../connection/id-types.ts";
 import { quoteName, quoteTable } from "../connection/identifiers.ts";
 import { insistOnSchema } from "../connection/rights.ts";
 import { createTable, tableExists } from "../connection/table-place.ts";
-import { type Equality, idEquality } from "./id-equality.ts";
 
 /**
  * Creates the table if it is missing and groupsync's own, and checks everything that writes will need: better no token
@@ -52,6 +52,27 @@ async function insistOnTable(
   if (options.rows === "own") checkUniqueness(columns, options);
   checkRights(columns, options);
   return idEquality(database, quoted(options), options.idColumn);
+}
+
+/**
+ * A statement with this equality can use the column's index, and citext still ignores case. Undefined for a type that no id
+ * has: such a column is compared as text.
+ */
+async function idEquality(
+  database: Connections,
+  table: string,
+  column: string,
+): Promise<Equality | undefined> {
+  const [type] = await database.query<{ name: string; schema: string }>(
+    `SELECT ${typeName("base")} AS name, n.nspname AS schema
+     FROM pg_catalog.pg_attribute AS a
+     JOIN pg_catalog.pg_type AS own ON own.oid = a.atttypid
+     JOIN pg_catalog.pg_type AS base ON base.oid = coalesce(nullif(own.typbasetype, 0), own.oid)
+     JOIN pg_catalog.pg_namespace AS n ON n.oid = base.typnamespace
+     WHERE a.attrelid = $1::regclass AND a.attname = $2`,
+    [table, column],
+  );
+  return type && ID_TYPES.has(type.name) ? equalityOf(type.name, type.schema) : undefined;
 }
 
 function create(database: Connections, options: PlacedTokenTable): Promise<void> {
