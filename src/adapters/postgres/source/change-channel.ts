@@ -27,43 +27,37 @@ export class PostgresChangeChannel implements ChangeChannel {
   }
 
   async open(onPayload: (payload: string) => void, stop: AbortSignal): Promise<OpenChannel> {
-    const explain = (error: unknown): SyncError => cannotListen(this.#options.channel, error);
-    let channel: PostgresOpenChannel | undefined;
+    const channel = new PostgresOpenChannel(this.#options, onPayload, stop);
     try {
-      channel = new PostgresOpenChannel({ ...this.#options, onPayload, stop, explain });
       await channel.listen();
     } catch (error) {
-      await channel?.close();
-      throw explain(error);
+      await channel.close();
+      throw cannotListen(this.#options.channel, error);
     }
     return channel;
   }
 }
 
-interface OpenChannelOptions extends ChannelOptions {
-  readonly onPayload: (payload: string) => void;
-  readonly stop: AbortSignal;
-  readonly explain: (error: unknown) => SyncError;
-}
-
 class PostgresOpenChannel implements OpenChannel {
   readonly lost: Promise<SyncError>;
   readonly #client: pg.Client;
-  readonly #options: OpenChannelOptions;
+  readonly #options: ChannelOptions;
+  readonly #stop: AbortSignal;
   #onProbe = ignore;
 
-  constructor(options: OpenChannelOptions) {
+  constructor(options: ChannelOptions, onPayload: (payload: string) => void, stop: AbortSignal) {
     this.#options = options;
+    this.#stop = stop;
     const client = this.#newClient();
     this.#client = client;
     this.lost = new Promise((resolve) => {
-      client.on("error", (error) => resolve(options.explain(error)));
-      client.on("end", () => resolve(options.explain(new Error("the connection was closed"))));
+      client.on("error", (error) => resolve(cannotListen(options.channel, error)));
+      client.on("end", () => resolve(cannotListen(options.channel, new Error("the connection was closed"))));
     });
     client.on("notification", ({ channel, payload = "" }) => {
       if (channel !== options.channel) return;
       if (payload.startsWith(PROBE)) this.#onProbe();
-      else options.onPayload(payload);
+      else onPayload(payload);
     });
   }
 
@@ -85,7 +79,7 @@ class PostgresOpenChannel implements OpenChannel {
       await this.#inTime(this.#client.query("SELECT 1"));
       await this.#insistOnArrival();
     } catch (error) {
-      throw this.#options.explain(error);
+      throw cannotListen(this.#options.channel, error);
     }
   }
 
@@ -120,8 +114,8 @@ class PostgresOpenChannel implements OpenChannel {
   }
 
   #inTime<T>(work: Promise<T>): Promise<T> {
-    const { stop, limitMs } = this.#options;
-    return withinLimits(stop, work, { answerMs: limitMs, afterStopMs: 0, isRead: true });
+    const limits = { answerMs: this.#options.limitMs, afterStopMs: 0, isRead: true };
+    return withinLimits(this.#stop, work, limits);
   }
 }
 

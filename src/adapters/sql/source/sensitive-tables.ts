@@ -26,14 +26,9 @@ export async function sensitiveTables(secrets: readonly SensitiveTableName[]): P
 }
 
 async function placeOf({ database, at }: SensitiveTableName): Promise<SensitiveTable[]> {
-  const { dialect, byRolesPath } = database;
-  if ("tablePrefix" in at) {
-    const place = await dialect.tablePlace(byRolesPath, {
-      schema: at.schema,
-      table: `${at.tablePrefix}groups`,
-    });
-    return place ? [place] : [];
-  }
-  const place = await dialect.tablePlace(byRolesPath, nameOf(at.table));
-  return place ? [{ ...place, column: at.tokenColumn }] : [];
+  const isLedger = "tablePrefix" in at;
+  const name = isLedger ? { schema: at.schema, table: `${at.tablePrefix}groups` } : nameOf(at.table);
+  const place = await database.dialect.tablePlace(database.byRolesPath, name);
+  if (!place) return [];
+  return [isLedger ? place : { ...place, column: at.tokenColumn }];
 }

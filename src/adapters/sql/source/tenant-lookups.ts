@@ -23,13 +23,10 @@ export class SqlTenantLookups implements TenantLookups {
   #last: Promise<unknown> = Promise.resolve();
   #isClosed = false;
 
-  private constructor(open: OpenLookups, reader: LookupReader) {
+  /** `reader` is the first that `open` has opened. */
+  constructor(open: OpenLookups, reader: LookupReader) {
     this.#open = open;
     this.#reader = reader;
-  }
-
-  static async open(open: OpenLookups, before: string | null | undefined): Promise<SqlTenantLookups> {
-    return new SqlTenantLookups(open, await open(before));
   }
 
   get table(): string | null {

@@ -31,14 +31,15 @@ export class SqlTenantSource<Session extends SourceSession> implements TenantSou
     return new SqlTenantSnapshot(this.#dialect, this.#options, reader);
   }
 
-  lookups(
+  async lookups(
     columns: readonly string[],
     seed: string,
     stop: AbortSignal,
     before?: string | null,
   ): Promise<TenantLookups> {
     const asked = { columns, seed, stop };
-    return SqlTenantLookups.open((known) => this.#openLookups(asked, known), before);
+    const open = (known: string | null | undefined) => this.#openLookups(asked, known);
+    return new SqlTenantLookups(open, await open(before));
   }
 
   async #openLookups(asked: Asked, before: string | null | undefined): Promise<LookupReader> {
