@@ -2,7 +2,6 @@ import { closeSync, openSync, readSync } from "node:fs";
 
 /** Far more than any config or secret: a larger file is the wrong file, or a device without an end. */
 const MOST_BYTES = 1024 * 1024;
-const CHUNK = 64 * 1024;
 
 /** In the form of an error of the operating system. */
 class TooBig extends Error {
@@ -17,15 +16,13 @@ class TooBig extends Error {
 export function readTextFile(path: string): string {
   const file = openSync(path, "r");
   try {
-    const chunks: Buffer[] = [];
+    const buffer = Buffer.alloc(MOST_BYTES + 1);
     let size = 0;
     for (;;) {
-      const chunk = Buffer.alloc(CHUNK);
-      const count = readSync(file, chunk);
-      if (count === 0) return Buffer.concat(chunks).toString("utf8");
+      const count = readSync(file, buffer, size, buffer.length - size, null);
       size += count;
       if (size > MOST_BYTES) throw new TooBig(path);
-      chunks.push(chunk.subarray(0, count));
+      if (count === 0) return buffer.toString("utf8", 0, size);
     }
   } finally {
     closeSync(file);

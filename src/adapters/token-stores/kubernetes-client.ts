@@ -163,10 +163,12 @@ export function failureOf(error: unknown, namespace: string): SecretStoreFailure
 
 /** The failure for an answer with a good status that isn't the API's, such as a login page. */
 export const notTheApi = (): SecretStoreFailure =>
-  new SecretStoreFailure("unavailable", "the answer isn't the Kubernetes API's", NOT_THE_API);
+  unusable(
+    "the answer isn't the Kubernetes API's",
+    "check the server in the kubeconfig: is there a proxy or a login page in between?",
+  );
 
 const LOGIN = "check the service account, or the user in the kubeconfig";
-const NOT_THE_API = "check the server in the kubeconfig: is there a proxy or a login page in between?";
 const OTHER_NAMESPACE = "make it, or name another in tokens.namespace";
 const PRIORITY = "API priority and fairness gives groupsync's service account too little";
 const WEBHOOK = /admission webhook .* denied|ValidatingAdmissionPolicy/;
@@ -184,23 +186,11 @@ function statusIn(body: unknown): JsonObject | undefined {
 }
 
 function unreachable(error: unknown): SecretStoreFailure {
-  if (error instanceof Error && error.name === "AbortError")
-    return new SecretStoreFailure(
-      "passing",
-      "it didn't answer in time",
-      "can the API server be reached from here?",
-    );
+  const isLate = error instanceof Error && error.name === "AbortError";
   const code = systemCodeOf(error);
-  if (code === "") return notTheApi();
+  if (code === "" && !isLate) return notTheApi();
+  const what = isLate ? "it didn't answer in time" : `it can't be reached (${code})`;
   return isForGood(code)
-    ? new SecretStoreFailure(
-        "unavailable",
-        `it can't be reached (${code})`,
-        "check the server and its CA in the kubeconfig",
-      )
-    : new SecretStoreFailure(
-        "passing",
-        `it can't be reached (${code})`,
-        "can the API server be reached from here?",
-      );
+    ? unusable(what, "check the server and its CA in the kubeconfig")
+    : new SecretStoreFailure("passing", what, "can the API server be reached from here?");
 }

@@ -54,10 +54,9 @@ export class SecretTokenStore implements TokenStore {
         title: secrets.owner ? secrets.title : `the secrets ${before}…${after} of ${secrets.title}`,
         holdsAny: (expected) => this.#holdsAny(expected),
         ids: () => null,
-        owner: () => this.#usable("read", () => this.#retries.with(() => this.#owner.read())),
-        claim: (mark, former) =>
-          this.#usable("write", () => this.#retries.with(() => this.#owner.write(mark, former))),
-        giveUp: (mark) => this.#usable("write", () => this.#retries.with(() => this.#owner.giveUp(mark))),
+        owner: () => this.#try("read", () => this.#owner.read()),
+        claim: (mark, former) => this.#try("write", () => this.#owner.write(mark, former)),
+        giveUp: (mark) => this.#try("write", () => this.#owner.giveUp(mark)),
         release: () =>
           this.#usable("read", async () => (await secrets.release?.()) ?? `delete the secret ${name}`),
       },
@@ -70,12 +69,12 @@ export class SecretTokenStore implements TokenStore {
       await this.#secrets.inspect?.();
       await this.#owner.read();
     };
-    return this.#usable("use", () => this.#retries.with(inspect, { signal }));
+    return this.#try("use", inspect, signal);
   }
 
   async prepare(signal?: AbortSignal): Promise<void> {
     await this.inspect(signal);
-    await this.#usable("use", () => this.#retries.with(async () => this.#secrets.prepare?.(), { signal }));
+    await this.#try("use", async () => this.#secrets.prepare?.(), signal);
   }
 
   /**
@@ -84,7 +83,7 @@ export class SecretTokenStore implements TokenStore {
    * only if that one is missing.
    */
   async #holdsAny([first, ...others]: readonly string[] = []): Promise<boolean> {
-    const mark = await this.#usable("read", () => this.#retries.with(() => this.#owner.read()));
+    const mark = await this.#try("read", () => this.#owner.read());
     if (mark === null || mark.teamId === null) return false;
     if (first === undefined || (await this.read([first])).size > 0) return true;
     return (await this.read(others.slice(0, CONCURRENCY))).size > 0;
@@ -219,6 +218,10 @@ export class SecretTokenStore implements TokenStore {
       return new SecretStoreFailure("refused", what, `${hint}; the secret is ${name}`);
     };
     return { judge, moment: () => ++now };
+  }
+
+  #try<T>(doing: string, call: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    return this.#usable(doing, () => this.#retries.with(call, { signal }));
   }
 
   async #usable<T>(doing: string, work: () => Promise<T>): Promise<T> {

@@ -22,7 +22,12 @@ import type {
 } from "./scope.ts";
 
 /** groupsync's own tables. A ledger here is one scope of them: the `name` in the config. */
-export interface Ledger extends LedgerView, LedgerSchema, Leases, Requests {
+export interface Ledger extends LedgerView, Leases, Requests {
+  /**
+   * Creates missing tables, and brings older ones up to date. Rejects with LEDGER_TOO_NEW if a newer groupsync made the
+   * tables, with LEDGER_OUTDATED if they are too old.
+   */
+  prepare(): Promise<void>;
   /**
    * One transaction. It commits only if the lease is still held at that moment. If the database rolls it back in favour
    * of another transaction, `body` runs again.
@@ -70,14 +75,6 @@ export interface SchemaReads {
   ownTables(): Promise<string | null>;
   /** The scopes of which this ledger keeps anything, in order. A forgotten scope is none of them. */
   scopes(): Promise<readonly string[]>;
-}
-
-export interface LedgerSchema extends SchemaReads {
-  /**
-   * Creates missing tables, and brings older ones up to date. Rejects with LEDGER_TOO_NEW if a newer groupsync made the
-   * tables, with LEDGER_OUTDATED if they are too old.
-   */
-  prepare(): Promise<void>;
 }
 
 export interface SchemaWrites {
