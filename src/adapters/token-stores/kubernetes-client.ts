@@ -1,7 +1,6 @@
 import { existsSync } from "node:fs";
 import { Agent as HttpAgent } from "node:http";
 import { Agent as HttpsAgent } from "node:https";
-import { isDeepStrictEqual } from "node:util";
 import type { CoreV1Api, KubeConfig } from "@kubernetes/client-node";
 import { isJsonObject, type Json, type JsonObject, jsonObjectIn } from "../../core/text/json.ts";
 import { SecretStoreFailure, type SecretStoreProblem } from "./secret-store.ts";
@@ -38,7 +37,7 @@ export async function kubernetesClient(access: KubernetesAccess): Promise<Kubern
   const server = config.getCurrentCluster()?.server;
   if (server === undefined)
     throw unusable("the kubeconfig has no such context", "name one of its contexts in tokens.context");
-  const connections = new Connections();
+  let agent: HttpAgent | undefined;
   const core = new kubernetes.CoreV1Api(
     kubernetes.createConfiguration({
       baseServer: new kubernetes.ServerConfiguration(server, {}),
@@ -49,7 +48,9 @@ export async function kubernetesClient(access: KubernetesAccess): Promise<Kubern
             await config.applySecurityAuthentication(request).catch(() => {
               throw unusable("the credentials in the kubeconfig can't be used", CREDENTIALS);
             });
-            request.setAgent(connections.like(request.getAgent()));
+            // The client itself would make a new connection, with a handshake, for each request.
+            agent ??= keptAlive(request.getAgent());
+            request.setAgent(agent);
             request.setSignal(AbortSignal.timeout(TIMEOUT));
           },
         },
@@ -59,7 +60,7 @@ export async function kubernetesClient(access: KubernetesAccess): Promise<Kubern
   return {
     core,
     namespace: access.namespace ?? config.getContextObject(config.currentContext)?.namespace ?? "default",
-    close: () => connections.close(),
+    close: () => agent?.destroy(),
   };
 }
 
@@ -91,27 +92,12 @@ function load(config: KubeConfig, { kubeconfig, context }: KubernetesAccess): vo
 const unusable = (message: string, hint: string): SecretStoreFailure =>
   new SecretStoreFailure("unavailable", message, hint);
 
-/** Keeps connections open: the client itself would make a new one, with a handshake, for each request. */
-class Connections {
-  #kept: { readonly agent: HttpAgent; readonly options: unknown } | undefined;
-
-  /** A keep-alive agent with the same options. They may change during a run, as when a certificate is replaced. */
-  like(agent: HttpAgent | undefined): HttpAgent {
-    // A proxy's agent connects in its own way: keep it.
-    if (agent?.constructor !== HttpAgent && agent?.constructor !== HttpsAgent)
-      return agent ?? new HttpAgent();
-    const options = "options" in agent && typeof agent.options === "object" ? { ...agent.options } : {};
-    if (!isDeepStrictEqual(this.#kept?.options, options)) {
-      const Agent = agent.constructor === HttpsAgent ? HttpsAgent : HttpAgent;
-      this.#kept = { agent: new Agent({ ...options, keepAlive: true, maxSockets: CONNECTIONS }), options };
-    }
-    return this.#kept?.agent ?? agent;
-  }
-
-  close(): void {
-    this.#kept?.agent.destroy();
-    this.#kept = undefined;
-  }
+/** An agent with the same options that keeps its connections. A proxy's agent connects in its own way, and stays as it is. */
+function keptAlive(agent: HttpAgent | undefined): HttpAgent {
+  if (agent && agent.constructor !== HttpAgent && agent.constructor !== HttpsAgent) return agent;
+  const Agent = agent?.constructor === HttpsAgent ? HttpsAgent : HttpAgent;
+  const options = agent && "options" in agent && typeof agent.options === "object" ? agent.options : {};
+  return new Agent({ ...options, keepAlive: true, maxSockets: CONNECTIONS });
 }
 
 /** What the client throws for an answer without success. */

@@ -20,7 +20,7 @@ import {
   SecretStoreFailure,
   scopeIn,
 } from "./secret-store.ts";
-import { expected, VendorClient } from "./vendor-client.ts";
+import { expected, isForGood, systemCodeOf, VendorClient } from "./vendor-client.ts";
 
 export interface KubernetesStoreOptions extends KubernetesAccess {
   /** The key of the token in the Secret's data. */
@@ -48,8 +48,8 @@ export class KubernetesStore implements SecretStore {
         this.#namespace = client.namespace;
         return client;
       },
-      // Connect again at a 401: the kubeconfig's token may have been replaced.
-      isLoginFailure: isStatus(401),
+      // Connect again: the kubeconfig's token, or its certificates, may have been replaced.
+      isLoginFailure: (error) => isStatus(401)(error) || isForGood(systemCodeOf(error)),
       failureOf: (error) => failureOf(error, this.#namespace ?? ""),
       close: (client) => client.close(),
     });
