@@ -3,17 +3,22 @@ import { readFile, readlink } from "node:fs/promises";
 import { hostname } from "node:os";
 
 /**
- * The name of a process: its host and pid, and in brackets a hash of the machine, its boot and the process namespace, because
- * a pid is unique only within all three; then when the process started, in the kernel's ticks, because the kernel reuses
- * pids. On Linux the name is enough to tell for certain whether the process has ended.
+ * A process as its name describes it. On Linux the name is enough to tell for certain whether the process has ended.
  */
-const NAME = /^(\S+) pid (\d+) \((\S+)\/(\S+)\)$/;
+interface Instance {
+  readonly host: string;
+  readonly pid: number;
+  /** A hash of the machine, its boot and the process namespace: a pid is unique only within all three. */
+  readonly realm: string;
+  /** When the process started, in the kernel's ticks: the kernel reuses pids. */
+  readonly start: string;
+}
 
 /** Names this process, e.g. `db-host pid 4711 (…)`: for the lease, for operators, and for `isDead`. */
 export async function thisInstance(pid: number): Promise<string> {
   const realm = (await realmOf()) ?? "unknown";
   const start = (await startOf(pid)) ?? randomUUID();
-  return `${hostname()} pid ${pid} (${realm}/${start})`;
+  return format({ host: hostname(), pid, realm, start });
 }
 
 /**
@@ -21,10 +26,18 @@ export async function thisInstance(pid: number): Promise<string> {
  * kernel whether a pid is in use: the kernel answers for other users' processes too, even if /proc hides them.
  */
 export async function isDead(name: string, isRunning: (pid: number) => boolean): Promise<boolean> {
-  const [, host, pid, realm, start] = NAME.exec(name) ?? [];
-  if (host !== hostname() || realm === "unknown" || realm !== (await realmOf())) return false;
-  const startNow = await startOf(Number(pid));
-  return startNow === undefined ? !isRunning(Number(pid)) : startNow !== start;
+  const instance = parse(name);
+  if (instance?.host !== hostname() || instance.realm === "unknown" || instance.realm !== (await realmOf()))
+    return false;
+  const start = await startOf(instance.pid);
+  return start === undefined ? !isRunning(instance.pid) : start !== instance.start;
+}
+
+const format = ({ host, pid, realm, start }: Instance): string => `${host} pid ${pid} (${realm}/${start})`;
+
+function parse(name: string): Instance | undefined {
+  const [, host, pid, realm, start] = /^(\S+) pid (\d+) \((\S+)\/(\S+)\)$/.exec(name) ?? [];
+  return host && pid && realm && start ? { host, pid: Number(pid), realm, start } : undefined;
 }
 
 async function realmOf(): Promise<string | undefined> {
