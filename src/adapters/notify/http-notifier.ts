@@ -12,7 +12,7 @@ interface NotifyOptions {
   readonly heartbeat?: Secret;
 }
 
-/** The limit of one attempt, in milliseconds. */
+/** The limit of one attempt, and of all attempts that begin after the signal to stop, in milliseconds. */
 const TIMEOUT = 5_000;
 /**
  * The waits before each attempt, in milliseconds. Each message is sent once, so a short outage of the receiver is
@@ -30,6 +30,8 @@ export class HttpNotifier implements Notifier {
   readonly #log: Log;
   readonly #signal: AbortSignal;
   readonly #unreached = new Map<Unreached["key"], Unreached>();
+  /** When the last attempt has to end, on the monotonic clock. Undefined until one begins after the signal to stop. */
+  #end: number | undefined;
 
   /** Once the signal aborts, no message is tried again. */
   constructor(options: NotifyOptions, clock: Clock, log: Log, signal: AbortSignal) {
@@ -60,7 +62,7 @@ export class HttpNotifier implements Notifier {
     for (const waitMs of ATTEMPTS) {
       if (waitMs > 0 && !this.#signal.aborted) await this.#clock.sleep(waitMs, this.#signal);
       if (waitMs > 0 && this.#signal.aborted) break;
-      const found = await attempt(url, options);
+      const found = await attempt(url, options, this.#limitMs());
       if (found === undefined) {
         this.#unreached.delete(key);
         return;
@@ -76,6 +78,13 @@ export class HttpNotifier implements Notifier {
       hint: "syncs go on all the same; check the address, and what is between here and there",
     });
   }
+
+  #limitMs(): number {
+    if (!this.#signal.aborted) return TIMEOUT;
+    const now = this.#clock.monotonic();
+    this.#end ??= now + TIMEOUT;
+    return Math.max(0, Math.round(this.#end - now));
+  }
 }
 
 interface Sent {
@@ -85,20 +94,24 @@ interface Sent {
 }
 
 /** What went wrong; undefined if nothing did. */
-async function attempt(url: Secret, options: Sent): Promise<string | undefined> {
+async function attempt(url: Secret, options: Sent, limitMs: number): Promise<string | undefined> {
+  if (limitMs === 0) return "groupsync is stopping, and no time was left for this message";
+  const limit = AbortSignal.timeout(limitMs);
   let pool: Pool | undefined;
   try {
     const address = new URL(url.reveal());
-    pool = new Pool(address.origin);
+    // The signal doesn't end a connection that is being made.
+    pool = new Pool(address.origin, { connectTimeout: limitMs });
     const { statusCode, body } = await request.call(pool, {
       ...options,
       path: address.pathname + address.search,
       headers: { ...options.headers, ...authorization(address) },
-      signal: AbortSignal.timeout(TIMEOUT),
+      signal: limit,
     });
     await body.dump();
     return statusCode < 300 ? undefined : `HTTP ${statusCode}`;
   } catch (error) {
+    if (limit.aborted) return `no answer within ${limitMs / 1_000} s`;
     return describe(error).replaceAll(url.reveal(), "…");
   } finally {
     await pool?.destroy();
