@@ -81,11 +81,10 @@ export async function* columnFindings(feed: ChangeFeed, stop: AbortSignal): Asyn
       );
       return;
     }
+    yield ok(`source.changes.column is of type ${reader.type}, and its newest value is ${newest.value}`);
     const hint = await reader.missingIndex({ value: newest.before, isIncluded: true });
     yield hint === null
-      ? ok(
-          `source.changes.column is of type ${reader.type}, has an index, and its newest value is ${newest.value}`,
-        )
+      ? ok("an index finds the newest rows of source.changes.column")
       : asFinding("warning", { ...CHANGES_NOT_INDEXED, hint });
   } finally {
     await reader.close();

@@ -34,6 +34,9 @@ it("a tenant that a full sync has changed, and that nobody has noticed by the ne
     {
       code: "CHANGES_NOT_NOTICED",
       message: expect.stringContaining('"never": 1 in one sync'),
+      hint: expect.stringContaining(
+        "With source.changes.column, a value below the newest one is not noticed",
+      ),
     },
   ]);
   changed("later");

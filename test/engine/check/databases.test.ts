@@ -101,16 +101,19 @@ describe("the change column", () => {
   test("is well with values and an index, and is closed afterwards", async () => {
     const feed = aFeed();
     feed.insert("a");
-    expect(signsOf(await allOf(columnFindings(feed, never)))).toEqual(["✓"]);
+    expect(signsOf(await allOf(columnFindings(feed, never)))).toEqual(["✓", "✓"]);
     expect(feed).toMatchObject({ opened: 1, openNow: 0 });
   });
 
-  test("without an index is a warning with the statement that makes it", async () => {
+  test("without an index is shown with its newest value, and a warning has the statement that makes the index", async () => {
     const feed = aFeed();
     feed.insert("a");
     feed.missing = "CREATE INDEX ON customers (updated_at)";
     const found = await allOf(columnFindings(feed, never));
-    expect(found).toMatchObject([{ level: "warning", code: "CHANGES_NOT_INDEXED", hint: feed.missing }]);
+    expect(found).toMatchObject([
+      { level: "ok", message: expect.stringMatching(/is of type .+, and its newest value is \d/) },
+      { level: "warning", code: "CHANGES_NOT_INDEXED", hint: feed.missing },
+    ]);
   });
 
   test("without a value is a warning", async () => {
