@@ -117,7 +117,7 @@ function feedTile(key: string, state: WatchState | null, at: PageTime): Html {
 
 const FEED_IS_OFF = "Another instance holds the lease and notices tenants, or this one begins or stops.";
 
-/** How old the oldest token is, and how many are older than `rotation.max_age`. */
+/** How old the oldest token is, and how many that a sync rotates are older than `rotation.max_age`. */
 export function tokensSection(
   { status: { oldestToken }, tooOld }: LedgerSnapshot,
   { now }: PageTime,
@@ -132,8 +132,8 @@ function tooOldText(tooOld: LedgerSnapshot["tooOld"]): Html {
   const { maxAgeMs, tokens } = tooOld;
   const text =
     tokens === 0
-      ? "no token is older"
-      : html`<strong class="attention">${groupedCount(tokens, "token")} ${tokens === 1 ? "is" : "are"} older</strong>`;
+      ? "no token that a sync rotates is older"
+      : html`<strong class="attention">${groupedCount(tokens, "token")} that a sync rotates ${tokens === 1 ? "is" : "are"} older</strong>`;
   return html`<code>rotation.max_age</code> is ${roundText(maxAgeMs)}: ${text}.`;
 }
 

@@ -155,9 +155,12 @@ const DAY = 86_400_000;
 
 test.each<[LedgerSnapshot["tooOld"], string]>([
   [null, "The oldest token is 86 days old. There is no rotation.max_age ."],
-  [{ maxAgeMs: 90 * DAY, tokens: 0 }, "rotation.max_age is 90 days: no token is older."],
-  [{ maxAgeMs: DAY / 2, tokens: 1 }, "rotation.max_age is 12 h: 1 token is older ."],
-  [{ maxAgeMs: 60 * DAY, tokens: 12_000 }, "rotation.max_age is 60 days: 12 000 tokens are older ."],
+  [{ maxAgeMs: 90 * DAY, tokens: 0 }, "rotation.max_age is 90 days: no token that a sync rotates is older."],
+  [{ maxAgeMs: DAY / 2, tokens: 1 }, "rotation.max_age is 12 h: 1 token that a sync rotates is older ."],
+  [
+    { maxAgeMs: 60 * DAY, tokens: 12_000 },
+    "rotation.max_age is 60 days: 12 000 tokens that a sync rotates are older .",
+  ],
 ])("the ages of the tokens are compared with rotation.max_age (%#)", (tooOld, text) => {
   expect(readOf(aHealthyDaemon({ ledger: aHealthySnapshot({ tooOld }) }))).toContain(text);
 });
