@@ -1,6 +1,7 @@
 import { ABSENCE_TEXT } from "../../core/deletion/missing-tenants.ts";
 import { DRIFT_TEXT } from "../../core/drift/drift.ts";
 import { isNoFault } from "../../core/failure/sync-error.ts";
+import type { Rejection } from "../../core/group/rejections.ts";
 import { type Counts, summaryText } from "../../core/report/counts.ts";
 import { queuedText } from "../../core/report/progress.ts";
 import { durationText, quantity } from "../../core/text/quantity.ts";
@@ -65,15 +66,14 @@ export function lineOf(event: RunEvent): Line {
       return { level: "warn", text: message, fields: { code, hint }, alike };
     }
     case "rejected": {
-      const { user_group_id, code, message, rows } = event.rejection;
-      const fields = { user_group_id, code, rows };
+      const { user_group_id, code, message } = event.rejection;
       // Rows that are only counted are one line already.
       const alike = user_group_id === null ? undefined : `rejected (${code})`;
-      return { level: "warn", text: `rejected: ${message}`, fields, alike };
+      return { level: "warn", text: `rejected: ${message}`, fields: rejectionFields(event.rejection), alike };
     }
     case "accepted": {
-      const { user_group_id, code, message, rows, since } = event.rejection;
-      const fields = { user_group_id, code, rows, since };
+      const { user_group_id, code, message, since } = event.rejection;
+      const fields = { ...rejectionFields(event.rejection), since };
       const alike = user_group_id === null ? undefined : `no longer rejected (${code})`;
       return { level: "info", text: `no longer rejected; it was: ${message}`, fields, alike };
     }
@@ -153,6 +153,13 @@ function servedLine(served: Served): Line {
     }
   }
 }
+
+/** Rows that are only counted come with their number. */
+const rejectionFields = ({ user_group_id, code, rows }: Rejection): Fields => ({
+  user_group_id,
+  code,
+  rows: user_group_id === null ? rows : undefined,
+});
 
 const summaryFields = ({ command, outcome, counts, requests, durationMs, error }: RunSummary): Fields => ({
   ...{ command, outcome, ...shownCounts(counts), requests, duration_ms: Math.round(durationMs) },

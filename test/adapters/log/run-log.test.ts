@@ -113,6 +113,14 @@ describe("a run in the log", () => {
     expect(lines[0]).not.toHaveProperty("reason");
   });
 
+  test("only rows without an id are counted", () => {
+    const { lines, observe } = aLog();
+    observe({ kind: "rejected", rejection: aRejection() });
+    observe({ kind: "accepted", rejection: { ...aRejection(), since: new Date() } });
+    expect(lines.filter((line) => "rows" in line)).toEqual([]);
+    expect(lines).toHaveLength(2);
+  });
+
   test("every line carries its run, from the start on", () => {
     const { lines, observe } = aLog("info");
     observe({ kind: "started", run: "17" });
