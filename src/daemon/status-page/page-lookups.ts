@@ -31,7 +31,7 @@ const LONGEST_LOOKUP = 10_000;
 
 /**
  * Looks single tenants up for whoever has the status page open. The page has no login, so a visitor must not burden the
- * databases: there is one lookup at a time, few in a time, and none for long.
+ * databases: there is one lookup at a time, one every two seconds after the first ten, and none for long.
  */
 export class PageLookups {
   readonly #ports: PageLookupPorts;

@@ -58,7 +58,7 @@ function shownOf(id: string, lookup: Lookup, configPath: string, at: PageTime): 
     }
     case "refused": {
       const wait = roundText(Math.max(1_000, lookup.waitMs));
-      const text = `groupsync looks up one tenant at a time, and few in a time: try again in ${wait}.`;
+      const text = `groupsync looks up one tenant at a time, ten without a pause and then one every two seconds: try again in ${wait}.`;
       return headlineAlone("idle", `${printableId(id)} was not looked up`, [text]);
     }
     default:

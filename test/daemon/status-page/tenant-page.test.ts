@@ -74,7 +74,7 @@ test.each<[Lookup, string]>([
   ],
   [
     { kind: "refused", waitMs: 1_900 },
-    "acme was not looked up groupsync looks up one tenant at a time, and few in a time: try again in 2 s.",
+    "acme was not looked up groupsync looks up one tenant at a time, ten without a pause and then one every two seconds: try again in 2 s.",
   ],
 ])("what keeps a tenant from being shown is said plainly (%#)", (lookup, text) => {
   expect(readOf(lookup)).toContain(text);
