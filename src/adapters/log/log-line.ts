@@ -57,8 +57,11 @@ export function lineOf(event: RunEvent): Line {
       return { level: "info", text: `${quantity(event.groups, "group")} to ask for again` };
     case "refreshed":
       return { level: "debug", text: "refreshed" };
-    case "drift":
-      return { level: "warn", text: DRIFT_TEXT[event.drift] };
+    case "drift": {
+      const { name, ...fields } = fieldsOf(event);
+      const isName = event.drift === "name";
+      return { level: "warn", text: DRIFT_TEXT[event.drift], fields: isName ? { ...fields, name } : fields };
+    }
     case "warning": {
       const { code, message, hint } = event;
       // Nothing else names the group that has to be removed by hand.

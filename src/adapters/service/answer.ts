@@ -8,7 +8,7 @@ import { Secret } from "../../core/secret/secret.ts";
 import { isJsonObject, type Json, type JsonObject, jsonObjectIn } from "../../core/text/json.ts";
 import { hidesCharacters } from "../../core/text/printable.ts";
 import type { GetAnswer, ServiceGroup, ServiceMethod } from "../../ports/group-service.ts";
-import { hidesSecret, quoted } from "./quoted.ts";
+import { hidesSecret, nameWithout, quoted } from "./quoted.ts";
 
 /** An answer as the service sent it. */
 export interface WireAnswer {
@@ -50,12 +50,12 @@ function canBeToken(text: string): boolean {
 /** Throws BAD_RESPONSE unless the answer to GET is complete and about the group that was asked for. */
 export function readGetAnswer(answer: WireAnswer, request: WireRequest): GetAnswer {
   const { new_user_group: isNew, user_group } = readAnswer(GET_ANSWER, answer, request);
-  return { isNew, group: serviceGroup(user_group) };
+  return { isNew, group: serviceGroup(user_group, request) };
 }
 
 /** Reads the answer to POST in the same way. */
 export const readPostAnswer = (answer: WireAnswer, request: WireRequest): ServiceGroup =>
-  serviceGroup(readAnswer(POST_ANSWER, answer, request).user_group);
+  serviceGroup(readAnswer(POST_ANSWER, answer, request).user_group, request);
 
 function readAnswer<T extends z.infer<typeof POST_ANSWER>>(
   schema: z.ZodType<T>,
@@ -77,10 +77,14 @@ function readAnswer<T extends z.infer<typeof POST_ANSWER>>(
   return parsed.data;
 }
 
-const serviceGroup = ({ team_id, token, name }: z.infer<typeof USER_GROUP>): ServiceGroup => ({
+/** The name goes into the ledger and into messages. Without a token that it repeats, the token is stored all the same. */
+const serviceGroup = (
+  { team_id, token, name }: z.infer<typeof USER_GROUP>,
+  { apiKey }: WireRequest,
+): ServiceGroup => ({
   teamId: team_id,
   token: new Secret(token),
-  name,
+  name: nameWithout([apiKey.reveal(), token], name),
 });
 
 /** The body of a call that succeeded. Throws any other answer as a ServiceFailure. */

@@ -2,6 +2,8 @@ import type { Secret } from "../../core/secret/secret.ts";
 import { printable } from "../../core/text/printable.ts";
 
 const HIDDEN = "[…]";
+/** In characters: any text may contain a shorter secret by chance. */
+const TELLING = 8;
 const LONGEST_QUOTE = 300;
 
 /** The service's words without secrets: also without any word that could be a token or a key. */
@@ -38,3 +40,9 @@ function writtenForms(secret: Secret): string[] {
 /** Whether the origin of a url contains a secret. The url parser has put the host into small letters. */
 export const hidesSecret = (origin: string, secrets: readonly Secret[]): boolean =>
   secrets.flatMap(writtenForms).some((form) => origin.includes(form.toLowerCase()));
+
+/** A name without the secrets that it contains as they are. It is kept and compared, so everything else in it stays. */
+export const nameWithout = (secrets: readonly string[], name: string): string =>
+  secrets
+    .filter((secret) => secret.length >= TELLING)
+    .reduce((rest, secret) => rest.replaceAll(secret, HIDDEN), name);

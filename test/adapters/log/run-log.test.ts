@@ -44,7 +44,27 @@ const unstored: RunEvent = {
   waitMs: 4_000,
 };
 
+const drifted = (drift: "token" | "gone" | "name"): RunEvent => ({
+  kind: "drift",
+  user_group_id: "acme",
+  drift,
+  tokenFingerprint: "the-fingerprint",
+  formerTokenFingerprint: "the-former",
+  name: "Acme",
+});
+
 describe("a run in the log", () => {
+  test.each([
+    ["token", undefined],
+    ["gone", undefined],
+    ["name", "Acme"],
+  ] as const)("has the service's name for a group only if that is the drift: %s", (drift, name) => {
+    const { lines, observe } = aLog();
+    observe(drifted(drift));
+    expect(lines).toEqual([expect.objectContaining({ user_group_id: "acme", drift })]);
+    expect(lines[0]?.name).toBe(name);
+  });
+
   test.each<[RunEvent, object]>([
     [
       { kind: "warning", code: "LEDGER_EMPTY", message: "it is empty", hint: "look" },
@@ -207,17 +227,7 @@ describe("lines that are alike", () => {
   });
 
   test.each<[string, (id: string) => RunEvent]>([
-    [
-      "drift",
-      (user_group_id) => ({
-        kind: "drift",
-        user_group_id,
-        drift: "token",
-        tokenFingerprint: "a",
-        formerTokenFingerprint: "b",
-        name: "n",
-      }),
-    ],
+    ["drift", (user_group_id) => ({ ...drifted("token"), user_group_id }) as RunEvent],
     ["a tenant that is locked out", (user_group_id) => ({ ...unstored, user_group_id })],
     [
       "a group that an operator has to remove",

@@ -80,6 +80,17 @@ describe("a good answer", () => {
     expect(read({ body: '{"success": 1}' }, { method: "DELETE" })).toEqual({ success: 1 });
   });
 
+  test("is taken without the token and the API key that the group's name has in it", () => {
+    const apiKey = new Secret("the-api-key");
+    const name = `Acme ${TOKEN} of the-api-key`;
+    const body = JSON.stringify({ success: 1, new_user_group: true, user_group: aUserGroup({ name }) });
+    const { group } = readGetAnswer(anAnswer({ body }), aRequest({ apiKey }));
+    expect([group.name, group.token.reveal()]).toEqual(["Acme […] of […]", TOKEN]);
+    expect(readPostAnswer(anAnswer({ body }), aRequest({ method: "POST", apiKey })).name).toBe(group.name);
+    const short = new Secret("Acme");
+    expect(readGetAnswer(anAnswer(), aRequest({ apiKey: short })).group.name).toBe("Acme");
+  });
+
   test("may have fields that nobody knows", () => {
     const body = JSON.stringify({
       success: 1,
