@@ -126,7 +126,8 @@ function answerFailure(code: ServiceFailureCode, answer: WireAnswer, request: Wi
     SERVICE_FAILURES[code].reaction === "slow"
       ? parseRetryAfter(answer.retryAfter, sentAt(answer, request))
       : undefined;
-  return new ServiceFailure(code, message, retryAfterMs === undefined ? {} : { retryAfterMs });
+  const isJson = jsonObjectIn(answer.body) !== undefined;
+  return new ServiceFailure(code, message, { isJson, retryAfterMs });
 }
 
 /** When the answer was sent, by the service's clock: a date in Retry-After goes by that clock, too. */

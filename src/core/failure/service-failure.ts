@@ -93,16 +93,20 @@ export const FAILED_BY_SERVICE: readonly string[] = [
 
 interface ServiceFailureOptions extends SyncErrorOptions {
   /** The pause that the service asked for, in milliseconds. */
-  readonly retryAfterMs?: number;
+  readonly retryAfterMs?: number | undefined;
+  /** Whether the answer was a JSON object. Anything else may come from something in between. */
+  readonly isJson?: boolean;
 }
 
 /** A call to the service that failed. The message holds no token and no key. */
 export class ServiceFailure extends SyncError<ServiceFailureCode> {
   readonly retryAfterMs: number | undefined;
+  readonly isJson: boolean;
 
   constructor(code: ServiceFailureCode, message: string, options: ServiceFailureOptions = {}) {
     super(code, message, { hint: SERVICE_FAILURES[code].remedy, ...options });
     this.retryAfterMs = options.retryAfterMs;
+    this.isJson = options.isJson ?? false;
   }
 
   get reaction(): Reaction {

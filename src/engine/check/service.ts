@@ -44,9 +44,13 @@ export function pathFinding(answer: NeutralAnswer): Finding {
       "a GET with a key that is wrong on purpose was answered as if the key was good",
       "check service.base_url: is it the service itself? Something in between may put a key of its own in the place of yours",
     );
-  return isClearRefusal(answer)
+  if (!isClearRefusal(answer)) return badAnswer(answer);
+  return answer.isJson
     ? ok(`a GET with a body reaches the service, which refuses a wrong key: ${answer.message}`)
-    : badAnswer(answer);
+    : warning(
+        `nobody can tell whether the service refuses a wrong key, or something in between: ${answer.message}`,
+        "if nothing between here and the service asks for a login, all is well",
+      );
 }
 
 /**
@@ -58,7 +62,7 @@ export function pathFinding(answer: NeutralAnswer): Finding {
  * | the token is refused   | any other               | nobody can tell |
  * | the key is refused     | another refusal         | nobody can tell |
  * | the key is refused     | any other               | is refused      |
- * | a server error         | the key is refused      | nobody can tell |
+ * | a server error in JSON | the key is refused      | nobody can tell |
  * | success                | any                     | nobody can tell |
  * | any other              | any                     | can't be used   |
  */
@@ -80,7 +84,7 @@ export function keyFinding(answer: NeutralAnswer, toWrongKey: NeutralAnswer): Fi
         ? unclear(`with the real key, ${message}; with a wrong one, ${toWrongKey.message}`)
         : badAnswer(answer);
     case "SERVICE_ERROR":
-      return toWrongKey?.code === "KEY_REFUSED"
+      return answer.isJson && toWrongKey?.code === "KEY_REFUSED"
         ? unclear(`the service fails at a token that no group has: ${message}`)
         : badAnswer(answer);
     default:

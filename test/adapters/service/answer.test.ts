@@ -192,7 +192,9 @@ describe("the failure that an answer means:", () => {
       { body: "Not here", contentType: "text/plain" },
       { body: "", contentType: "" },
     ];
-    expect(kinds.map((kind) => failureOf({ status, ...kind }, { method }).code)).toEqual(codes);
+    const failures = kinds.map((kind) => failureOf({ status, ...kind }, { method }));
+    expect(failures.map(({ code }) => code)).toEqual(codes);
+    expect(failures.map(({ isJson }) => isJson)).toEqual([true, false, false, false]);
   });
 
   test.each([

@@ -9,9 +9,9 @@ import type { ReachedService } from "../../../src/ports/group-service.ts";
 import { allOf, signsOf } from "./findings.ts";
 
 const get = (code: ServiceFailureCode, answer: string): ServiceFailure =>
-  new ServiceFailure(code, `GET was answered HTTP ${answer}`);
+  new ServiceFailure(code, `GET was answered HTTP ${answer}`, { isJson: !/ with /.test(answer) });
 const post = (code: ServiceFailureCode, answer: string): ServiceFailure =>
-  new ServiceFailure(code, `POST was answered HTTP ${answer}`);
+  new ServiceFailure(code, `POST was answered HTTP ${answer}`, { isJson: !/ with /.test(answer) });
 
 const LOST = new ServiceFailure("CONNECTION_LOST", "GET to dash: socket hang up");
 const WRONG_KEY = get("KEY_REFUSED", "401: unknown key");
@@ -21,6 +21,8 @@ describe("the answer to a GET with a body and a wrong key", () => {
   test.each<[string, NeutralAnswer, string]>([
     ["the key is refused", WRONG_KEY, "✓"],
     ["the body is refused", get("REFUSED", "400"), "✓"],
+    ["a login page", get("KEY_REFUSED", "401 with HTML"), "!"],
+    ["nothing but a status", get("KEY_REFUSED", "403 with an empty body"), "!"],
     ["a firewall", get("INTERMEDIARY_REFUSED", "403 with HTML"), "✗ INTERMEDIARY_REFUSED"],
     ["success", null, "✗"],
     ["another page", get("BAD_RESPONSE", "404 with HTML"), "✗ BAD_RESPONSE"],
@@ -57,6 +59,12 @@ describe("the answer to a POST with the real key and a random token", () => {
     ["the key is refused in other words", post("KEY_REFUSED", "401: unknown token"), WRONG_KEY, "!"],
     ["the key is refused with another status", post("KEY_REFUSED", "403"), WRONG_KEY, "!"],
     ["the service fails at the token", post("SERVICE_ERROR", "500"), WRONG_KEY, "!"],
+    [
+      "something before the service fails",
+      post("SERVICE_ERROR", "502 with HTML"),
+      WRONG_KEY,
+      "✗ SERVICE_ERROR",
+    ],
     [
       "the service fails at everything",
       post("SERVICE_ERROR", "500"),
