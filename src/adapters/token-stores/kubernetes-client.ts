@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { Agent as HttpAgent } from "node:http";
 import { Agent as HttpsAgent } from "node:https";
+import { isDeepStrictEqual } from "node:util";
 import type { CoreV1Api, KubeConfig } from "@kubernetes/client-node";
 import { isJsonObject, type Json, type JsonObject, jsonObjectIn } from "../../core/text/json.ts";
 import { SecretStoreFailure, type SecretStoreProblem } from "./secret-store.ts";
@@ -37,7 +38,7 @@ export async function kubernetesClient(access: KubernetesAccess): Promise<Kubern
   const server = config.getCurrentCluster()?.server;
   if (server === undefined)
     throw unusable("the kubeconfig has no such context", "name one of its contexts in tokens.context");
-  let agent: HttpAgent | undefined;
+  let kept: { readonly agent: HttpAgent; readonly options: object } | undefined;
   const core = new kubernetes.CoreV1Api(
     kubernetes.createConfiguration({
       baseServer: new kubernetes.ServerConfiguration(server, {}),
@@ -48,9 +49,13 @@ export async function kubernetesClient(access: KubernetesAccess): Promise<Kubern
             await config.applySecurityAuthentication(request).catch(() => {
               throw unusable("the credentials in the kubeconfig can't be used", CREDENTIALS);
             });
-            // The client itself would make a new connection, with a handshake, for each request.
-            agent ??= keptAlive(request.getAgent());
-            request.setAgent(agent);
+            // The client itself would make a new connection, with a handshake, for each request. Its agent has other options
+            // once a certificate was replaced.
+            const made = request.getAgent();
+            const options = optionsOf(made);
+            if (!kept || !isDeepStrictEqual(kept.options, options))
+              kept = { agent: keptAlive(made), options };
+            request.setAgent(kept.agent);
             request.setSignal(AbortSignal.timeout(TIMEOUT));
           },
         },
@@ -60,7 +65,7 @@ export async function kubernetesClient(access: KubernetesAccess): Promise<Kubern
   return {
     core,
     namespace: access.namespace ?? config.getContextObject(config.currentContext)?.namespace ?? "default",
-    close: () => agent?.destroy(),
+    close: () => kept?.agent.destroy(),
   };
 }
 
@@ -96,9 +101,11 @@ const unusable = (message: string, hint: string): SecretStoreFailure =>
 function keptAlive(agent: HttpAgent | undefined): HttpAgent {
   if (agent && agent.constructor !== HttpAgent && agent.constructor !== HttpsAgent) return agent;
   const Agent = agent?.constructor === HttpsAgent ? HttpsAgent : HttpAgent;
-  const options = agent && "options" in agent && typeof agent.options === "object" ? agent.options : {};
-  return new Agent({ ...options, keepAlive: true, maxSockets: CONNECTIONS });
+  return new Agent({ ...optionsOf(agent), keepAlive: true, maxSockets: CONNECTIONS });
 }
+
+const optionsOf = (agent: HttpAgent | undefined): object =>
+  agent && "options" in agent && typeof agent.options === "object" ? { ...agent.options } : {};
 
 /** What the client throws for an answer without success. */
 interface ApiException extends Error {

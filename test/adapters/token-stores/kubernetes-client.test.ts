@@ -5,6 +5,7 @@ import { KubernetesStore } from "../../../src/adapters/token-stores/kubernetes-s
 import { Secret } from "../../../src/core/secret/secret.ts";
 import { rejection } from "../../contracts/collect.ts";
 import { everythingIn } from "../../contracts/everything-in.ts";
+import { aCertificateAuthority } from "../../support/servers/certificates.ts";
 import { expectEachToFail } from "./a-secret-place.ts";
 import type { JsonReply } from "./servers/json-server.ts";
 import { aKubeconfig, aKubernetes, failure } from "./servers/kubernetes-server.ts";
@@ -36,6 +37,26 @@ describe("a login to Kubernetes, against a server written from the reference", (
     await writeFile(kubeconfig, await server.kubeconfig());
     const found = await Promise.all(Array.from({ length: 8 }, () => store.get("t-a")));
     expect(found.map((one) => one?.content.reveal())).toEqual(Array(8).fill("one"));
+  });
+
+  test("makes a new connection once a file of its certificate is another, and no earlier", async () => {
+    const { server, kubeconfig, store } = await aKubernetes();
+    const authority = await aCertificateAuthority("the clients' CA");
+    const files = [await aKubeconfig(""), await aKubeconfig("")] as const;
+    const renew = async () => {
+      const { cert, key } = await authority.issue([]);
+      await Promise.all([writeFile(files[0], cert), writeFile(files[1], key)]);
+    };
+    const config = JSON.parse(await server.kubeconfig());
+    Object.assign(config.users[0].user, { "client-certificate": files[0], "client-key": files[1] });
+    await writeFile(kubeconfig, JSON.stringify(config));
+    const connections: number[] = [];
+    for (const isRenewed of [true, false, true, false]) {
+      if (isRenewed) await renew();
+      await store.get("t-a");
+      connections.push(server.connections);
+    }
+    expect(connections).toEqual([1, 1, 2, 2]);
   });
 
   test.skipIf(existsSync(SERVICE_ACCOUNT)).each([undefined, "production"])(
