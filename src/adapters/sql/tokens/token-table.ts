@@ -213,8 +213,12 @@ export class SqlTokenTable implements TokenStore {
       return new Map(
         await this.#within(transaction, (savepoints) => change(statements, savepoints, quotable)),
       );
-    } catch (error) {
-      if (error instanceof TransactionLost) throw this.#refusals.rolledBack(code, error.cause, quotable);
+    } catch (thrown) {
+      const isLost = thrown instanceof TransactionLost;
+      const error = isLost ? thrown.cause : thrown;
+      // A smaller batch would wait as long for the lock.
+      if (isLost && !this.#database.dialect.isLockTimeout(error))
+        throw this.#refusals.rolledBack(code, error, quotable);
       const doing = code === "TOKEN_NOT_STORED" ? "write tokens to" : "remove tokens from";
       throw this.#unavailable(doing, withoutTokens(error, quotable));
     }

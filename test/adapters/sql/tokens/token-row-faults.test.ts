@@ -137,28 +137,47 @@ test.each([OWN, EXISTING])(
   },
 );
 
-test.each(["write", "remove"] as const)(
-  "a transaction that the database rolled back to %s a token is not the fault of the whole table",
-  async (act) => {
-    const { tokens, store: own } = await aTokenPlace(OWN, "with the ledger");
-    await own.prepare();
+/** A store whose transaction the database gives up at the first statement on a token. */
+async function aLosingStore(reason: object): Promise<SqlTokenTable> {
+  const { tokens, store } = await aTokenPlace(OWN, "with the ledger");
+  await store.prepare();
+  let isLost = false;
+  const query = async (text: string) => {
+    if (!isLost && text.startsWith("SAVEPOINT")) return [];
+    isLost = true;
+    throw Object.assign(new Error("given up over token-a"), reason);
+  };
+  const ledger = { sessionOf: () => ({ query, isLastAttempt: true }), ifOfNoOther: async () => "" };
+  return new SqlTokenTable(aDatabase(tokens.url), OWN, ledger);
+}
+
+const ACTS = {
+  write: (store: SqlTokenTable) => store.write(someTokens({ a: "token-a" }), {} as never),
+  remove: (store: SqlTokenTable) => store.remove(["a"], {} as never),
+};
+
+test.each([
+  ["write", "TOKEN_NOT_STORED"],
+  ["remove", "TOKEN_NOT_REMOVED"],
+] as const)(
+  "a transaction that a deadlock rolled back to %s a token is not the fault of the whole table",
+  async (act, code) => {
     const deadlock = { code: "40P01", severity: "ERROR", errno: 1213, sqlState: "40001" };
-    let isLost = false;
-    const query = async (text: string) => {
-      if (!isLost && text.startsWith("SAVEPOINT")) return [];
-      isLost = true;
-      throw Object.assign(new Error("deadlock over token-a"), deadlock);
-    };
-    const ledger = { sessionOf: () => ({ query, isLastAttempt: true }), ifOfNoOther: async () => "" };
-    const store = new SqlTokenTable(aDatabase(tokens.url), OWN, ledger);
-    const change =
-      act === "write"
-        ? store.write(someTokens({ a: "token-a" }), {} as never)
-        : store.remove(["a"], {} as never);
-    const error = await rejection(change);
+    const error = await rejection(ACTS[act](await aLosingStore(deadlock)));
+    const message = expect.stringContaining("the database gave up a change of groupsync_tokens");
+    expect(error).toMatchObject({ code, message });
+    if (act === "write") expect(everythingIn(error)).not.toContain("token-a");
+  },
+);
+
+test.each(["write", "remove"] as const)(
+  "a wait for a lock that cost the transaction is not repeated for parts of the tokens: %s",
+  async (act) => {
+    const timeout = { code: "55P03", severity: "ERROR", errno: 1205, sqlState: "HY000" };
+    const error = await rejection(ACTS[act](await aLosingStore(timeout)));
     expect(error).toMatchObject({
-      code: act === "write" ? "TOKEN_NOT_STORED" : "TOKEN_NOT_REMOVED",
-      message: expect.stringContaining("the database gave up a change of groupsync_tokens"),
+      code: "TOKEN_STORE_UNAVAILABLE",
+      hint: expect.stringContaining("let that"),
     });
     if (act === "write") expect(everythingIn(error)).not.toContain("token-a");
   },
