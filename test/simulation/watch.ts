@@ -93,8 +93,11 @@ interface Removal {
   readonly id: string;
   /** By the ledger's clock, in milliseconds. */
   readonly at: number;
-  /** By the clock of the run's machine. */
-  readonly recordedAt: number;
+  readonly run: RunRecord;
+  /** By the clock of the run's machine: the earlier one of when the group went and when the run recorded that. */
+  recordedAt: number;
+  /** Whether the ledger says no more that the removal is under way. */
+  isRecorded: boolean;
 }
 
 /**
@@ -241,7 +244,7 @@ export class Watch {
     if (victim !== id) this.breach(`3: ${what} deletes the group of ${victim}`);
     const reason = this.#whyNotDeleted(id, intent, run);
     if (reason !== undefined) this.breach(`3: ${what}, though ${reason}`);
-    this.#removals.push({ id, at: this.#now(), recordedAt: run.wallTime() });
+    this.#removals.push({ id, at: this.#now(), run, recordedAt: run.wallTime(), isRecorded: false });
   }
 
   /** A refresh asks for the groups of present tenants alone, and sends them as they were confirmed. */
@@ -353,6 +356,20 @@ export class Watch {
     this.#insistOnLease(`a commit of ${run.holder}`, run);
   }
 
+  /**
+   * A commit has taken effect. The program dates a removal when it records the answer. The clock may be set between the DELETE
+   * and that commit, and then the removal counts in the limit when this clock says: see docs/guarantees.md. That is so only
+   * if the run that sent the DELETE records it, and not for a clock that is set later.
+   */
+  hasCommitted(run: RunRecord): void {
+    for (const removal of this.#removals) {
+      const intent = this.#world.ledger.rows.get(removal.id)?.intent ?? null;
+      if (removal.isRecorded || intent === "delete" || intent === "replace") continue;
+      if (removal.run === run) removal.recordedAt = Math.min(removal.recordedAt, run.wallTime());
+      removal.isRecorded = true;
+    }
+  }
+
   /** A run whose config names another scope's store may end with another error only because of a fault or another instance. */
   #insistOnRefusal(run: RunRecord, { error }: RunReport): void {
     const mayEndOtherwise = run.isDisturbed || this.#lastAtWork !== run;
@@ -439,7 +456,7 @@ export class Watch {
     const { count, percent } = run.config.deletion.limit;
     // When a removal was recorded, or when the plan was made, the clock may have been wrong by as much as is tolerated.
     const since = this.#now() - DAY + 2 * CLOCKS_AGREE;
-    // If a clock is set between the read and a removal, the removal counts when this clock says.
+    // If a clock is set between the read and the record of a removal, the removal counts when this clock says.
     const recent = this.#removals.filter(({ at, recordedAt }) => Math.min(at, recordedAt) >= since);
     const removed = new Set([...recent.map((removal) => removal.id), id]);
     return removed.size > Math.max(count, Math.floor((percent * owned) / 100));
@@ -488,9 +505,11 @@ export function watchedLedger(world: SimulatedWorld, run: RunRecord, step: Step)
   return {
     ...ledger,
     write: (lease, body) =>
-      ledger.write(lease, (transaction) => {
+      ledger.write(lease, async (transaction) => {
         enlist(transaction, () => world.watch.commits(run));
-        return body(transaction);
+        const result = await body(transaction);
+        enlist(transaction, () => world.watch.hasCommitted(run));
+        return result;
       }),
   };
 }
