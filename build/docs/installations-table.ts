@@ -1,16 +1,12 @@
-import { readFileSync } from "node:fs";
 import type { Step } from "../../test/installations/installation.ts";
-import type { Result } from "../../test/installations/results.ts";
+import { type Result, results } from "../../test/installations/results.ts";
 import { markdownTable } from "./markdown-table.ts";
-
-const RESULTS = new URL("../../test/installations/results.json", import.meta.url);
 
 /** The installations on which the long suite has run the program, and where they can't be had. */
 export function installationsTable(): string {
-  const results: readonly Result[] = JSON.parse(readFileSync(RESULTS, "utf8"));
   const steps = Object.values(STEPS).filter((text) => text !== undefined);
   return [
-    markdownTable(["server", "version", "through what", "shown", "not shown"], rowsOf(results)),
+    markdownTable(["server", "version", "through what", "shown", "not shown"], rowsOf(results())),
     `*All* is: ${steps.join("; ")}. At the end a judge that knows nothing of groupsync compares tenants, groups and tokens.`,
   ].join("\n");
 }

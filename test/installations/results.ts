@@ -4,7 +4,7 @@ import type { Installation } from "./installation.ts";
 import { INSTALLATIONS } from "./installations.ts";
 import type { Lived } from "./life.ts";
 
-const FILE = new URL("results.json", import.meta.url);
+const FILE = new URL("results.jsonl", import.meta.url);
 
 /** What the last long run has shown of an installation. docs/databases.md has a table of it. */
 export interface Result extends Lived {
@@ -16,7 +16,12 @@ export interface Result extends Lived {
   readonly refused?: boolean;
 }
 
-export const results = (): readonly Result[] => JSON.parse(readFileSync(FILE, "utf8"));
+/** A result is a line of JSON. */
+export const results = (): readonly Result[] =>
+  readFileSync(FILE, "utf8")
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line));
 
 /** Writes the result into its file, if this is a long run. Installations that are no longer in the list leave it. */
 export function record(
@@ -35,5 +40,5 @@ export function record(
   };
   const all = new Map([...results(), result].map((one) => [one.name, one]));
   const inOrder = INSTALLATIONS.flatMap((one) => all.get(one.name) ?? []);
-  writeFileSync(FILE, `${JSON.stringify(inOrder, null, 2)}\n`);
+  writeFileSync(FILE, inOrder.map((one) => `${JSON.stringify(one)}\n`).join(""));
 }
