@@ -137,11 +137,29 @@ describe("a scope whose groups are deleted", () => {
       return world;
     };
 
-    it("leaves nothing behind, at whatever moment an earlier forget died", async () => {
+    const startForget = (world: World, diesAt: number) =>
+      world.startForget({ deletesGroups: DELETE }, { settings, diesAt });
+
+    it.each<[string, (world: World, diesAt: number) => Promise<unknown>]>([
+      [
+        "an earlier forget",
+        async (world, diesAt) => {
+          await world.sync({ settings });
+          return startForget(world, diesAt).report;
+        },
+      ],
+      ["a sync", (world, diesAt) => world.start({ settings, diesAt }).report],
+      [
+        "a rotation",
+        async (world, diesAt) => {
+          await world.sync({ settings });
+          return world.startRotation({ kind: "all" }, { settings, diesAt }).report;
+        },
+      ],
+    ])("leaves nothing behind, at whatever moment %s died", async (_, run) => {
       for (let diesAt = 0, end: unknown = "died"; end === "died"; diesAt++) {
         const world = aWorld();
-        await world.sync({ settings });
-        end = await world.startForget({ deletesGroups: DELETE }, { settings, diesAt }).report;
+        end = await run(world, diesAt);
         for (const id of groupsOf(world)) expect(rowsOf(world)).toContain(id);
         expect(await forget(world, DELETE, { settings })).toMatchObject({ isForgotten: true });
         expect({ diesAt, groups: groupsOf(world), tokens: tokensOf(world) }).toEqual({
@@ -153,38 +171,11 @@ describe("a scope whose groups are deleted", () => {
       }
     });
 
-    it("leaves nothing behind, whatever a sync that died had under way", async () => {
-      for (let diesAt = 0, end: unknown = "died"; end === "died"; diesAt++) {
-        const world = aWorld();
-        end = await world.start({ settings, diesAt }).report;
-        expect(await forget(world, DELETE, { settings })).toMatchObject({ isForgotten: true });
-        expect({ diesAt, groups: groupsOf(world), tokens: tokensOf(world) }).toEqual({
-          diesAt,
-          groups: [],
-          tokens: [],
-        });
-      }
-    });
-
-    it("leaves nothing behind, whatever a rotation that died had under way", async () => {
-      for (let diesAt = 0, end: unknown = "died"; end === "died"; diesAt++) {
-        const world = aWorld();
-        await world.sync({ settings });
-        end = await world.startRotation({ kind: "all" }, { settings, diesAt }).report;
-        expect(await forget(world, DELETE, { settings })).toMatchObject({ isForgotten: true });
-        expect({ diesAt, groups: groupsOf(world), tokens: tokensOf(world) }).toEqual({
-          diesAt,
-          groups: [],
-          tokens: [],
-        });
-      }
-    });
-
     it("is there again, in sync, if its config goes on after a forget that died at any moment", async () => {
       for (let diesAt = 0, end: unknown = "died"; end === "died"; diesAt++) {
         const world = aWorld();
         await world.sync({ settings });
-        end = await world.startForget({ deletesGroups: DELETE }, { settings, diesAt }).report;
+        end = await startForget(world, diesAt).report;
         const { outcome } = await world.sync({ settings });
         expect({ diesAt, outcome, groups: groupsOf(world) }).toEqual({
           diesAt,

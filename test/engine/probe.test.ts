@@ -205,11 +205,8 @@ describe("a canary that can't be made changes nothing", () => {
     ["REFUSED", 1],
   ])("%s", async (code, requests) => {
     const world = await aWorld();
-    const [refuses, refusesAll] = [
-      failing(code, "getOrCreate", "before"),
-      failing(code, "rotateNobody", "before"),
-    ];
-    const { run, findings, canary } = await probe(world, { at: each(refuses, refusesAll) });
+    const at = each(failing(code, "getOrCreate"), failing(code, "rotateNobody"));
+    const { run, findings, canary } = await probe(world, { at });
     expect(run).toMatchObject({ outcome: "failed", error: { code }, requests });
     expect({ findings, canary }).toMatchObject({ findings: null, canary: { gone: true } });
     expectNoTrace(world);
@@ -277,11 +274,7 @@ describe("a canary that nobody can delete", () => {
     const id = (await probe(world, { at: noDelete() })).canary?.user_group_id;
     world.tenants = tenants("b", "c");
     const started = world.time.elapsed;
-    const { events, instance, report } = world.start({
-      at: ({ call, when, id }) => {
-        if (call === "remove" && when === "before") throw new ServiceFailure("SERVICE_ERROR", `no: ${id}`);
-      },
-    });
+    const { events, instance, report } = world.start({ at: failing("SERVICE_ERROR", "remove") });
     expect(await report).toMatchObject({
       outcome: "partial",
       counts: { created: 1, failed: 1 },
@@ -312,11 +305,7 @@ describe("a canary that nobody can delete", () => {
   it("doesn't end the sync if the service is out of reach by then", async () => {
     const world = await aWorld();
     await probe(world, { at: noDelete() });
-    const { events, report } = world.start({
-      at: ({ call, when }) => {
-        if (call === "remove" && when === "before") throw new ServiceFailure("UNREACHABLE", "no route");
-      },
-    });
+    const { events, report } = world.start({ at: failing("UNREACHABLE", "remove") });
     expect(await report).toMatchObject({ outcome: "ok" });
     expect(events).toContainEqual(expect.objectContaining({ kind: "warning" }));
   });

@@ -4,7 +4,7 @@ import type { RotationPolicy } from "../../src/core/rotation/rotation-policy.ts"
 import type { RotationSelection } from "../../src/engine/rotation/rotation-selection.ts";
 import type { Point } from "../fakes/instance.ts";
 import type { TenantRecord } from "../fakes/tenant-source.ts";
-import { tenants, World } from "../fakes/world.ts";
+import { aSyncedWorld as aWorldJustSynced, tenants, World } from "../fakes/world.ts";
 
 const DAY = 86_400_000;
 
@@ -42,16 +42,9 @@ const failing =
 
 const IDS = ["a", "b", "c", "d"];
 
-async function aNewWorld(): Promise<World> {
-  const world = new World(tenants(...IDS));
-  await world.sync();
-  world.service.requests.length = 0;
-  return world;
-}
-
-const policy = (overrides: Partial<RotationPolicy>): { rotation: RotationPolicy } => ({
-  rotation: { maxAgeMs: 90 * DAY, window: null, maxPerRun: null, concurrency: 1, ...overrides },
-});
+const DUE: { rotation: RotationPolicy } = {
+  rotation: { maxAgeMs: 90 * DAY, window: null, maxPerRun: null, concurrency: 1 },
+};
 
 const fails =
   (code: ServiceFailureCode, when: Point["when"], id: string, times = 1) =>
@@ -348,25 +341,22 @@ it("a token that the service refuses is asked for until a GET returns the live t
 
 describe("what a sync rotates by itself", () => {
   it("leaves out groups whose tenant is gone or that have a change under way", async () => {
-    const world = await aNewWorld();
+    const world = await aWorldJustSynced(IDS);
     world.tenants = [...tenants("a", "b"), { id: "c", name: "New name of c", plan: "gold" }];
     await world.time.sleep(90 * DAY);
-    const at = ({ when, call, id }: Point): void => {
-      if (when === "before" && call === "getOrCreate" && id === "c")
-        throw new ServiceFailure("SERVICE_ERROR", "HTTP 501");
-    };
+    const at = failing("getOrCreate", "c");
     const deletion = { when: "never", gracePeriodMs: 0, limit: { count: 0, percent: 0 } } as const;
-    await world.sync({ settings: { ...policy({}), deletion }, at });
+    await world.sync({ settings: { ...DUE, deletion }, at });
     expect(world.sent.filter((request) => request.startsWith("POST"))).toEqual(["POST a", "POST b"]);
   });
 
   it("is retried with growing delays if a rotation fails, and reported", async () => {
-    const world = await aNewWorld();
+    const world = await aWorldJustSynced(IDS);
     await world.time.sleep(90 * DAY);
     const at = fails("REFUSED", "before", "a", 99);
-    for (let times = 0; times < 3; times++) await world.sync({ settings: policy({}), at });
+    for (let times = 0; times < 3; times++) await world.sync({ settings: DUE, at });
     world.service.requests.length = 0;
-    const report = await world.sync({ settings: policy({}), at });
+    const report = await world.sync({ settings: DUE, at });
     expect(report).toMatchObject({ outcome: "partial", counts: { failed: 1 }, requests: 0 });
     expect(report.errors).toEqual([
       {
@@ -376,7 +366,7 @@ describe("what a sync rotates by itself", () => {
       },
     ]);
     await world.time.sleep(DAY);
-    expect((await world.sync({ settings: policy({}) })).counts).toMatchObject({ rotated: 1, failed: 0 });
+    expect((await world.sync({ settings: DUE })).counts).toMatchObject({ rotated: 1, failed: 0 });
   });
 });
 
@@ -390,20 +380,17 @@ describe("a due rotation that keeps failing waits for its next try", () => {
       posts++;
       throw failure;
     };
-    const rotation = { maxAgeMs: 90 * DAY, window: null, maxPerRun: null, concurrency: 1 };
-    for (let n = 0; n < 6; n++) await world.sync({ settings: { rotation }, at });
+    for (let n = 0; n < 6; n++) await world.sync({ settings: DUE, at });
     return posts;
   }
 
   it("even if each sync asks for the live token, because a POST's answer was lost", async () => {
-    const world = new World(tenants("a"));
-    await world.sync();
+    const world = await aWorldJustSynced(["a"]);
     expect(await postsOfSixSyncs(world, new ServiceFailure("BAD_RESPONSE", "no token in it"))).toBe(3);
   });
 
   it("even if an update of its group keeps failing too", async () => {
-    const world = new World(tenants("a"));
-    await world.sync();
+    const world = await aWorldJustSynced(["a"]);
     world.tenants = renamed(world.tenants);
     expect(await postsOfSixSyncs(world, new ServiceFailure("REFUSED", "HTTP 422"))).toBe(3);
   });

@@ -167,10 +167,8 @@ it.each([
   ["spaces", "  Acme   Inc. ", "Acme Inc."],
   ["composed characters", "Cafe\u0301", "Café"],
 ])("a name that the service gives back with other %s is the same name", (_, sent, answered) => {
-  const verdict = classifyGetAnswer(
-    { ...before, sent: aGroup({ name: sent }) },
-    { isNew: false, name: answered },
-  );
+  const expectation = { ...before, sent: aGroup({ name: sent }) };
+  const verdict = classifyGetAnswer(expectation, { isNew: false, name: answered });
   expect(verdict).toMatchObject({ kind: "updated" });
 });
 
@@ -183,50 +181,35 @@ it("a group that was not updated says both names", () => {
 
 describe("the name in an answer", () => {
   const LONG = "A very long name";
+  const cut = { acceptedName: LONG, confirmedName: "A very" };
+  const ofUpdating = { serviceUpdates: true };
+  const notTakenBefore = { ...ofUpdating, acceptedName: null };
+  const updated = (unverified: boolean): Partial<GetResult> => ({ kind: "updated", unverified });
+  const notUpdated = (isUnknownState: boolean): Partial<GetResult> => ({
+    kind: "not_updated",
+    isUnknownState,
+  });
+
   it.each<[string, string, Partial<KnownBeforeGet>, string, Partial<GetResult>]>([
-    [
-      "cut as before",
-      LONG,
-      { acceptedName: LONG, confirmedName: "A very" },
-      "A very",
-      { kind: "updated", unverified: true },
-    ],
-    [
-      "cut to the same",
-      `${LONG} too`,
-      { acceptedName: LONG, confirmedName: "A very" },
-      "A very",
-      { kind: "updated", unverified: true },
-    ],
-    [
-      "once cut, of another one",
-      "B",
-      { acceptedName: LONG, confirmedName: "A very" },
-      "A very",
-      unknownHere(false),
-    ],
-    ["in other letters", "OLD", {}, "Old", unknownHere(false)],
-    ["never taken, of an unknown service", "<b>", {}, "&lt;b&gt;", unknownHere(true)],
-    [
-      "never taken, of one that updates",
-      "<b>",
-      { serviceUpdates: true },
-      "&lt;b&gt;",
-      { kind: "updated", unverified: false },
-    ],
+    ["cut as before", LONG, cut, "A very", updated(true)],
+    ["cut to the same", `${LONG} too`, cut, "A very", updated(true)],
+    ["once cut, of another one", "B", cut, "A very", notUpdated(false)],
+    ["in other letters", "OLD", {}, "Old", notUpdated(false)],
+    ["never taken, of an unknown service", "<b>", {}, "&lt;b&gt;", notUpdated(true)],
+    ["never taken, of one that updates", "<b>", ofUpdating, "&lt;b&gt;", updated(false)],
     [
       "not taken before, of one that updates",
       "<b>",
-      { serviceUpdates: true, acceptedName: null, confirmedName: "&lt;b&gt;" },
+      { ...notTakenBefore, confirmedName: "&lt;b&gt;" },
       "&lt;b&gt;",
-      { kind: "updated", unverified: false },
+      updated(false),
     ],
     [
       "somebody else's, of one that updates",
       "New",
-      { serviceUpdates: true, acceptedName: null, confirmedName: "Theirs" },
+      { ...notTakenBefore, confirmedName: "Theirs" },
       "Theirs",
-      unknownHere(false),
+      notUpdated(false),
     ],
     [
       "as sent, of a service that only repeats it",
@@ -236,10 +219,8 @@ describe("the name in an answer", () => {
       { kind: "not_updated" },
     ],
   ])("%s", (_, sent, known, answered, expected) => {
-    const verdict = classifyGetAnswer(
-      { ...before, sent: aGroup({ name: sent }), ...known },
-      { isNew: false, name: answered },
-    );
+    const expectation = { ...before, sent: aGroup({ name: sent }), ...known };
+    const verdict = classifyGetAnswer(expectation, { isNew: false, name: answered });
     expect(verdict).toMatchObject(expected);
     expect(verdict.serviceUpdates).toBeUndefined();
   });
@@ -250,7 +231,3 @@ describe("the name in an answer", () => {
     expect(verdict).toEqual({ kind: "updated", unverified: false });
   });
 });
-
-function unknownHere(isUnknownState: boolean): Partial<GetResult> {
-  return { kind: "not_updated", isUnknownState };
-}

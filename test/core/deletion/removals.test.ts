@@ -262,20 +262,11 @@ describe("a removal is done", () => {
   });
 });
 
-const holdOf = (removals: Partial<RemovalSummary>, recent = 0) =>
+const holdOf = (held: Partial<RemovalSummary>, recent = 0) =>
   describeHeldRemovals({
     kind: "held",
-    removals: {
-      deletions: 0,
-      replacements: 0,
-      underWay: 0,
-      unseen: 0,
-      code: CODE,
-      gone: 0,
-      kept: 0,
-      ...removals,
-    },
-    circumstances: { conclusive: true, owned: 100, recent, limit: { count: 3, percent: 10 } },
+    removals: removals(held),
+    circumstances: circumstances({ recent }),
   });
 
 describe("a hold is explained", () => {
@@ -289,8 +280,8 @@ describe("a hold is explained", () => {
       "are these tenants really gone?",
     ],
     ["of another source", { deletions: 1, unseen: 1 }, "1 deletion is held", "put the old one back"],
-  ])("%s, with the code", (_, removals, message, question) => {
-    const hold = holdOf(removals);
+  ])("%s, with the code", (_, held, message, question) => {
+    const hold = holdOf(held);
     expect(hold).toMatchObject({ code: "DELETIONS_HELD", approval: CODE });
     expect(hold.message).toContain(message);
     expect(hold.hint).toContain(question);

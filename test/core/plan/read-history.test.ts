@@ -23,11 +23,19 @@ const start = new Date("2026-03-01T00:00:00Z");
 const at = (minutes: number): Date => new Date(start.getTime() + minutes * MINUTE);
 
 /** What a read turned out to be, so many minutes after the start. */
-type Read = readonly [result: "healthy" | "failed" | "held", minutes: number, source?: string];
+interface Read {
+  readonly result: "healthy" | "failed" | "held";
+  readonly minutes: number;
+  readonly source: string;
+}
+const aRead =
+  (result: Read["result"]) =>
+  (minutes: number, source = SOURCE): Read => ({ result, minutes, source });
+const [healthy, failed, held] = [aRead("healthy"), aRead("failed"), aRead("held")];
 
 /** The evidence after these reads, kept as a run keeps it: suspended first, then judged. */
 const evidenceAfter = (...reads: readonly Read[]): ReadHistory =>
-  reads.reduce((history, [result, minutes, source = SOURCE]) => {
+  reads.reduce((history, { result, minutes, source }) => {
     const reading = nextReading(history, source, at(minutes));
     if (result === "failed") return whileReading(history);
     if (result === "held") return afterHeldRead(history, reading, CODE);
@@ -42,90 +50,37 @@ const clockAt = (history: ReadHistory, minutes: number, source = SOURCE): [numbe
 describe("the grace clock, in minutes and reads,", () => {
   it.each<[string, readonly Read[], number, [number, number]]>([
     ["begins with the first read", [], 500, [0, 1]],
-    [
-      "counts from one healthy read to the next",
-      [
-        ["healthy", 0],
-        ["healthy", 5],
-      ],
-      10,
-      [10, 3],
-    ],
-    ["counts a long pause between two healthy reads in full", [["healthy", 0]], 6_000, [6_000, 2]],
-    [
-      "leaves out the time around a read that failed",
-      [
-        ["healthy", 0],
-        ["healthy", 5],
-        ["failed", 10],
-      ],
-      15,
-      [5, 3],
-    ],
-    [
-      "and goes on after it",
-      [
-        ["healthy", 0],
-        ["failed", 10],
-        ["healthy", 20],
-      ],
-      30,
-      [10, 3],
-    ],
-    [
-      "stands still while reads are held",
-      [
-        ["healthy", 0],
-        ["held", 5],
-        ["held", 10],
-      ],
-      15,
-      [0, 2],
-    ],
-    [
-      "and goes on after them",
-      [
-        ["healthy", 0],
-        ["held", 5],
-        ["healthy", 15],
-      ],
-      20,
-      [5, 3],
-    ],
-    ["stands still while the system's is set back", [["healthy", 60]], 10, [0, 2]],
-    [
-      "and goes on from there",
-      [
-        ["healthy", 60],
-        ["healthy", 10],
-      ],
-      15,
-      [5, 3],
-    ],
+    ["counts from one healthy read to the next", [healthy(0), healthy(5)], 10, [10, 3]],
+    ["counts a long pause between two healthy reads in full", [healthy(0)], 6_000, [6_000, 2]],
+    ["leaves out the time around a read that failed", [healthy(0), healthy(5), failed(10)], 15, [5, 3]],
+    ["and goes on after it", [healthy(0), failed(10), healthy(20)], 30, [10, 3]],
+    ["stands still while reads are held", [healthy(0), held(5), held(10)], 15, [0, 2]],
+    ["and goes on after them", [healthy(0), held(5), healthy(15)], 20, [5, 3]],
+    ["stands still while the system's is set back", [healthy(60)], 10, [0, 2]],
+    ["and goes on from there", [healthy(60), healthy(10)], 15, [5, 3]],
   ])("%s", (_, reads, minutes, clock) => {
     expect(clockAt(evidenceAfter(...reads), minutes)).toEqual(clock);
   });
 
   it("leaves out the time between two sources", () => {
-    const moved = evidenceAfter(["healthy", 0], ["healthy", 5]);
-    expect(clockAt(moved, 10, "another")).toEqual([5, 3]);
-    expect(
-      clockAt(evidenceAfter(["healthy", 0], ["healthy", 5], ["healthy", 10, "another"]), 15, "another"),
-    ).toEqual([10, 4]);
+    const before = evidenceAfter(healthy(0), healthy(5));
+    expect(clockAt(before, 10, "another")).toEqual([5, 3]);
+    const after = evidenceAfter(healthy(0), healthy(5), healthy(10, "another"));
+    expect(clockAt(after, 15, "another")).toEqual([10, 4]);
   });
 
   it("never runs back, whatever the reads and the system's clock do", () => {
-    const anyRead = fc.tuple(
-      fc.constantFrom("healthy" as const, "failed" as const, "held" as const),
-      fc.integer({ min: -1_000, max: 1_000 }),
-      fc.constantFrom(SOURCE, "another"),
-    );
+    const anyRead = fc.record<Read>({
+      result: fc.constantFrom("healthy", "failed", "held"),
+      minutes: fc.integer({ min: -1_000, max: 1_000 }),
+      source: fc.constantFrom(SOURCE, "another"),
+    });
     fc.assert(
       fc.property(fc.array(anyRead, { maxLength: 8 }), anyRead, (reads, next) => {
         const before = evidenceAfter(...reads).clock;
         const { ms, reads: count } = evidenceAfter(...reads, next).clock;
         expect(ms).toBeGreaterThanOrEqual(before.ms);
-        expect(count).toBe(before.reads + (next[0] === "healthy" ? 1 : 0));
+        expect(count).toBe(before.reads + (next.result === "healthy" ? 1 : 0));
       }),
     );
   });
@@ -134,33 +89,12 @@ describe("the grace clock, in minutes and reads,", () => {
 describe("the source", () => {
   it.each<[string, readonly Read[], boolean]>([
     ["counts as changed where none was known: groups may come from any", [], true],
-    ["counts as changed where a first read failed", [["failed", 0, "another"]], true],
-    ["has not changed since a healthy read of it", [["healthy", 0]], false],
-    ["has changed since a healthy read of another", [["healthy", 0, "another"]], true],
-    [
-      "has changed until a read of it succeeds",
-      [
-        ["healthy", 0, "another"],
-        ["failed", 5],
-      ],
-      true,
-    ],
-    [
-      "has not changed any more after a healthy read of it",
-      [
-        ["healthy", 0, "another"],
-        ["healthy", 5],
-      ],
-      false,
-    ],
-    [
-      "nor after one that was held: who was gone is marked by then",
-      [
-        ["healthy", 0, "another"],
-        ["held", 5],
-      ],
-      false,
-    ],
+    ["counts as changed where a first read failed", [failed(0, "another")], true],
+    ["has not changed since a healthy read of it", [healthy(0)], false],
+    ["has changed since a healthy read of another", [healthy(0, "another")], true],
+    ["has changed until a read of it succeeds", [healthy(0, "another"), failed(5)], true],
+    ["has not changed any more after a healthy read of it", [healthy(0, "another"), healthy(5)], false],
+    ["nor after one that was held: who was gone is marked by then", [healthy(0, "another"), held(5)], false],
   ])("%s", (_, reads, changed) => {
     expect(nextReading(evidenceAfter(...reads), SOURCE, at(60)).sourceChanged).toBe(changed);
   });
@@ -186,15 +120,15 @@ describe("the table that the source led to", () => {
 
 describe("what is held", () => {
   it("is kept until a good read", () => {
-    expect(evidenceAfter(["healthy", 0]).heldCode).toBeNull();
-    expect(evidenceAfter(["healthy", 0], ["held", 5]).heldCode).toBe(CODE);
-    expect(evidenceAfter(["held", 5], ["failed", 10]).heldCode).toBe(CODE);
-    expect(evidenceAfter(["held", 5], ["healthy", 10]).heldCode).toBeNull();
+    expect(evidenceAfter(healthy(0)).heldCode).toBeNull();
+    expect(evidenceAfter(healthy(0), held(5)).heldCode).toBe(CODE);
+    expect(evidenceAfter(held(5), failed(10)).heldCode).toBe(CODE);
+    expect(evidenceAfter(held(5), healthy(10)).heldCode).toBeNull();
   });
 
   it("has a code that is stale once a part of it is approved", () => {
-    expect(afterApproval(evidenceAfter(["held", 5])).heldCode).toBe(STALE_CODE);
-    expect(afterApproval(evidenceAfter(["healthy", 5])).heldCode).toBeNull();
+    expect(afterApproval(evidenceAfter(held(5))).heldCode).toBe(STALE_CODE);
+    expect(afterApproval(evidenceAfter(healthy(5))).heldCode).toBeNull();
   });
 
   it("needs a word of its own for each approval", () => {

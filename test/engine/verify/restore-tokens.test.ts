@@ -7,6 +7,20 @@ import { tenants, World } from "../../fakes/world.ts";
 
 const MINUTE = 60_000;
 
+const changed = [{ id: "a", name: "New", plan: "gold" }];
+
+const refuse = ({ when, call }: Point): void => {
+  if (when === "before" && call === "getOrCreate") throw new ServiceFailure("REFUSED", "HTTP 422");
+};
+
+/** The second store has refused the token of "a", and still refuses it. */
+async function aWorldThatLacksA(...ids: string[]): Promise<TwoStores> {
+  const world = new TwoStores(tenants(...ids));
+  world.second.refused.add("a");
+  await world.sync();
+  return world;
+}
+
 describe("tokens in two stores", () => {
   test("a store that keeps refusing is tried with growing delays, and the group stays failed", async () => {
     const world = new TwoStores(tenants("a"));
@@ -24,9 +38,7 @@ describe("tokens in two stores", () => {
   });
 
   test("if no store has the token that the ledger knows, a GET returns it", async () => {
-    const world = new TwoStores(tenants("a"));
-    world.second.refused.add("a");
-    await world.sync();
+    const world = await aWorldThatLacksA("a");
     world.store.tokens.delete("a");
     world.second.refused.clear();
     expect(await world.sync()).toMatchObject({
@@ -51,21 +63,17 @@ describe("tokens in two stores", () => {
   });
 
   test("a change of the group replaces the pending restore", async () => {
-    const world = new TwoStores(tenants("a"));
-    world.second.refused.add("a");
-    await world.sync();
+    const world = await aWorldThatLacksA("a");
     world.second.refused.clear();
     world.service.existing = "update";
-    world.tenants = [{ id: "a", name: "New", plan: "gold" }];
+    world.tenants = changed;
     expect(await world.sync()).toMatchObject({ outcome: "ok", counts: { restored: 1, updated: 1 } });
     expectBoth(world);
     expect(await world.sync()).toMatchObject({ outcome: "ok", counts: { unchanged: 1 }, requests: 0 });
   });
 
   test("a sync of some tenants leaves all other tokens alone", async () => {
-    const world = new TwoStores(tenants("a", "b"));
-    world.second.refused.add("a");
-    await world.sync();
+    const world = await aWorldThatLacksA("a", "b");
     world.second.refused.clear();
     expect(await world.sync({ only: new Set(["b"]) })).toMatchObject({
       outcome: "ok",
@@ -76,13 +84,8 @@ describe("tokens in two stores", () => {
 });
 
 test("after a change that the service refused, the ledger still knows that a store lacks the token", async () => {
-  const world = new TwoStores(tenants("a"));
-  world.second.refused.add("a");
-  await world.sync();
-  world.tenants = [{ id: "a", name: "New", plan: "gold" }];
-  const refuse = ({ when, call }: Point): void => {
-    if (when === "before" && call === "getOrCreate") throw new ServiceFailure("REFUSED", "HTTP 422");
-  };
+  const world = await aWorldThatLacksA("a");
+  world.tenants = changed;
   await world.sync({ at: refuse });
   world.tenants = tenants("a");
   world.second.refused.clear();
@@ -93,15 +96,8 @@ test("after a change that the service refused, the ledger still knows that a sto
 });
 
 describe("a group whose update is refused, and whose token is not in every store", () => {
-  const refuse = ({ when, call }: Point): void => {
-    if (when === "before" && call === "getOrCreate") throw new ServiceFailure("REFUSED", "HTTP 422");
-  };
-  const changed = [{ id: "a", name: "New", plan: "gold" }];
-
   test("is asked for with growing delays, and counts as failed once a sync", async () => {
-    const world = new TwoStores(tenants("a"));
-    world.second.refused.add("a");
-    await world.sync();
+    const world = await aWorldThatLacksA("a");
     world.tenants = changed;
     let requests = 0;
     for (let sync = 1; sync <= 7; sync++) {
@@ -114,9 +110,7 @@ describe("a group whose update is refused, and whose token is not in every store
   });
 
   test("is reported with both reasons", async () => {
-    const world = new TwoStores(tenants("a"));
-    world.second.refused.add("a");
-    await world.sync();
+    const world = await aWorldThatLacksA("a");
     world.tenants = changed;
     const { errors } = await world.sync({ at: refuse });
     expect(errors[0]?.message).toContain("one store has the token");
@@ -128,9 +122,7 @@ describe("a group whose update is refused, and whose token is not in every store
   });
 
   test("gets its token without a retry of the update, and its update without a retry of the token", async () => {
-    const world = new TwoStores(tenants("a"));
-    world.second.refused.add("a");
-    await world.sync();
+    const world = await aWorldThatLacksA("a");
     world.tenants = changed;
     for (let sync = 1; sync <= 5; sync++) await world.sync({ at: refuse });
     world.second.refused.clear();
@@ -182,9 +174,7 @@ describe("a tenant that was gone for a while", () => {
   });
 
   test("gets its token if it was missing before", async () => {
-    const world = new TwoStores(tenants("a", "b"));
-    world.second.refused.add("a");
-    await world.sync();
+    const world = await aWorldThatLacksA("a", "b");
     await cameBack(world);
     expect(await world.sync()).toMatchObject({
       outcome: "partial",
@@ -198,7 +188,7 @@ describe("a tenant that was gone for a while", () => {
 
 test("a GET for a token leaves a held replacement held", async () => {
   const world = await synced("a");
-  world.tenants = [{ id: "a", name: "New", plan: "gold" }];
+  world.tenants = changed;
   for (const { tokens } of [world.store, world.second]) tokens.clear();
   const deletion = { when: "never", gracePeriodMs: 0, limit: { count: 0, percent: 0 } } as const;
   const report = await world.sync({ verifyTokens: true, settings: { update: "replace", deletion } });
