@@ -158,18 +158,11 @@ describe("wrong usage contacts no database and writes nothing:", () => {
 });
 
 describe("wrong config, with the choices:", () => {
-  test("no table at all", async () => {
-    expect((await init([], { tables: [] })).error).toMatchObject({
-      code: "CONFIG_PROPOSAL",
-      message: "this user sees no table in this database",
-    });
-  });
-
-  test("no table of this name", async () => {
-    expect((await init(["--table", "kunden"])).error).toMatchObject({
-      code: "CONFIG_PROPOSAL",
-      message: "this user sees no table kunden in this database",
-    });
+  test.each<[string, readonly string[], Options, string]>([
+    ["no table at all", [], { tables: [] }, "this user sees no table in this database"],
+    ["no table of this name", ["--table", "kunden"], {}, "this user sees no table kunden in this database"],
+  ])("%s", async (_, flags, options, message) => {
+    expect((await init(flags, options)).error).toMatchObject({ code: "CONFIG_PROPOSAL", message });
   });
 
   test("no table that fits", async () => {

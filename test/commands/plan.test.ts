@@ -18,8 +18,6 @@ import type { SyncSettings } from "../../src/engine/sync.ts";
 import { aReading, aRejectedTenant, aReplace, aTenantNotReady } from "../builders/groups.ts";
 import { someRules } from "../builders/rules.ts";
 import { type Fate, Instance } from "../fakes/instance.ts";
-import { type InMemoryLedger, inMemoryLedger } from "../fakes/ledger/ledger.ts";
-import { LedgerState } from "../fakes/ledger/ledger-state.ts";
 import { openSpool } from "../fakes/spool.ts";
 import { VirtualClock } from "../fakes/virtual-time.ts";
 import { BASE_URL, tenants, World } from "../fakes/world.ts";
@@ -28,6 +26,8 @@ import { anIo, type Printed } from "./an-io.ts";
 const HOUR = 3_600_000;
 const rules = someRules();
 const ROTATION: RotationPolicy = { maxAgeMs: HOUR, window: null, maxPerRun: null, concurrency: 1 };
+/** Without rotation.max_age. */
+const rotation: RotationPolicy = { ...ROTATION, maxAgeMs: null };
 
 interface PlanOptions {
   readonly tokenDestinations?: string[];
@@ -92,7 +92,6 @@ const detailedExitCode = async (world: World, rotation: RotationPolicy): Promise
 test("a new token destination is a pending change", async () => {
   const world = new World(tenants("a"));
   await world.sync({ settings: { rules } });
-  const rotation = { ...ROTATION, maxAgeMs: null };
   const elsewhere = ["elsewhere"];
   const lacking = {
     code: 2,
@@ -109,7 +108,6 @@ test("a new token destination is a pending change", async () => {
 });
 
 describe("--only", () => {
-  const rotation = { ...ROTATION, maxAgeMs: null };
   const aWorld = async (): Promise<World> => {
     const world = new World(tenants("a", "b", "c"));
     await world.sync({ settings: { rules } });
@@ -192,7 +190,6 @@ const warningsOf = async (world: World, settings: Partial<SyncSettings> = {}): P
 };
 
 describe("a plan says what a sync would warn of", () => {
-  const rotation = { ...ROTATION, maxAgeMs: null };
   test("about a lost ledger: groups are adopted, and groups of missing tenants are not tracked any more", async () => {
     const world = new World(tenants("a", "b", "c"));
     await world.sync({ settings: { rules } });
@@ -225,8 +222,6 @@ describe("a plan says what a sync would warn of", () => {
 });
 
 describe("a plan says why a sync would fail, and ends with that sync's exit code", () => {
-  const rotation = { ...ROTATION, maxAgeMs: null };
-
   test.each([[[]], [["--detailed-exitcode"]]])(
     "if the ledger belongs to another service, with the flags %j",
     async (flags) => {
@@ -245,7 +240,6 @@ describe("a plan says why a sync would fail, and ends with that sync's exit code
 });
 
 describe("a plan says of the refresh what the next sync does", () => {
-  const rotation = { ...ROTATION, maxAgeMs: null };
   const refresh = { everyMs: 2 * HOUR };
   const deletion = { when: "absent", gracePeriodMs: 0, limit: { count: 3, percent: 0 } } as const;
   const ids = Array.from({ length: 20 }, (_, index) => `t${index + 10}`);
@@ -411,12 +405,8 @@ const built = (builder: PlanBuilder, isWhole = true): Plan =>
     { recent: 0, limit: { count: 3, percent: 10 } },
   );
 
-const emptyLedger = (): InMemoryLedger =>
-  inMemoryLedger(
-    new LedgerState(),
-    async () => {},
-    () => new Date(0),
-  );
+const NOTHING = new World();
+const { ledger: EMPTY_LEDGER } = NOTHING.ports(new Instance(), new VirtualClock(NOTHING.time));
 
 test("counts rows that aren't ready, and names them if it is about some tenants alone", async () => {
   expect(await textOf(aPlan(2, undefined, { notReady: 3 }))).toMatch(/^Plan: .*2 unchanged, 4 not ready\.$/m);
@@ -435,7 +425,7 @@ test("says what a replacement does to the token", async () => {
 async function textOf(plan: Plan, rotations: Partial<DueRotations> = {}): Promise<string> {
   const parts: string[] = [];
   const due = { ...NO_ROTATIONS, ...rotations };
-  await writePlanText(aProspect(plan, due), emptyLedger(), (part) => parts.push(part), false);
+  await writePlanText(aProspect(plan, due), EMPTY_LEDGER, (part) => parts.push(part), false);
   return parts.join("");
 }
 
@@ -516,7 +506,7 @@ test("what needs attention comes last", async () => {
 test("--json has the tokens to rotate now, the number of all due tokens, and the waiting rotations", async () => {
   const parts: string[] = [];
   const rotations = { total: 3, count: 1, next: [due], waiting: [waiting], isTime: true };
-  await writePlanJson(aProspect(aPlan(9), rotations), emptyLedger(), (part) => parts.push(part));
+  await writePlanJson(aProspect(aPlan(9), rotations), EMPTY_LEDGER, (part) => parts.push(part));
   expect(JSON.parse(parts.join(""))).toMatchObject({
     waiting: [
       {

@@ -77,24 +77,12 @@ test("each switch reaches the service", async () => {
   const { baseUrl, apiKey } = await run(
     ...["--team-id", "9", "--existing", "update", "--delete-by", "id", "--errors", "body"],
     ...["--latency", "0-1", "--rate-limit", "5/h", "--retry-after", "none", "--html-status", "400"],
-    ...[
-      "--fail-share",
-      "0",
-      "--cut-before-share",
-      "0",
-      "--cut-after-share",
-      "0.0",
-      "--html-share",
-      "0",
-      "--seed",
-      "1",
-    ],
+    ...["--fail-share", "0", "--cut-before-share", "0", "--cut-after-share", "0.0"],
+    ...["--html-share", "0", "--seed", "1"],
     ...["--poison", "a=b=html", "--poison", "c=success0"],
   );
   const { call } = aClient({ baseUrl, apiKey });
-  expect((await call("GET", aGroup())).json).toMatchObject({
-    user_group: { team_id: 9 },
-  });
+  expect((await call("GET", aGroup())).json).toMatchObject({ user_group: { team_id: 9 } });
   expect((await call("GET", aGroup({ name: "new" }))).json.user_group.name).toBe("new");
   expect((await call("GET", aGroup({ user_group_id: "a=b" }))).status).toBe(400);
   expect(await call("GET", aGroup({ user_group_id: "c" }))).toMatchObject({

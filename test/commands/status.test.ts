@@ -6,6 +6,7 @@ import { ServiceFailure } from "../../src/core/failure/service-failure.ts";
 import type { Failure } from "../../src/core/failure/sync-error.ts";
 import { type Counts, noCounts, runOutcome } from "../../src/core/report/counts.ts";
 import type { LedgerStatus, RecordedRun } from "../../src/ports/ledger/scope.ts";
+import { aLedgerStatus, aRecordedRun } from "../builders/daemon-state.ts";
 import { Instance } from "../fakes/instance.ts";
 import { VirtualClock } from "../fakes/virtual-time.ts";
 import { tenants, World } from "../fakes/world.ts";
@@ -161,27 +162,11 @@ function aRun(command: string, counts: Partial<Counts>, error: Failure | null = 
   const all = { ...noCounts(), ...counts };
   const outcome = error ? "failed" : runOutcome(all);
   const result = { outcome, counts: all, requests: 1, error };
-  return { id: "1", command, startedAt: NOW, finishedAt: NOW, result };
+  return aRecordedRun({ command, startedAt: NOW, finishedAt: NOW, result });
 }
 
-const GROUPS = { total: 9, in_sync: 9, under_way: 0, failing: 0, missing: 0, unverified: 0 };
-
-const aStatus = (overrides: Partial<LedgerStatus> = {}): LedgerStatus => ({
-  groups: GROUPS,
-  oldestToken: null,
-  oldestUnsynced: null,
-  held: null,
-  failing: [],
-  rejected: [],
-  runs: [],
-  unanswered: null,
-  lease: null,
-  service: { baseUrl: null, teamId: null, updates: null, isProbed: false, answeredAt: null },
-  ...overrides,
-});
-
 const known = (status: Partial<LedgerStatus>, more: Partial<KnownStatus> = {}): KnownStatus => ({
-  status: aStatus(status),
+  status: aLedgerStatus(status),
   names: new Map([["globex", "Globex\u202e Ltd"]]),
   tables: { tokens: [], ledger: "public.groupsync_*" },
   missing: { ...NOBODY_MISSING, owned: 9, allowed: 3 },

@@ -23,11 +23,6 @@ describe("sections", () => {
       "tokens.table: is the table of the tenants",
     ],
     [
-      "a token table that is the source",
-      { tokens: { table: "customers" } },
-      "tokens.table: is the table of the tenants",
-    ],
-    [
       "a schema on MySQL",
       { source: { url: "mysql://localhost/crm" }, ledger: { table_prefix: "ops.gs_" } },
       "ledger.table_prefix: has a schema, which MySQL has not",

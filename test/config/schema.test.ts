@@ -113,53 +113,29 @@ describe("a config with problems", () => {
     ]);
   });
 
-  it.each<[string, object, string]>([
+  it.each<[object, string]>([
+    [{ source: { table: undefined, query: "SELECT 1", where: "x" } }, "source.where: goes only"],
     [
-      "where without table",
-      { source: { table: undefined, query: "SELECT 1", where: "x" } },
-      "source.where: goes only",
-    ],
-    [
-      "an empty removed_when",
       { source: { removed_when: " " }, deletion: { when: "flagged" } },
       "source.removed_when: is not a condition",
     ],
+    [{ source: { table: undefined } }, "source.table: is missing; name the table or view"],
+    [{ rotation: { window: "02:00-05:00" } }, "rotation.window: goes only with max_age"],
+    [{ rotation: { max_per_run: 9 } }, "rotation.max_per_run: goes only with max_age"],
     [
-      "no table and no query",
-      { source: { table: undefined } },
-      "source.table: is missing; name the table or view",
-    ],
-    [
-      "window without max_age",
-      { rotation: { window: "02:00-05:00" } },
-      "rotation.window: goes only with max_age",
-    ],
-    [
-      "max_per_run without max_age",
-      { rotation: { max_per_run: 9 } },
-      "rotation.max_per_run: goes only with max_age",
-    ],
-    [
-      "row_security on MySQL",
       { source: { url: "mysql://localhost/shop", row_security: "error" } },
       "source.row_security: is about the policies of PostgreSQL",
     ],
     [
-      "a schema id that was never filled in",
       { group: { mapping: { SCHEMA_ID: "data_source_id" } } },
       "group.mapping.SCHEMA_ID: stands for the id of one of the service's schemas; write that id in its place",
     ],
+    [{ nonsense: 1 }, "nonsense: unknown key; the keys here are name, service, "],
     [
-      "an unknown key that resembles no other",
-      { nonsense: 1 },
-      "nonsense: unknown key; the keys here are name, service, ",
-    ],
-    [
-      "text in place of its keys",
       { rotation: "90d" },
       "rotation: is not a section; put its keys below it, each with a space after its colon: max_age, window,",
     ],
-  ])("names %s", (_, keys, problem) => {
+  ])("names what is wrong with %j", (keys, problem) => {
     expect(problemsOf(withKeys(keys))).toContain(`1 problem:\n  line 1  ${problem}`);
   });
 });

@@ -3,7 +3,7 @@ import { SyncError } from "../../src/core/failure/sync-error.ts";
 import { problemsOf } from "../../src/daemon/state/problems.ts";
 import { withLease } from "../../src/engine/lease/lease.ts";
 import { aRejection } from "../builders/groups.ts";
-import { inMemoryLedger } from "../fakes/ledger/ledger.ts";
+import { Instance } from "../fakes/instance.ts";
 import { VirtualClock } from "../fakes/virtual-time.ts";
 import { syncSettings, tenants, World } from "../fakes/world.ts";
 import { PERIOD, SETTINGS, Stage } from "./stage.ts";
@@ -174,8 +174,7 @@ describe("an instance in standby", () => {
     const world = new World(tenants("a"));
     const stage = new Stage(world);
     const release = somebodyAtWork(world);
-    stage.daemon.begin();
-    while (stage.daemon.state.standby === null) await new Promise(setImmediate);
+    await standby(stage);
     expect(stage.daemon.state).toMatchObject({
       standby: { message: expect.stringContaining("another instance is at work: another") },
       lastRun: null,
@@ -193,8 +192,7 @@ describe("an instance in standby", () => {
     const world = new World([...tenants("a"), { id: "b", name: null, plan: null }]);
     const stage = new Stage(world);
     const release = somebodyAtWork(world);
-    stage.daemon.begin();
-    while (stage.daemon.state.standby === null) await new Promise(setImmediate);
+    await standby(stage);
     world.ledger.rejections = [{ ...aRejection({ user_group_id: "b" }), since: new Date(0) }];
     await world.time.sleep(30_000);
     release();
@@ -207,8 +205,7 @@ describe("an instance in standby", () => {
   test("stops at once", async () => {
     const stage = new Stage();
     somebodyAtWork(stage.world);
-    stage.daemon.begin();
-    while (stage.daemon.state.standby === null) await new Promise(setImmediate);
+    await standby(stage);
     stage.stopping.abort();
     await stage.daemon.ended();
   });
@@ -216,7 +213,8 @@ describe("an instance in standby", () => {
 
 describe("a command beside the daemon", () => {
   const IDS = Array.from({ length: 12 }, (_, n) => `tenant ${n}`);
-  const aBackfill = () => {
+  /** It has been under way for a few seconds. */
+  const aBackfill = async () => {
     const world = new World(tenants(...IDS));
     world.network = () => world.time.sleep(1_500);
     const lease = { ...syncSettings().lease, holder: "daemon", handsOver: true };
@@ -224,13 +222,13 @@ describe("a command beside the daemon", () => {
     const done = async () => {
       while (stage.daemon.state.lastRun === null) await world.time.sleep(500);
     };
+    stage.daemon.begin();
+    await world.time.sleep(4_000);
     return { world, stage, done };
   };
 
   test("gets its turn in a backfill, which then goes on where it was", async () => {
-    const { world, stage, done } = aBackfill();
-    stage.daemon.begin();
-    await world.time.sleep(4_000);
+    const { world, stage, done } = await aBackfill();
     const only = new Set([IDS[11] ?? ""]);
     expect(await world.sync({ only })).toMatchObject({ outcome: "ok", counts: { created: 1 } });
     expect(world.service.groups.size).toBeLessThan(IDS.length);
@@ -254,18 +252,9 @@ describe("a command beside the daemon", () => {
   test.each([31_000, 62_000, 119_000])(
     "may take %i ms, and the daemon goes on a few seconds after that",
     async (ms) => {
-      const { world, stage, done } = aBackfill();
-      stage.daemon.begin();
-      await world.time.sleep(4_000);
-      const clock = new VirtualClock(world.time);
-      const ledger = inMemoryLedger(
-        world.ledger,
-        async () => {},
-        () => world.time.now(),
-      );
+      const { world, done } = await aBackfill();
       const { lease } = syncSettings();
-      const atWork = { ledger, clock, observe: () => {} };
-      await withLease(atWork, lease, new AbortController().signal, () => world.time.sleep(ms));
+      await withLease(atWork(world), lease, new AbortController().signal, () => world.time.sleep(ms));
       const before = world.time.elapsed;
       while (world.ledger.lease?.holder !== "daemon") await world.time.sleep(100);
       expect(world.time.elapsed - before).toBeLessThan(3_000);
@@ -275,9 +264,7 @@ describe("a command beside the daemon", () => {
   );
 
   test("that ends badly is told of by the daemon's own sync", async () => {
-    const { world, stage, done } = aBackfill();
-    stage.daemon.begin();
-    await world.time.sleep(4_000);
+    const { world, stage, done } = await aBackfill();
     world.tenants.push({ id: "nameless", name: null, plan: "gold" });
     expect(await world.sync()).toMatchObject({ outcome: "partial" });
     await done();
@@ -345,19 +332,24 @@ describe("those outside are told of tenants that went missing", () => {
   });
 });
 
+/** Begins beside somebody at work. */
+async function standby({ daemon }: Stage): Promise<void> {
+  daemon.begin();
+  while (daemon.state.standby === null) await new Promise(setImmediate);
+}
+
 /** Another process that holds the lease, and renews it until it is told to let go. */
 function somebodyAtWork(world: World): () => void {
-  const clock = new VirtualClock(world.time);
   const leaving = new AbortController();
-  const ledger = inMemoryLedger(
-    world.ledger,
-    async () => {},
-    () => clock.now(),
-  );
+  const ports = atWork(world);
   const settings = { ...syncSettings().lease, holder: "another" };
-  void withLease({ ledger, clock, observe: () => {} }, settings, leaving.signal, () =>
-    clock.sleep(DAY, leaving.signal),
-  );
+  void withLease(ports, settings, leaving.signal, () => ports.clock.sleep(DAY, leaving.signal));
   onTestFinished(() => leaving.abort());
   return () => leaving.abort();
 }
+
+/** What another process has of this world. */
+const atWork = (world: World) => ({
+  ...world.ports(new Instance(), new VirtualClock(world.time)),
+  observe: () => {},
+});

@@ -35,13 +35,19 @@ function aServingDaemon(settings: Partial<DaemonSettings> = {}, fate: Fate = {},
     state: { column: null, channel: null },
   });
   stage.singleTenants = { server, noticing: aNoticing("first") };
+  /** Resolves once the full sync of this number is over, counted from 1. */
+  const ran = async (count: number): Promise<void> => {
+    while (world.ledger.runs.filter(({ finishedAt }) => finishedAt !== null).length < count)
+      await world.time.sleep(100);
+  };
   return {
     ...{ world, stage, server, noticed, aNoticing },
     serve: (id: string, waitMs = 3_600_000) => server.serve(id, waitMs, FOREVER),
-    /** Resolves once the full sync of this number is over, counted from 1. */
-    ran: async (count: number) => {
-      while (world.ledger.runs.filter(({ finishedAt }) => finishedAt !== null).length < count)
-        await world.time.sleep(100);
+    ran,
+    /** Begins, and resolves once the first full sync is over. */
+    begin: async () => {
+      stage.daemon.begin();
+      await ran(1);
     },
     reconfigure: (changed: Partial<DaemonSettings>) =>
       stage.daemon.reconfigure({
@@ -59,9 +65,8 @@ const signUp = (world: World, id: string): void => void world.tenants.push(...te
 const CREATED = { kind: "done", outcome: "created" };
 
 test("serves a tenant between two full syncs", async () => {
-  const { world, stage, serve, ran } = aServingDaemon();
-  stage.daemon.begin();
-  await ran(1);
+  const { world, serve, begin } = aServingDaemon();
+  await begin();
   signUp(world, "b");
   expect(await serve("b")).toEqual(CREATED);
   expect(world.ledger.runs).toHaveLength(1);
@@ -101,17 +106,12 @@ describe("a full sync that a notice asks for", () => {
 describe("comes back within seconds", () => {
   test("after a database that was away for minutes", async () => {
     let isAway = false;
-    const { world, stage, serve, ran } = aServingDaemon(
-      {},
-      {
-        at: ({ when, call }) => {
-          if (isAway && when === "before" && !["getOrCreate", "sleep"].includes(call))
-            throw new SyncError("LEDGER_UNAVAILABLE", "no route");
-        },
-      },
-    );
-    stage.daemon.begin();
-    await ran(1);
+    const at = ({ when, call }: Point): void => {
+      if (isAway && when === "before" && !["getOrCreate", "sleep"].includes(call))
+        throw new SyncError("LEDGER_UNAVAILABLE", "no route");
+    };
+    const { world, serve, begin } = aServingDaemon({}, { at });
+    await begin();
     for (const [id, ms] of [
       ["b", 600_000],
       ["c", 1_234_567],
@@ -143,14 +143,10 @@ describe("comes back within seconds", () => {
 });
 
 test("doesn't try without pauses while the service refuses the key", async () => {
-  const { world, stage } = aServingDaemon(
-    {},
-    {
-      at: ({ when, call }) => {
-        if (when === "before" && call === "getOrCreate") throw new SyncError("KEY_REFUSED", "HTTP 401");
-      },
-    },
-  );
+  const at = ({ when, call }: Point): void => {
+    if (when === "before" && call === "getOrCreate") throw new SyncError("KEY_REFUSED", "HTTP 401");
+  };
+  const { world, stage } = aServingDaemon({}, { at });
   stage.daemon.begin();
   await world.time.sleep(3_600_000);
   expect(world.ledger.runs.length).toBeLessThan(200);
@@ -163,17 +159,12 @@ describe("a sign-up while the service refuses everybody", () => {
   /** A sign-up after the first full sync, two minutes after its call was refused for the first time. */
   async function aRefusedSignUp(failure: SyncError) {
     let isRefusing = false;
-    const daemon = aServingDaemon(
-      {},
-      {
-        at: ({ when, call }) => {
-          if (isRefusing && when === "before" && CALLS.has(call)) throw failure;
-        },
-      },
-    );
-    const { world, stage, server, ran } = daemon;
-    stage.daemon.begin();
-    await ran(1);
+    const at = ({ when, call }: Point): void => {
+      if (isRefusing && when === "before" && CALLS.has(call)) throw failure;
+    };
+    const daemon = aServingDaemon({}, { at });
+    const { world, stage, server, begin } = daemon;
+    await begin();
     await world.time.sleep(1_000);
     const before = { beats: stage.beats, lastGoodSync: stage.daemon.state.lastGoodSync };
     isRefusing = true;
@@ -223,9 +214,8 @@ describe("a sign-up while the service refuses everybody", () => {
 
 describe("other ways in a config that is read again", () => {
   test("are in force soon, and the former ones end", async () => {
-    const { world, stage, server, noticed, aNoticing, reconfigure, ran } = aServingDaemon();
-    stage.daemon.begin();
-    await ran(1);
+    const { world, stage, server, noticed, aNoticing, reconfigure, begin, ran } = aServingDaemon();
+    await begin();
     stage.singleTenants = { server, noticing: aNoticing("second") };
     reconfigure({ feeds: "another channel" });
     await ran(2);
@@ -235,11 +225,10 @@ describe("other ways in a config that is read again", () => {
   });
 
   test("begin the service of single tenants in a daemon without it", async () => {
-    const { world, stage, reconfigure, ran, serve } = aServingDaemon({ feeds: undefined });
+    const { world, stage, reconfigure, begin, serve } = aServingDaemon({ feeds: undefined });
     const { singleTenants } = stage;
     stage.singleTenants = undefined;
-    stage.daemon.begin();
-    await ran(1);
+    await begin();
     await stage.idle();
     expect(world.ledger.lease?.holder ?? "").toBe("");
     stage.singleTenants = singleTenants;
@@ -249,9 +238,8 @@ describe("other ways in a config that is read again", () => {
   });
 
   test("end the service of single tenants if there are none any more, and the lease is free", async () => {
-    const { world, stage, noticed, reconfigure, ran } = aServingDaemon();
-    stage.daemon.begin();
-    await ran(1);
+    const { world, stage, noticed, reconfigure, begin, ran } = aServingDaemon();
+    await begin();
     stage.singleTenants = undefined;
     reconfigure({ feeds: undefined });
     await ran(2);
@@ -263,9 +251,8 @@ describe("other ways in a config that is read again", () => {
   });
 
   test("and the same ways disturb nothing", async () => {
-    const { world, stage, noticed, reconfigure, ran } = aServingDaemon();
-    stage.daemon.begin();
-    await ran(1);
+    const { world, noticed, reconfigure, begin } = aServingDaemon();
+    await begin();
     reconfigure({ staleAfterMs: 7 });
     await world.time.sleep(60_000);
     expect(noticed).toEqual(["start first"]);
@@ -290,10 +277,9 @@ test("is told to stop at any moment, and ends", async () => {
 });
 
 test("counts as the holder of the lease only while it holds the lease", async () => {
-  const { stage, ran } = aServingDaemon();
+  const { stage, begin, ran } = aServingDaemon();
   expect(stage.daemon.isHolder).toBe(false);
-  stage.daemon.begin();
-  await ran(1);
+  await begin();
   expect(stage.daemon.isHolder).toBe(true);
   stage.due();
   await ran(2);

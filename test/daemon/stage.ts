@@ -9,7 +9,6 @@ import type { LogEntry } from "../../src/ports/log.ts";
 import type { Notifier, Unreached } from "../../src/ports/notifier.ts";
 import type { Observe } from "../../src/ports/observer.ts";
 import { type Fate, Instance } from "../fakes/instance.ts";
-import { inMemoryLedger } from "../fakes/ledger/ledger.ts";
 import { VirtualClock } from "../fakes/virtual-time.ts";
 import { syncSettings, tenants, World } from "../fakes/world.ts";
 
@@ -108,11 +107,7 @@ export class Stage {
       readLedgerSnapshot: async () => {
         this.ledgerReads++;
         if (this.readFails) throw this.readFails;
-        const ledger = inMemoryLedger(
-          world.ledger,
-          async () => {},
-          () => clock.now(),
-        );
+        const { ledger } = world.ports(new Instance(), clock);
         const { name, deletion } = syncSettings(sync);
         const settings = { name, maxAgeMs: null, deletion };
         return readLedgerSnapshot(ledger, settings, clock.now());

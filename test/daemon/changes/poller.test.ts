@@ -6,6 +6,16 @@ import { NoticingStage } from "./a-noticing.ts";
 const AWAY = new SyncError("SOURCE_UNAVAILABLE", "cannot read customers: gone", { hint: "is it running?" });
 const MINUTE = 60_000;
 
+/** A poller without an index on its column. */
+async function aSlowPoller(feeds?: ConstructorParameters<typeof NoticingStage>[0]): Promise<NoticingStage> {
+  const stage = new NoticingStage(feeds);
+  stage.feed.insert("old");
+  stage.feed.missing = "CREATE INDEX …";
+  stage.feed.takes = 250;
+  await stage.noticing.start();
+  return stage;
+}
+
 async function aPoller(everyMs?: number): Promise<NoticingStage> {
   const stage = new NoticingStage(["column"], everyMs);
   stage.feed.insert("old");
@@ -82,11 +92,7 @@ test("turns a flood into one notice, and one more after the overlap", async () =
 });
 
 test("takes at most a tenth of the time if there is no index, and says once which one helps", async () => {
-  const stage = new NoticingStage(["column"]);
-  stage.feed.insert("old");
-  stage.feed.missing = "CREATE INDEX …";
-  stage.feed.takes = 250;
-  await stage.noticing.start();
+  const stage = await aSlowPoller(["column"]);
   const before = stage.feed.polls;
   await stage.pass(50_000);
   expect(stage.feed.polls - before).toBeLessThanOrEqual(11);
@@ -107,11 +113,7 @@ test("begins anew, and lets a full sync look, if somebody alters the column", as
 });
 
 test("doesn't ask more often for a notification than a missing index allows", async () => {
-  const stage = new NoticingStage();
-  stage.feed.insert("old");
-  stage.feed.missing = "CREATE INDEX …";
-  stage.feed.takes = 250;
-  await stage.noticing.start();
+  const stage = await aSlowPoller();
   const before = stage.feed.polls;
   for (let n = 0; n < 500; n++) {
     stage.channel.notify("");
@@ -184,11 +186,7 @@ describe("after a full sync", () => {
   });
 
   test("asks at its usual pace if somebody has made the index", async () => {
-    const stage = new NoticingStage(["column"]);
-    stage.feed.insert("old");
-    stage.feed.missing = "CREATE INDEX …";
-    stage.feed.takes = 250;
-    await stage.noticing.start();
+    const stage = await aSlowPoller(["column"]);
     stage.feed.missing = null;
     stage.noticing.syncEnded();
     await stage.pass(MINUTE);

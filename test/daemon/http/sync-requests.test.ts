@@ -159,36 +159,20 @@ describe("a tenant is served", () => {
 });
 
 describe("a request is refused", () => {
+  const ids = ["", "a/b", "a/", "%", "%zz", "%FF", "%F0%9F", "%C0%AF", "%ED%A0%80"];
+  const waits = ["wait", "wait=", "wait=10", "wait=61s", "wait=-1s", "wait=1e9s", "wait=1s&wait=2s"];
+
   test.each([
-    "/sync/",
-    "/sync/a/b",
-    "/sync/a/",
-    "/sync/%",
-    "/sync/%zz",
-    "/sync/%FF",
-    "/sync/%F0%9F",
-    "/sync/%C0%AF",
-    "/sync/%ED%A0%80",
-  ])("with an id that can't be read: %s", async (target) => {
+    ...ids.map((id) => [`an id that can't be read: /sync/${id}`, `/sync/${id}`, "percent-encoded"]),
+    ...waits.map((query) => [`a wait that isn't one: ${query}`, `/sync/107?${query}`, "up to 60s"]),
+  ] as const)("with %s", async (_, target, message) => {
     const { post, served } = await aRoute();
     expect(await post(target)).toMatchObject({
       status: 400,
-      json: { message: expect.stringContaining("percent-encoded") },
+      json: { message: expect.stringContaining(message) },
     });
     expect(served).toEqual([]);
   });
-
-  test.each(["wait", "wait=", "wait=10", "wait=61s", "wait=-1s", "wait=1e9s", "wait=1s&wait=2s"])(
-    "with a wait that isn't one: %s",
-    async (query) => {
-      const { post, served } = await aRoute();
-      expect(await post(`/sync/107?${query}`)).toMatchObject({
-        status: 400,
-        json: { message: expect.stringContaining("up to 60s") },
-      });
-      expect(served).toEqual([]);
-    },
-  );
 
   test("as for an unknown tenant if no row can have the id, without a look", async () => {
     const { post, served } = await aRoute();

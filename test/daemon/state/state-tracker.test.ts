@@ -19,6 +19,13 @@ function aTracker() {
   return { tracker, clock, observe };
 }
 
+/** It is noon, and a sync is under way. */
+function aRunningTracker() {
+  const running = aTracker();
+  running.tracker.begins();
+  return running;
+}
+
 const started: RunEvent = { kind: "started", run: "17" };
 const planned: RunEvent = { kind: "planned", changes: 5, unchanged: 1, missing: 0 };
 const finished = (overrides: Parameters<typeof aRunSummary>[0] = {}): RunEvent => ({
@@ -30,8 +37,7 @@ const failed = (code: string): RunEvent =>
 
 describe("a run that goes on", () => {
   test("has no id before it has the lease", () => {
-    const { tracker, observe } = aTracker();
-    tracker.begins();
+    const { tracker, observe } = aRunningTracker();
     expect(tracker.state.current).toEqual({ since: NOON, run: null, done: 0, total: 0, waiting: null });
     observe(started);
     expect(tracker.state.current?.run).toBe("17");
@@ -44,8 +50,7 @@ describe("a run that goes on", () => {
     { kind: "restored", user_group_id: "a" },
     { kind: "failed", user_group_id: "a", code: "X", message: "no" },
   ])("gets on with what is $kind, and waits no more", (event) => {
-    const { tracker, observe } = aTracker();
-    tracker.begins();
+    const { tracker, observe } = aRunningTracker();
     observe(
       started,
       planned,
@@ -58,8 +63,7 @@ describe("a run that goes on", () => {
   });
 
   test("tells what it waits for, and until when", () => {
-    const { tracker, clock, observe } = aTracker();
-    tracker.begins();
+    const { tracker, clock, observe } = aRunningTracker();
     clock.elapsed = 1_000;
     observe(started, planned, { kind: "waiting", ms: 7_000, reason: "the service asked for it" });
     expect(tracker.state.current).toMatchObject({
@@ -77,8 +81,7 @@ describe("a run that goes on", () => {
 
 describe("a run that has ended", () => {
   test("is the last one, from its beginning to its end", () => {
-    const { tracker, clock, observe } = aTracker();
-    tracker.begins();
+    const { tracker, clock, observe } = aRunningTracker();
     observe(started);
     clock.elapsed = 2_000;
     observe(finished({ counts: { ...noCounts(), created: 2 } }));
@@ -95,8 +98,7 @@ describe("a run that has ended", () => {
     ["partial", true],
     ["failed", false],
   ] as const)("and is %s counts as a good sync: %s", (outcome, isGood) => {
-    const { tracker, observe } = aTracker();
-    tracker.begins();
+    const { tracker, observe } = aRunningTracker();
     observe(started, finished({ outcome }));
     expect(tracker.state.lastGoodSync).toEqual(isGood ? NOON : null);
   });
@@ -120,8 +122,7 @@ describe("standby", () => {
   test.each([finished(), failed("LEDGER_UNAVAILABLE"), failed("INTERRUPTED")])(
     "is over once a run gets further: $outcome",
     (event) => {
-      const { tracker, observe } = aTracker();
-      tracker.begins();
+      const { tracker, observe } = aRunningTracker();
       observe(failed("LEASE_HELD"));
       tracker.begins();
       observe(event);
@@ -132,8 +133,7 @@ describe("standby", () => {
 
 describe("a sync that hands its lease over to a command", () => {
   test("is a standby and no failure, until the next run has the lease", () => {
-    const { tracker, observe } = aTracker();
-    tracker.begins();
+    const { tracker, observe } = aRunningTracker();
     observe(started, failed("LEASE_HANDED_OVER"));
     expect(tracker.state).toMatchObject({ current: null, lastRun: null, standby: { since: NOON } });
     tracker.begins();
@@ -176,8 +176,7 @@ describe("the ledger that was read", () => {
   });
 
   test("doesn't make the last good sync an older one", () => {
-    const { tracker, observe } = aTracker();
-    tracker.begins();
+    const { tracker, observe } = aRunningTracker();
     observe(started, finished());
     tracker.read(aLedgerSnapshot({ history: [aRecordedRun({ finishedAt: noonAnd(-1) })] }));
     expect(tracker.state.lastGoodSync).toEqual(NOON);
@@ -186,8 +185,7 @@ describe("the ledger that was read", () => {
   });
 
   test("tells of no good sync of the future, as there is where the clock was set back", () => {
-    const { tracker, clock, observe } = aTracker();
-    tracker.begins();
+    const { tracker, clock, observe } = aRunningTracker();
     observe(started, finished());
     clock.elapsed = -DAY;
     const ends = [noonAnd(-1), noonAnd(-DAY - 1)];
