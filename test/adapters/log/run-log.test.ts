@@ -5,6 +5,7 @@ import { noCounts } from "../../../src/core/report/counts.ts";
 import type { RunEvent } from "../../../src/ports/observer.ts";
 import { aRunSummary } from "../../builders/daemon-state.ts";
 import { aRejection } from "../../builders/groups.ts";
+import { anUnstored, aPlanned, aRecorded, aRotated } from "../../builders/run-events.ts";
 import { aClock } from "../../fakes/set-clock.ts";
 
 function aLog(level = "debug", atEnd?: () => object) {
@@ -20,29 +21,8 @@ function aLog(level = "debug", atEnd?: () => object) {
   return { clock, lines, observe: runLog(logger, clock, atEnd) };
 }
 
-const recorded: RunEvent = {
-  kind: "recorded",
-  user_group_id: "acme",
-  result: "created",
-  unverified: false,
-  tokenFingerprint: "the-fingerprint",
-};
-
-const rotated: RunEvent = {
-  kind: "rotated",
-  user_group_id: "acme",
-  tokenFingerprint: "the-fingerprint",
-  formerTokenFingerprint: "the-former",
-};
-
-const unstored: RunEvent = {
-  kind: "unstored",
-  user_group_id: "acme",
-  code: "TOKEN_NOT_STORED",
-  message: "customers refused the token",
-  hint: "look at the constraints",
-  waitMs: 4_000,
-};
+const recorded = aRecorded();
+const unstored = anUnstored();
 
 const drifted = (drift: "token" | "gone" | "name"): RunEvent => ({
   kind: "drift",
@@ -97,7 +77,7 @@ describe("a run in the log", () => {
       { level: "info", ms: 7_000, msg: "waits up to 7.0 s: the service asked to slow down" },
     ],
     [
-      rotated,
+      aRotated(),
       {
         level: "info",
         user_group_id: "acme",
@@ -152,7 +132,7 @@ describe("a run in the log", () => {
 
   test("tells every ten seconds how far it is", () => {
     const { clock, lines, observe } = aLog("info");
-    observe({ kind: "planned", changes: 90, unchanged: 0, missing: 0 });
+    observe(aPlanned(90));
     observe({ kind: "rotating", tokens: 10 });
     for (let index = 0; index < 50; index++) {
       clock.elapsed += 500;
@@ -166,7 +146,7 @@ describe("a run in the log", () => {
 
   test("tells nothing of the work of the run before", () => {
     const { clock, lines, observe } = aLog("info");
-    observe({ kind: "planned", changes: 1, unchanged: 0, missing: 0 });
+    observe(aPlanned(1));
     observe(recorded);
     clock.elapsed += 60_000;
     observe({ kind: "started", run: "18" });
@@ -228,7 +208,7 @@ describe("lines that are alike", () => {
 
   test.each<[string, (id: string) => RunEvent]>([
     ["drift", (user_group_id) => ({ ...drifted("token"), user_group_id }) as RunEvent],
-    ["a tenant that is locked out", (user_group_id) => ({ ...unstored, user_group_id })],
+    ["a tenant that is locked out", (user_group_id) => anUnstored(user_group_id)],
     [
       "a group that an operator has to remove",
       (id) => ({ kind: "warning", code: "GROUP_LEFT_BEHIND", message: `group ${id}`, hint: "by hand" }),
@@ -287,7 +267,7 @@ describe("lines that are alike", () => {
 
   test("a token that is tried again is told once of each tenant", () => {
     const { lines, observe } = aLog("info");
-    for (const user_group_id of ["acme", "acme", "globex", "acme"]) observe({ ...unstored, user_group_id });
+    for (const user_group_id of ["acme", "acme", "globex", "acme"]) observe(anUnstored(user_group_id));
     expect(lines.map(({ user_group_id }) => user_group_id)).toEqual(["acme", "globex"]);
   });
 });

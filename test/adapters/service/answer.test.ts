@@ -21,9 +21,12 @@ const anAnswer = (overrides: Partial<WireAnswer> = {}): WireAnswer => ({
   date: undefined,
   retryAfter: undefined,
   location: undefined,
-  body: JSON.stringify({ success: 1, new_user_group: true, user_group: aUserGroup() }),
+  body: aBody(),
   ...overrides,
 });
+
+const aBody = (overrides: object = {}): string =>
+  JSON.stringify({ success: 1, new_user_group: true, user_group: aUserGroup(), ...overrides });
 
 const aUserGroup = (overrides: object = {}): object => ({
   team_id: 7,
@@ -83,7 +86,7 @@ describe("a good answer", () => {
   test("is taken without the token and the API key that the group's name has in it", () => {
     const apiKey = new Secret("the-api-key");
     const name = `Acme ${TOKEN} of the-api-key`;
-    const body = JSON.stringify({ success: 1, new_user_group: true, user_group: aUserGroup({ name }) });
+    const body = aBody({ user_group: aUserGroup({ name }) });
     const { group } = readGetAnswer(anAnswer({ body }), aRequest({ apiKey }));
     expect([group.name, group.token.reveal()]).toEqual(["Acme […] of […]", TOKEN]);
     expect(readPostAnswer(anAnswer({ body }), aRequest({ method: "POST", apiKey })).name).toBe(group.name);
@@ -92,8 +95,7 @@ describe("a good answer", () => {
   });
 
   test("may have fields that nobody knows", () => {
-    const body = JSON.stringify({
-      success: 1,
+    const body = aBody({
       new_user_group: false,
       user_group: aUserGroup({ is_demo_group: false, properties: null }),
       api_environment_tag: "production",
@@ -129,7 +131,7 @@ describe("an answer without a field that interface.md promises", () => {
       { new_user_group: undefined, user_group: {} },
     ],
   ])("are insisted on: %s", (fields, overrides) => {
-    const body = JSON.stringify({ success: 1, new_user_group: true, user_group: aUserGroup(), ...overrides });
+    const body = aBody(overrides);
     const failure = failureOf({ body });
     expect(failure.code).toBe("BAD_RESPONSE");
     expect(failure.message).toBe(`GET was answered HTTP 200 without a good ${fields}`);
@@ -142,25 +144,18 @@ describe("an answer without a field that interface.md promises", () => {
     expect(failure.message).toBe("POST was answered HTTP 200 without a good user_group.token");
   });
 
-  test("an answer about another group is a bad response", () => {
-    const body = JSON.stringify({
-      success: 1,
-      new_user_group: true,
-      user_group: aUserGroup({ provided_id: "globex" }),
-    });
+  test.each([
+    [{ provided_id: "globex" }, "about another user group"],
+    // The API key is no part of a group's token.
+    [{ token: KEY }, "with the API key in the group's token"],
+    [{ token: ` ${KEY} ` }, "with the API key in the group's token"],
+    [{ token: `Token ${KEY}` }, "with the API key in the group's token"],
+  ])("an answer with a group that has %j is a bad response", (overrides, message) => {
+    const body = aBody({ user_group: aUserGroup(overrides) });
     for (const method of ["GET", "POST"] as const) {
       const failure = failureOf({ body }, { method });
       expect(failure.code).toBe("BAD_RESPONSE");
-      expect(failure.message).toBe(`${method} was answered HTTP 200 about another user group`);
-    }
-  });
-
-  test.each([KEY, ` ${KEY} `, `Token ${KEY}`])("the API key is no part of a group's token: %j", (token) => {
-    const body = JSON.stringify({ success: 1, new_user_group: true, user_group: aUserGroup({ token }) });
-    for (const method of ["GET", "POST"] as const) {
-      const failure = failureOf({ body }, { method });
-      expect(failure.code).toBe("BAD_RESPONSE");
-      expect(failure.message).toBe(`${method} was answered HTTP 200 with the API key in the group's token`);
+      expect(failure.message).toBe(`${method} was answered HTTP 200 ${message}`);
     }
   });
 });

@@ -49,6 +49,10 @@ interface Planted {
   readonly secrets: readonly string[];
 }
 
+/** The usual, this many times as often as each of the others. */
+const mostly = <T, U>(weight: number, usual: fc.Arbitrary<T>, ...others: fc.Arbitrary<U>[]) =>
+  fc.oneof({ weight, arbitrary: usual }, ...others.map((arbitrary) => ({ weight: 1, arbitrary })));
+
 /** Any answer at all, good ones among them. */
 function anAnswer({ id, secrets }: Planted): fc.Arbitrary<WireBytes> {
   const form = fc.constantFrom(...secrets.flatMap(writtenForms));
@@ -63,16 +67,12 @@ function anAnswer({ id, secrets }: Planted): fc.Arbitrary<WireBytes> {
     fc.constantFrom(0, 1, -1, 1.5, 1e300, true, false, null, [], {}, [[]], "1"),
     fc.jsonValue({ maxDepth: 2 }),
   );
-  const often = <T>(good: T): fc.Arbitrary<unknown> =>
-    fc.oneof({ weight: 12, arbitrary: fc.constant(good) }, { weight: 1, arbitrary: wrong });
+  const often = <T>(good: T): fc.Arbitrary<unknown> => mostly(12, fc.constant(good), wrong);
 
   const userGroup = fc.record(
     {
       team_id: often(7),
-      token: fc.oneof(
-        { weight: 12, arbitrary: fc.string({ minLength: 1, unit: "grapheme" }) },
-        { weight: 1, arbitrary: wrong },
-      ),
+      token: mostly(12, fc.string({ minLength: 1, unit: "grapheme" }), wrong),
       name: often("Acme"),
       provided_id: often(id),
     },
@@ -83,7 +83,7 @@ function anAnswer({ id, secrets }: Planted): fc.Arbitrary<WireBytes> {
       {
         success: often(1),
         new_user_group: often(true),
-        user_group: fc.oneof({ weight: 12, arbitrary: userGroup }, { weight: 1, arbitrary: wrong }),
+        user_group: mostly(12, userGroup, wrong),
         message: wrong,
         error: wrong,
         constructor: wrong,
@@ -113,9 +113,10 @@ function anAnswer({ id, secrets }: Planted): fc.Arbitrary<WireBytes> {
     { weight: 1, arbitrary: words.map((inner) => `<html>${inner}</html>`) },
     { weight: 1, arbitrary: odd },
   );
-  const body = fc.oneof(
-    { weight: 9, arbitrary: text.map((whole) => Buffer.from(whole)) },
-    { weight: 1, arbitrary: fc.uint8Array({ maxLength: 500 }).map((bytes) => Buffer.from(bytes)) },
+  const body = mostly(
+    9,
+    text.map((whole) => Buffer.from(whole)),
+    fc.uint8Array({ maxLength: 500 }).map((bytes) => Buffer.from(bytes)),
   );
 
   const status = fc.oneof(
@@ -172,30 +173,19 @@ function anAnswer({ id, secrets }: Planted): fc.Arbitrary<WireBytes> {
       "application/json; charset=utf-16",
       "",
     ),
-    headers: fc.oneof(
-      { weight: 2, arbitrary: fc.constant([]) },
-      { weight: 1, arbitrary: fc.array(aHeader, { maxLength: 3 }) },
-    ),
+    headers: mostly(2, fc.constant<string[]>([]), fc.array(aHeader, { maxLength: 3 })),
     body,
     framing,
-    before: fc.oneof(
-      { weight: 20, arbitrary: fc.constant("") },
-      { weight: 1, arbitrary: form.map((secret) => `220 ${secret} ready\r\n`) },
-      {
-        weight: 1,
-        arbitrary: fc.constantFrom(...[100, 101, 102, 103].map((early) => `HTTP/1.1 ${early} Early\r\n\r\n`)),
-      },
+    before: mostly(
+      20,
+      fc.constant(""),
+      form.map((secret) => `220 ${secret} ready\r\n`),
+      fc.constantFrom(...[100, 101, 102, 103].map((early) => `HTTP/1.1 ${early} Early\r\n\r\n`)),
     ),
-    after: fc.oneof(
-      { weight: 20, arbitrary: fc.constant("") },
-      {
-        weight: 1,
-        arbitrary: fc.constantFrom(
-          'HTTP/1.1 200 OK\r\nContent-Length: 13\r\n\r\n{"success":1}',
-          "\r\n\r\n",
-          "garbage",
-        ),
-      },
+    after: mostly(
+      20,
+      fc.constant(""),
+      fc.constantFrom('HTTP/1.1 200 OK\r\nContent-Length: 13\r\n\r\n{"success":1}', "\r\n\r\n", "garbage"),
     ),
   });
 }

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { progressBar } from "../../../src/adapters/terminal/progress-bar.ts";
 import type { RunEvent } from "../../../src/ports/observer.ts";
+import { anUnstored, aPlanned, aRecorded, aRotated } from "../../builders/run-events.ts";
 import { aClock } from "../../fakes/set-clock.ts";
 
 const ESC = "\u001b";
@@ -50,20 +51,6 @@ function aTerminal(columns?: number) {
   };
 }
 
-const planned = (changes: number): RunEvent => ({ kind: "planned", changes, unchanged: 0, missing: 0 });
-const recorded = (user_group_id = "acme"): RunEvent => ({
-  kind: "recorded",
-  user_group_id,
-  result: "created",
-  unverified: false,
-  tokenFingerprint: "fingerprint",
-});
-const rotated: RunEvent = {
-  kind: "rotated",
-  user_group_id: "acme",
-  tokenFingerprint: "new",
-  formerTokenFingerprint: "old",
-};
 const failed = (user_group_id: string, message = "no answer"): RunEvent => ({
   kind: "failed",
   user_group_id,
@@ -71,23 +58,14 @@ const failed = (user_group_id: string, message = "no answer"): RunEvent => ({
   message,
 });
 
-const unstored = (user_group_id: string, message = "customers refused the token"): RunEvent => ({
-  kind: "unstored",
-  user_group_id,
-  code: "TOKEN_NOT_STORED",
-  message,
-  hint: "look at the constraints",
-  waitMs: 4_000,
-});
-
 describe("the progress bar", () => {
   test("shows how far the run is, how fast, and how long it will take", () => {
     const { clock, tell, screen } = aTerminal();
     tell({ kind: "phase", phase: "reading" });
     expect(screen()).toEqual(["reading the source …", ""]);
-    tell(planned(4), { kind: "phase", phase: "applying" });
+    tell(aPlanned(4), { kind: "phase", phase: "applying" });
     clock.elapsed = 1_000;
-    tell(recorded());
+    tell(aRecorded());
     expect(screen()).toEqual(["███████░░░░░░░░░░░░░░░░░░░░░ 1/4 · 60/min · 3.0 s left", ""]);
   });
 
@@ -95,10 +73,10 @@ describe("the progress bar", () => {
     const { clock, tell, screen } = aTerminal();
     tell(
       { kind: "warning", code: "LEDGER_EMPTY", message: "the ledger is empty", hint: "check ledger.url" },
-      planned(2),
+      aPlanned(2),
     );
     clock.elapsed = 1_000;
-    tell(failed("acme"), recorded());
+    tell(failed("acme"), aRecorded());
     expect(screen()).toEqual([
       "! the ledger is empty",
       "  check ledger.url",
@@ -110,7 +88,7 @@ describe("the progress bar", () => {
 
   test("shows ten failures with one code, and goes on to count them", () => {
     const { clock, tell, screen } = aTerminal();
-    tell(planned(20));
+    tell(aPlanned(20));
     for (let index = 1; index <= 13; index++) {
       clock.elapsed += 1_000;
       tell(failed(`t-${index}`));
@@ -122,10 +100,10 @@ describe("the progress bar", () => {
 
   test("goes on with each token that is rotated, and says of one that can't be stored what to do", () => {
     const { clock, tell, screen } = aTerminal();
-    tell(planned(2));
-    tell(unstored("acme"));
+    tell(aPlanned(2));
+    tell(anUnstored("acme"));
     clock.elapsed = 1_000;
-    tell(rotated);
+    tell(aRotated());
     expect(screen()).toEqual([
       "! acme: its new token is not stored, and the old one is dead; tries again in 4.0 s: customers refused the token",
       "  look at the constraints",
@@ -136,14 +114,14 @@ describe("the progress bar", () => {
 
   test("says why nothing happens", () => {
     const { clock, tell, screen } = aTerminal();
-    tell(planned(10_000));
+    tell(aPlanned(10_000));
     clock.elapsed = 10_000;
-    tell(recorded(), { kind: "waiting", ms: 12_000, reason: "the service allows about 180/min" });
+    tell(aRecorded(), { kind: "waiting", ms: 12_000, reason: "the service allows about 180/min" });
     expect(screen()[0]).toMatch(
       /^░{4,} 1\/10000 · 6\/min · waiting 12 s: the service allows about 180\/min$/,
     );
     clock.elapsed = 22_000;
-    tell(recorded());
+    tell(aRecorded());
     expect(screen()[0]).toMatch(/^░{28} 2\/10000 · 5\/min · .* left$/);
   });
 
@@ -153,7 +131,7 @@ describe("the progress bar", () => {
       const message = "cannot connect to dashboards.example.com";
       return { kind: "retry", user_group_id: "acme", code: "UNREACHABLE", message, attempt, waitMs };
     };
-    tell(planned(100), retry(2, 500));
+    tell(aPlanned(100), retry(2, 500));
     expect(screen()[0]).not.toContain("waiting");
     tell(retry(5, 4_000));
     expect(screen()[0]).toMatch(/ · waiting 4\.0 s: UNREACHABLE: cannot connect to dash/);
@@ -161,23 +139,23 @@ describe("the progress bar", () => {
 
   test("is drawn a few times a second, however fast the run is", () => {
     const { clock, tell, written } = aTerminal();
-    tell(planned(10_000));
+    tell(aPlanned(10_000));
     for (let index = 0; index < 9_999; index++) {
       clock.elapsed += 0.1;
-      tell(recorded());
+      tell(aRecorded());
     }
     expect(written().split("\r").length).toBeLessThan(15);
   });
 
   test("survives whatever a run says, in whatever order, on a terminal of any width", () => {
     const found = fc.oneof(
-      fc.nat(4).map(planned),
+      fc.nat(4).map(aPlanned),
       fc.nat(4).map((tokens): RunEvent => ({ kind: "restoring", tokens })),
       fc.nat(4).map((tokens): RunEvent => ({ kind: "rotating", tokens })),
     );
     const done = fc.constantFrom<RunEvent>(
-      recorded(),
-      rotated,
+      aRecorded(),
+      aRotated(),
       failed("acme"),
       { kind: "restored", user_group_id: "acme" },
       { kind: "deleted", user_group_id: "acme", absence: "absent" },
@@ -187,7 +165,7 @@ describe("the progress bar", () => {
       { kind: "phase", phase: "reading" },
       { kind: "phase", phase: "applying" },
       { kind: "warning", code: "X", message: "something is odd", hint: "look at it" },
-      unstored("acme"),
+      anUnstored("acme"),
       { kind: "waiting", ms: 7_000, reason: "the service asked for it" },
     );
     const anyEvent = fc.oneof(
@@ -216,7 +194,7 @@ describe("the progress bar", () => {
     const { tell, written, screen } = aTerminal();
     const evil = `a${ESC}[2J${ESC}]0;title\u0007\r\n\u009b31m\u202eb`;
     const retry = { user_group_id: evil, code: "TIMEOUT", message: evil, attempt: 6, waitMs: 9_000 } as const;
-    tell(planned(3), { kind: "retry", ...retry }, failed(evil, evil), unstored(evil, evil), {
+    tell(aPlanned(3), { kind: "retry", ...retry }, failed(evil, evil), anUnstored(evil, evil), {
       kind: "warning",
       code: "GROUP_LEFT_BEHIND",
       message: evil,

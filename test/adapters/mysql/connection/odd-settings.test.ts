@@ -1,4 +1,4 @@
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { sqlLedger } from "../../../../src/adapters/sql/ledger/ledger.ts";
 import { SqlTokenTable } from "../../../../src/adapters/sql/tokens/token-table.ts";
 import { anApply } from "../../../builders/groups.ts";
@@ -6,17 +6,9 @@ import { begun } from "../../../builders/records.ts";
 import { collect } from "../../../contracts/collect.ts";
 import { leaseOf, NOW } from "../../../contracts/ledger/rig.ts";
 import { someTokens } from "../../../contracts/token-store.ts";
-import { SERVERS } from "../../../support/databases/fresh-database.ts";
-import { startMariadb } from "../../../support/mysql/embedded-mariadb.ts";
-import { mariadbPrograms } from "../../../support/mysql/mariadb-binaries.ts";
 import { aDatabase, HISTORY_MS, LOCATION } from "../../sql/ledger/ledger-database.ts";
-import { OWN } from "../../sql/tokens/token-place.ts";
-
-/** Where there is none, the global setup says so aloud. */
-const isThere = await mariadbPrograms().then(
-  () => true,
-  () => false,
-);
+import { aLedgerWithTokens, OWN } from "../../sql/tokens/token-place.ts";
+import { isThere, ownMariadb } from "../own-mariadb.ts";
 
 const TOKENS = { "Größe 😀": "a token 😀", "it's \\": "another" };
 
@@ -38,25 +30,20 @@ const ODD_SETTINGS = [
 
 test.skipIf(!isThere)("the server's own settings change nothing for the ledger and the tokens", async () => {
   // Text goes by latin1 then, whatever a client asks for.
-  const server = await startMariadb({
-    settings: { character_set_server: "latin1", skip_character_set_client_handshake: "1" },
+  const { url, query } = await ownMariadb({
+    character_set_server: "latin1",
+    skip_character_set_client_handshake: "1",
   });
-  onTestFinished(server.stop);
-  const { query, end } = SERVERS.mysql.connect(server.url);
-  onTestFinished(end);
   for (const setting of ODD_SETTINGS) await query(`SET GLOBAL ${setting}`);
   await query("CREATE DATABASE odd");
-  const database = aDatabase(`${server.url}odd`, "mysql");
-  const ledger = sqlLedger(database, LOCATION, "default", HISTORY_MS);
-  const tokens = new SqlTokenTable(database, OWN, ledger);
-  await ledger.prepare();
-  await tokens.prepare();
+  const database = aDatabase(`${url}odd`, "mysql");
+  const { ledger, tokens } = await aLedgerWithTokens(database);
   const lease = await leaseOf(ledger);
 
   const ids = Object.keys(TOKENS);
   await ledger.write(lease, async (transaction) => {
     await transaction.change(
-      ids.map((one) => begun(((user_group_id) => anApply({ user_group_id }))(one))),
+      ids.map((user_group_id) => begun(anApply({ user_group_id }))),
       NOW,
     );
     expect(await tokens.write(someTokens(TOKENS), transaction)).toEqual(new Map());
@@ -65,7 +52,7 @@ test.skipIf(!isThere)("the server's own settings change nothing for the ledger a
   expect(groups.map((group) => group.user_group_id)).toEqual(ids);
   expect(await ledger.renewLease(lease, 60_000)).toBe(true);
 
-  const another = aDatabase(`${server.url}odd`, "mysql");
+  const another = aDatabase(`${url}odd`, "mysql");
   const stored = await new SqlTokenTable(another, OWN).read(ids);
   expect(Object.fromEntries([...stored].map(([id, token]) => [id, token.reveal()]))).toEqual(TOKENS);
   expect(
@@ -78,12 +65,9 @@ test.skipIf(!isThere)("the server's own settings change nothing for the ledger a
 test.skipIf(!isThere)(
   "a table by its name in other case is the same where the server folds names",
   async () => {
-    const server = await startMariadb({ settings: { lower_case_table_names: "1" } });
-    onTestFinished(server.stop);
-    const { query, end } = SERVERS.mysql.connect(server.url);
-    onTestFinished(end);
+    const { url, query } = await ownMariadb({ lower_case_table_names: "1" });
     await query("CREATE DATABASE odd");
-    const database = aDatabase(`${server.url}odd`, "mysql");
+    const database = aDatabase(`${url}odd`, "mysql");
     const written = new SqlTokenTable(database, { ...OWN, table: "Groupsync_Tokens" });
     const folded = new SqlTokenTable(database, OWN);
     await written.prepare();
@@ -97,23 +81,19 @@ test.skipIf(!isThere)(
 test.skipIf(!isThere)(
   "no statement waits for a table's lock when its sender has given up on it",
   async () => {
-    const server = await startMariadb();
-    onTestFinished(server.stop);
-    const database = aDatabase(`${server.url}mysql`, "mysql");
+    const { url } = await ownMariadb();
+    const database = aDatabase(`${url}mysql`, "mysql");
     const [session] = await database.query<{ patience: string }>("SELECT @@lock_wait_timeout AS patience");
     expect(Number(session?.patience)).toBeLessThan(60);
   },
 );
 
 test.skipIf(!isThere)("a server that logs statements is refused with a remedy that works", async () => {
-  const server = await startMariadb({ settings: { log_bin: "binary", binlog_format: "STATEMENT" } });
-  onTestFinished(server.stop);
-  const { query, end } = SERVERS.mysql.connect(server.url);
-  onTestFinished(end);
+  const { url, query } = await ownMariadb({ log_bin: "binary", binlog_format: "STATEMENT" });
   await query("CREATE DATABASE logged");
   // The setting of a session is that of the server when it began.
   const open = () => {
-    const database = aDatabase(`${server.url}logged`, "mysql");
+    const database = aDatabase(`${url}logged`, "mysql");
     const ledger = sqlLedger(database, LOCATION, "default", HISTORY_MS);
     return { ledger, tokens: new SqlTokenTable(database, OWN, ledger) };
   };

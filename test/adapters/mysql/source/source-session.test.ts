@@ -4,11 +4,10 @@ import { Secret } from "../../../../src/core/secret/secret.ts";
 import { collect } from "../../../contracts/collect.ts";
 import { batchesOf, NEVER, rowsOf } from "../../../contracts/rows-of.ts";
 import type { SourceDatabase } from "../../../contracts/tenant-source.ts";
-import { type FreshDatabase, SERVERS } from "../../../support/databases/fresh-database.ts";
-import { startMariadb } from "../../../support/mysql/embedded-mariadb.ts";
-import { mariadbPrograms } from "../../../support/mysql/mariadb-binaries.ts";
+import type { FreshDatabase } from "../../../support/databases/fresh-database.ts";
 import { PROCESS_LIST } from "../../../support/mysql/mysql-server.ts";
 import { tcpProxy } from "../../../support/servers/tcp-proxy.ts";
+import { isThere, ownMariadb } from "../own-mariadb.ts";
 import { APPLICATION, mysqlSource, mysqlSourceDatabase } from "./source-database.ts";
 
 /** More rows than the buffers of sockets and streams can hold. */
@@ -75,12 +74,6 @@ describe("a read of the source", () => {
   });
 });
 
-/** Where there is none, the global setup says so aloud. */
-const isThere = await mariadbPrograms().then(
-  () => true,
-  () => false,
-);
-
 /** Each of them would change what comes, or how much of it. */
 const ODD_SETTINGS = [
   "sql_mode = 'PAD_CHAR_TO_FULL_LENGTH,NO_BACKSLASH_ESCAPES,HIGH_NOT_PRECEDENCE,ANSI'",
@@ -97,16 +90,12 @@ const ODD_SETTINGS = [
 ];
 
 test.skipIf(!isThere)("the server's own settings change nothing", async () => {
-  const server = await startMariadb({
-    settings: {
-      character_set_server: "latin1",
-      skip_character_set_client_handshake: "1",
-      performance_schema: "1",
-    },
+  const server = await ownMariadb({
+    character_set_server: "latin1",
+    skip_character_set_client_handshake: "1",
+    performance_schema: "1",
   });
-  onTestFinished(server.stop);
-  const { query, end } = SERVERS.mysql.connect(server.url);
-  onTestFinished(end);
+  const { query } = server;
   for (const setting of ODD_SETTINGS) await query(`SET GLOBAL ${setting}`);
   await query("SET NAMES utf8mb4");
   await query("CREATE DATABASE odd CHARACTER SET utf8mb4");

@@ -1,5 +1,6 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import type { SyncError } from "../../../../src/core/failure/sync-error.ts";
+import { lookupsOf } from "../../../contracts/lookups.ts";
 import { NEVER, rowsOf } from "../../../contracts/rows-of.ts";
 import { type SourceOptions, tenantSourceContract } from "../../../contracts/tenant-source.ts";
 import { aRole, type Role } from "../../../support/databases/role.ts";
@@ -128,11 +129,8 @@ async function aReader() {
   const secretsOf = async ({ url }: Pick<Role, "url">) => {
     const source = mysqlSource(url, { table: "customers", sensitiveTables: async () => secrets });
     const snapshot = await source.open(["id"], "seed", NEVER);
-    try {
-      return await snapshot.role();
-    } finally {
-      await snapshot.close();
-    }
+    onTestFinished(() => snapshot.close());
+    return snapshot.role();
   };
   return { query, schema, url: database.url, reader, secretsOf };
 }
@@ -170,14 +168,9 @@ test("single tenants of a view are found by the index for a user that may explai
   const reader = await aRole(database);
   await query(`REVOKE SHOW VIEW ON ${database.name}.* FROM ${reader.name}`);
   const looksByIndex = async (): Promise<boolean> => {
-    const source = mysqlSource(reader.url, { table: "active_customers" });
-    const lookups = await source.lookups(["id", "name"], "seed", NEVER);
-    try {
-      expect((await lookups.rowsOf(["a", "b"])).map(({ cells }) => cells)).toEqual([["a", "Acme"]]);
-      return lookups.isIndexed;
-    } finally {
-      await lookups.close();
-    }
+    const lookups = await lookupsOf(mysqlSource(reader.url, { table: "active_customers" }));
+    expect((await lookups.rowsOf(["a", "b"])).map(({ cells }) => cells)).toEqual([["a", "Acme"]]);
+    return lookups.isIndexed;
   };
   await query(`GRANT SELECT ON active_customers TO ${reader.name}`);
   expect(await looksByIndex()).toBe(false);

@@ -1,7 +1,11 @@
 import { expect, test } from "vitest";
 import { aTokenPlace, EXISTING, OWN, removeTokens, writeTokens } from "../../sql/tokens/token-place.ts";
 
-const aPlace = (options: typeof OWN) => aTokenPlace(options, "with the ledger", undefined, "mysql");
+async function aPlace(options: typeof OWN) {
+  const place = await aTokenPlace(options, "with the ledger", undefined, "mysql");
+  await place.store.prepare();
+  return place;
+}
 
 const NOT_TAKEN = {
   code: "TOKEN_NOT_STORED",
@@ -13,7 +17,6 @@ test.each([OWN, EXISTING])(
   "a token that a trigger puts another in the place of is not taken for stored: $rows rows",
   async (options) => {
     const place = await aPlace(options);
-    await place.store.prepare();
     for (const event of ["INSERT", "UPDATE"]) {
       await place.tokens.query(
         `CREATE TRIGGER other_${event} BEFORE ${event} ON ${options.table} FOR EACH ROW
@@ -30,7 +33,6 @@ test.each([OWN, EXISTING])(
   "a token that a trigger keeps the old one in the place of is not taken for stored: $rows rows",
   async (options) => {
     const place = await aPlace(options);
-    await place.store.prepare();
     await writeTokens(place, { a: "token-a", b: "token-b" });
     await place.tokens.query(
       `CREATE TRIGGER keep BEFORE UPDATE ON ${options.table} FOR EACH ROW
@@ -44,7 +46,6 @@ test.each([OWN, EXISTING])(
 
 test("a token that a trigger keeps without a word is not taken for removed", async () => {
   const place = await aPlace(EXISTING);
-  await place.store.prepare();
   await writeTokens(place, { a: "token-a", b: "token-b" });
   await place.tokens.query(
     `CREATE TRIGGER keep BEFORE UPDATE ON customers FOR EACH ROW
@@ -64,7 +65,6 @@ test("a token that a trigger keeps without a word is not taken for removed", asy
 
 test("a row that another unique key is met by keeps its own token", async () => {
   const place = await aPlace(OWN);
-  await place.store.prepare();
   await writeTokens(place, { a: "header.token-a" });
   await place.tokens.query("CREATE UNIQUE INDEX by_token ON groupsync_tokens (token(7))");
   const refused = await writeTokens(place, { b: "header.token-b", c: "token-c" });
@@ -74,7 +74,6 @@ test("a row that another unique key is met by keeps its own token", async () => 
 
 test("an own row that is written again is stored again, and is then as it was", async () => {
   const place = await aPlace(OWN);
-  await place.store.prepare();
   await writeTokens(place, { a: "token-a" });
   const row = () => place.tokens.query("SELECT * FROM groupsync_tokens");
   const before = await row();
@@ -90,7 +89,6 @@ test("an own row that is written again is stored again, and is then as it was", 
 
 test("a token that is larger than the server takes a statement costs its tenant alone", async () => {
   const place = await aPlace(OWN);
-  await place.store.prepare();
   // In a statement each backslash takes four bytes, and MariaDB takes 16 MB of them: of more it closes the connection.
   const refused = await writeTokens(place, { a: "token-a", b: "\\".repeat(5_000_000), c: "token-c" });
   expect([...refused]).toEqual([

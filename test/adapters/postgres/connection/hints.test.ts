@@ -5,7 +5,7 @@ import { PostgresDatabase } from "../../../../src/adapters/postgres/database.ts"
 import { WRITE } from "../../../../src/adapters/sql/connection/wait-limits.ts";
 import { Secret } from "../../../../src/core/secret/secret.ts";
 import { NEVER } from "../../../contracts/rows-of.ts";
-import { freshDatabase } from "../../../support/databases/fresh-database.ts";
+import { type FreshDatabase, freshDatabase } from "../../../support/databases/fresh-database.ts";
 import { aGroup, aRole } from "../../../support/databases/role.ts";
 import { LONG } from "../../../support/long.ts";
 import { startPostgres } from "../../../support/postgres/embedded-postgres.ts";
@@ -76,36 +76,34 @@ test("a pool without a connection to spare, and a full pooler", async () => {
 
 test("the holder of a lock, through a pooler that has ids of its own for sessions", async () => {
   const { url } = await freshDatabase("postgres");
-  const holder = await connected(url);
-  await holder.query("CREATE TABLE t (n int)");
-  await holder.query("BEGIN; LOCK TABLE t");
-  const { rows } = await holder.query("SELECT pg_backend_pid() AS pid");
+  const pid = await lockedTable(url);
   const database = open(await behindPgbouncer(url, { mode: "transaction", poolSize: 3 }), 3_000);
   expect(await failureOf(database.query("SELECT * FROM public.t"))).toEqual({
-    message: expect.stringMatching(`lock timeout; held by session ${rows[0].pid} `),
+    message: expect.stringMatching(`lock timeout; held by session ${pid} `),
     hint: expect.stringContaining("end its work"),
   });
 });
 
-test("the holder of a lock, for a session whose program has the longest name", async () => {
-  const { url } = await freshDatabase("postgres");
-  const pid = await lockedTable(url);
-  const database = open(url, 3_000, `groupsync:${"n".repeat(64)}`);
-  expect((await failureOf(database.query("SELECT * FROM public.t"))).message).toContain(
-    `held by session ${pid} `,
-  );
-});
-
-test("the holder of a lock, for a user who works with the rights of another role", async () => {
+test.each<[string, (fresh: FreshDatabase) => Promise<PostgresDatabase>]>([
+  [
+    "a session whose program has the longest name",
+    async ({ url }) => open(url, 3_000, `groupsync:${"n".repeat(64)}`),
+  ],
+  [
+    "a user who works with the rights of another role",
+    async (fresh) => {
+      const [login, reader] = [await aRole(fresh), await aGroup(fresh, "reader")];
+      await fresh.query(`GRANT ${reader} TO ${login.name}`);
+      await fresh.query(`ALTER ROLE ${login.name} SET role = '${reader}'`);
+      return open(login.url, 3_000);
+    },
+  ],
+])("the holder of a lock, for %s", async (_, openIt) => {
   const fresh = await freshDatabase("postgres");
   const pid = await lockedTable(fresh.url);
-  const [login, reader] = [await aRole(fresh), await aGroup(fresh, "reader")];
-  await fresh.query(`GRANT ${reader} TO ${login.name}`);
-  await fresh.query(`ALTER ROLE ${login.name} SET role = '${reader}'`);
-  const database = open(login.url, 3_000);
-  expect((await failureOf(database.query("SELECT * FROM public.t"))).message).toContain(
-    `held by session ${pid} `,
-  );
+  const database = await openIt(fresh);
+  const { message } = await failureOf(database.query("SELECT * FROM public.t"));
+  expect(message).toContain(`held by session ${pid} `);
 });
 
 test("a pooler that gives each statement another connection", async () => {

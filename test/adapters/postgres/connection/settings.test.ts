@@ -29,7 +29,7 @@ import {
 } from "../../../support/servers/talkative-server.ts";
 import { aDatabase, HISTORY_MS, LOCATION } from "../../sql/ledger/ledger-database.ts";
 import { everyTokenStatement } from "../../sql/tokens/token-acts.ts";
-import { aTokenPlace, EXISTING, OWN, writeTokens } from "../../sql/tokens/token-place.ts";
+import { aLedgerWithTokens, aTokenPlace, EXISTING, OWN, writeTokens } from "../../sql/tokens/token-place.ts";
 import { postgresSource } from "../source/source-database.ts";
 
 /** Each of them would have a statement fail, say something else, or be read as something else. */
@@ -119,10 +119,7 @@ test("ledger, tokens and source work for such a role", async () => {
   expect(rows).toEqual([["a", "2026-03-01T09:30:00.000Z", "2026-03-01", "P1DT2H", 0.1]]);
 
   const own = aDatabase(role.url, "postgres");
-  const ledger = sqlLedger(own, LOCATION, "default", HISTORY_MS);
-  const tokens = new SqlTokenTable(own, OWN, ledger);
-  await ledger.prepare();
-  await tokens.prepare();
+  const { ledger, tokens } = await aLedgerWithTokens(own);
   const lease = await leaseOf(ledger);
   await ledger.write(lease, async (transaction) => {
     await transaction.change([begun(anApply({ user_group_id: "a" }))], NOW);
@@ -306,11 +303,7 @@ async function aForgetfulServer() {
   const server = await startPostgres({ settings: FORGETFUL });
   onTestFinished(server.stop);
   const database = aDatabase(server.url, "postgres");
-  const ledger = sqlLedger(database, LOCATION, "default", HISTORY_MS);
-  const tokens = new SqlTokenTable(database, OWN, ledger);
-  await ledger.prepare();
-  await tokens.prepare();
-  return { server, database, ledger, tokens };
+  return { server, database, ...(await aLedgerWithTokens(database)) };
 }
 
 /** As SIGKILL to the whole server: the postmaster starts all over, from what was written to the disk. */

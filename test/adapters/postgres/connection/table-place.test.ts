@@ -1,14 +1,15 @@
-import { expect, test } from "vitest";
-import { postgresTenantSource } from "../../../../src/adapters/postgres/source/tenant-source.ts";
+import { expect, onTestFinished, test } from "vitest";
 import type { TokenTableOptions } from "../../../../src/adapters/sql/dialect/token-statements.ts";
 import { sqlLedger, sqlLedgerView } from "../../../../src/adapters/sql/ledger/ledger.ts";
 import { SqlTokenTable } from "../../../../src/adapters/sql/tokens/token-table.ts";
-import { Secret } from "../../../../src/core/secret/secret.ts";
 import { collect } from "../../../contracts/collect.ts";
+import { leaseOf } from "../../../contracts/ledger/rig.ts";
+import { NEVER } from "../../../contracts/rows-of.ts";
 import { freshDatabase } from "../../../support/databases/fresh-database.ts";
 import { aGroup, aRole } from "../../../support/databases/role.ts";
 import { aDatabase, HISTORY_MS, LOCATION } from "../../sql/ledger/ledger-database.ts";
-import { EXISTING, OWN, writeTokens } from "../../sql/tokens/token-place.ts";
+import { aLedgerWithTokens, EXISTING, OWN, writeTokens } from "../../sql/tokens/token-place.ts";
+import { postgresSource } from "../source/source-database.ts";
 
 const COLUMNS = "(user_group_id text PRIMARY KEY, token text NOT NULL, updated_at timestamptz NOT NULL)";
 const MARK = { name: "default", baseUrl: "https://dashboards.example.com", teamId: 7, ledgerId: "L1" };
@@ -158,15 +159,10 @@ async function aPlaceInPublic() {
 
 test("a token goes to the table that was found first, though another one comes before it by then", async () => {
   const { as, query, shadow, shadowRows } = await aPlaceInPublic();
-  const ledger = sqlLedger(as, LOCATION, "default", HISTORY_MS);
-  const store = new SqlTokenTable(as, OWN, ledger);
-  await ledger.prepare();
-  await store.prepare();
-  const attempt = await ledger.acquireLease("me", 60_000);
-  if (attempt.kind !== "acquired") throw new Error("the lease should be free");
+  const { ledger, tokens: store } = await aLedgerWithTokens(as);
+  const lease = await leaseOf(ledger);
   const tables = [OWN.table, "groupsync_leases", "groupsync_groups", "groupsync_migrations"];
   await shadow(tables);
-  const { lease } = attempt;
   const refused = await writeTokens(
     { store, write: (body) => ledger.write(lease, body) },
     { a: "token-a" },
@@ -184,18 +180,9 @@ test("tenants are read from the table that was found first", async () => {
   await query("CREATE TABLE customers (id text)");
   await query("INSERT INTO customers VALUES ('a')");
   await query("GRANT SELECT ON customers TO public");
-  const source = postgresTenantSource({
-    url: new Secret(url),
-    applicationName: "groupsync:under-test",
-    timeouts: { lockMs: 30_000, silenceMs: 600_000 },
-    table: "customers",
-  });
-  const snapshot = await source.open(["id"], "seed", new AbortController().signal);
-  try {
-    await shadow(["customers"]);
-    const rows = (await collect(snapshot.rows())).flat();
-    expect(rows.map(({ cells }) => cells)).toEqual([["a"]]);
-  } finally {
-    await snapshot.close();
-  }
+  const snapshot = await postgresSource(url, { table: "customers" }).open(["id"], "seed", NEVER);
+  onTestFinished(() => snapshot.close());
+  await shadow(["customers"]);
+  const rows = (await collect(snapshot.rows())).flat();
+  expect(rows.map(({ cells }) => cells)).toEqual([["a"]]);
 });

@@ -1,21 +1,16 @@
 import { expect, test } from "vitest";
-import { sqlLedger } from "../../../../src/adapters/sql/ledger/ledger.ts";
-import { SqlTokenTable } from "../../../../src/adapters/sql/tokens/token-table.ts";
 import { Secret } from "../../../../src/core/secret/secret.ts";
 import { anApplied } from "../../../builders/groups.ts";
 import { begun, ended } from "../../../builders/records.ts";
 import { leaseOf, NOW } from "../../../contracts/ledger/rig.ts";
 import { freshDatabase } from "../../../support/databases/fresh-database.ts";
-import { aDatabase, HISTORY_MS, LOCATION } from "../../sql/ledger/ledger-database.ts";
-import { OWN } from "../../sql/tokens/token-place.ts";
+import { aDatabase } from "../../sql/ledger/ledger-database.ts";
+import { aLedgerWithTokens } from "../../sql/tokens/token-place.ts";
 
 test("a token that the ledger knows of another group is not written at once", async () => {
   const { url } = await freshDatabase("postgres");
   const database = aDatabase(url, "postgres");
-  const ledger = sqlLedger(database, LOCATION, "default", HISTORY_MS);
-  const tokens = new SqlTokenTable(database, OWN, ledger);
-  await ledger.prepare();
-  await tokens.prepare();
+  const { ledger, tokens } = await aLedgerWithTokens(database);
   const lease = await leaseOf(ledger);
   const applied = anApplied({ token: new Secret("ugt_1") });
   const owner = applied.change.user_group_id;

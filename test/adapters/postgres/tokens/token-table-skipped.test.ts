@@ -1,12 +1,17 @@
 import { expect, test } from "vitest";
 import { SqlTokenTable } from "../../../../src/adapters/sql/tokens/token-table.ts";
-import { someTokens } from "../../../contracts/token-store.ts";
 import { aRole } from "../../../support/databases/role.ts";
 import { aDatabase } from "../../sql/ledger/ledger-database.ts";
-import { aTokenPlace, EXISTING, OWN } from "../../sql/tokens/token-place.ts";
+import { aTokenPlace, EXISTING, OWN, removeTokens, writeTokens } from "../../sql/tokens/token-place.ts";
 
 const SKIP = `CREATE FUNCTION skip_b() RETURNS trigger LANGUAGE plpgsql AS
   $$ BEGIN IF row_to_json(NEW)::text LIKE '%token-b%' THEN RETURN NULL; END IF; RETURN NEW; END $$`;
+
+async function aPlace(options: typeof OWN) {
+  const place = await aTokenPlace(options, "with the ledger");
+  await place.store.prepare();
+  return place;
+}
 
 const NOT_TAKEN = {
   code: "TOKEN_NOT_STORED",
@@ -17,54 +22,47 @@ const NOT_TAKEN = {
 test.each([OWN, EXISTING])(
   "a token that a trigger drops without a word is not taken for stored: $rows rows",
   async (options) => {
-    const { store, write, stored, tokens } = await aTokenPlace(options, "with the ledger");
-    await store.prepare();
-    await tokens.query(SKIP);
-    await tokens.query(
+    const place = await aPlace(options);
+    await place.tokens.query(SKIP);
+    await place.tokens.query(
       `CREATE TRIGGER skip_b BEFORE INSERT OR UPDATE ON ${options.table} FOR EACH ROW EXECUTE FUNCTION skip_b()`,
     );
-    const refused = await write((transaction) =>
-      store.write(someTokens({ a: "token-a", b: "token-b" }), transaction),
-    );
+    const refused = await writeTokens(place, { a: "token-a", b: "token-b" });
     expect([...refused]).toEqual([["b", expect.objectContaining(NOT_TAKEN)]]);
-    expect(await stored()).toMatchObject({ a: "token-a" });
+    expect(await place.stored()).toMatchObject({ a: "token-a" });
   },
 );
 
 test.each([OWN, EXISTING])(
   "a token that is there and has to be written again is not taken for written, where a trigger drops it: $rows rows",
   async (options) => {
-    const { store, write, stored, tokens } = await aTokenPlace(options, "with the ledger");
-    await store.prepare();
+    const place = await aPlace(options);
     const all = { a: "token-a", b: "token-b" };
-    await write((transaction) => store.write(someTokens(all), transaction));
-    await tokens.query(SKIP);
-    await tokens.query(
+    await writeTokens(place, all);
+    await place.tokens.query(SKIP);
+    await place.tokens.query(
       `CREATE TRIGGER skip_b BEFORE UPDATE ON ${options.table} FOR EACH ROW EXECUTE FUNCTION skip_b()`,
     );
-    expect(await write((transaction) => store.write(someTokens(all), transaction))).toEqual(new Map());
-    const refused = await write((transaction) =>
-      store.write(someTokens(all), transaction, { rewrite: true }),
-    );
+    expect(await writeTokens(place, all)).toEqual(new Map());
+    const refused = await writeTokens(place, all, { rewrite: true });
     expect([...refused]).toEqual([["b", expect.objectContaining(NOT_TAKEN)]]);
-    expect(await stored()).toMatchObject(all);
+    expect(await place.stored()).toMatchObject(all);
   },
 );
 
 test.each([OWN, EXISTING])(
   "a token that a trigger keeps without a word is not taken for removed: $rows rows",
   async (options) => {
-    const { store, write, stored, tokens } = await aTokenPlace(options, "with the ledger");
-    await store.prepare();
-    await write((transaction) => store.write(someTokens({ a: "token-a", b: "token-b" }), transaction));
-    await tokens.query(
+    const place = await aPlace(options);
+    await writeTokens(place, { a: "token-a", b: "token-b" });
+    await place.tokens.query(
       "CREATE FUNCTION skip() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$",
     );
-    await tokens.query(
+    await place.tokens.query(
       `CREATE TRIGGER skip BEFORE UPDATE OR DELETE ON ${options.table} FOR EACH ROW
        WHEN (OLD.${options.idColumn} = 'b') EXECUTE FUNCTION skip()`,
     );
-    const refused = await write((transaction) => store.remove(["a", "b"], transaction));
+    const refused = await removeTokens(place, ["a", "b"]);
     expect([...refused]).toEqual([
       [
         "b",
@@ -75,7 +73,7 @@ test.each([OWN, EXISTING])(
         }),
       ],
     ]);
-    const { a, b } = await stored();
+    const { a, b } = await place.stored();
     expect([a ?? null, b]).toEqual([null, "token-b"]);
   },
 );
@@ -89,8 +87,6 @@ test("nor is one whose row a policy lets be seen and not be changed", async () =
   await tokens.query("CREATE POLICY changed ON customers FOR UPDATE USING (id <> 'b')");
   const store = new SqlTokenTable(aDatabase(url), EXISTING);
   await store.prepare();
-  const refused = await write((transaction) =>
-    store.write(someTokens({ a: "token-a", b: "token-b" }), transaction),
-  );
+  const refused = await writeTokens({ store, write }, { a: "token-a", b: "token-b" });
   expect([...refused]).toEqual([["b", expect.objectContaining(NOT_TAKEN)]]);
 });

@@ -1,9 +1,10 @@
-import { expect, inject, onTestFinished, test, vi } from "vitest";
+import { expect, inject, test } from "vitest";
 import { MIGRATION, type SessionTimeouts } from "../../../../src/adapters/sql/connection/wait-limits.ts";
 import { type SqlLedger, sqlLedger, sqlLedgerView } from "../../../../src/adapters/sql/ledger/ledger.ts";
 import { collect } from "../../../contracts/collect.ts";
 import { lockTable, untilWaiting } from "../../../support/databases/table-lock.ts";
 import { tcpProxy } from "../../../support/servers/tcp-proxy.ts";
+import { endWithSilentHost } from "../connection/silent-host.ts";
 import { aDatabase, HISTORY_MS, LOCATION } from "./ledger-database.ts";
 import { preparedDatabase } from "./prepared-database.ts";
 
@@ -102,13 +103,6 @@ test("a read of the groups doesn't begin on a connection whose host has gone, an
   const line = await tcpProxy(fresh.url);
   const view = sqlLedgerView(aDatabase(line.url), LOCATION, "default");
   await collect(view.groups());
-  line.swallow(true);
-  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-  onTestFinished(() => void vi.useRealTimers());
-  let ended: unknown;
-  void collect(view.groups()).catch((error: unknown) => {
-    ended = error;
-  });
-  await vi.advanceTimersByTimeAsync(90_000);
+  const ended = await endWithSilentHost(line, () => collect(view.groups()));
   expect(ended).toMatchObject({ message: expect.stringContaining("has not answered for 60 s") });
 });

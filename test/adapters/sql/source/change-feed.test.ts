@@ -1,4 +1,4 @@
-import { expect, inject, onTestFinished, test, vi } from "vitest";
+import { expect, inject, onTestFinished, test } from "vitest";
 import { mysqlChangeFeed } from "../../../../src/adapters/mysql/source/change-feed.ts";
 import { postgresChangeFeed } from "../../../../src/adapters/postgres/source/change-feed.ts";
 import type { SessionTimeouts } from "../../../../src/adapters/sql/connection/wait-limits.ts";
@@ -16,6 +16,7 @@ import { endSessions } from "../../../support/databases/end-sessions.ts";
 import { type DatabaseKind, freshDatabase } from "../../../support/databases/fresh-database.ts";
 import { PROCESS_LIST } from "../../../support/mysql/mysql-server.ts";
 import { tcpProxy } from "../../../support/servers/tcp-proxy.ts";
+import { endWithSilentHost } from "../connection/silent-host.ts";
 
 const kind = inject("databaseKind");
 const APPLICATION = "groupsync:feed-under-test";
@@ -98,14 +99,9 @@ test.each(["newest", "rows"] as const)(
     const source = { url: new Secret(line.url), applicationName: APPLICATION, timeouts: TIMEOUTS };
     const reader = await feed({ ...source, ...options }).open(NEVER);
     onTestFinished(() => reader.close());
-    line.swallow(true);
-    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-    onTestFinished(() => void vi.useRealTimers());
-    let ended: unknown;
-    void (what === "newest" ? reader.newest() : reader.rows(null, 1)).catch((error: unknown) => {
-      ended = error;
-    });
-    await vi.advanceTimersByTimeAsync(90_000);
+    const ended = await endWithSilentHost(line, () =>
+      what === "newest" ? reader.newest() : reader.rows(null, 1),
+    );
     expect(ended).toMatchObject({ message: expect.stringContaining("has not answered for 60 s") });
   },
 );

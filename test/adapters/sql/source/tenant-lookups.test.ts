@@ -1,4 +1,4 @@
-import { expect, inject, onTestFinished, test, vi } from "vitest";
+import { expect, inject, test } from "vitest";
 import { compareIds } from "../../../../src/core/group/tenant.ts";
 import { lookupsOf } from "../../../contracts/lookups.ts";
 import { readAll } from "../../../contracts/rows-of.ts";
@@ -10,6 +10,7 @@ import {
 import { lockTable } from "../../../support/databases/table-lock.ts";
 import { isMariadb } from "../../../support/mysql/is-mariadb.ts";
 import { tcpProxy } from "../../../support/servers/tcp-proxy.ts";
+import { endWithSilentHost } from "../connection/silent-host.ts";
 import { SOURCES } from "./sources.ts";
 
 const kind = inject("databaseKind");
@@ -190,14 +191,7 @@ test("a look ends after a minute if the host has gone since the last one", async
   const line = await tcpProxy(database.url);
   const lookups = await lookupsOf(SOURCES[kind](line.url, { table: "customers" }));
   expect(await lookups.rowsOf(["a"])).toHaveLength(1);
-  line.swallow(true);
-  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-  onTestFinished(() => void vi.useRealTimers());
-  let ended: unknown;
-  void lookups.rowsOf(["a"]).catch((error: unknown) => {
-    ended = error;
-  });
-  await vi.advanceTimersByTimeAsync(90_000);
+  const ended = await endWithSilentHost(line, () => lookups.rowsOf(["a"]));
   expect(ended).toMatchObject({
     code: "SOURCE_UNAVAILABLE",
     message: expect.stringContaining("has not answered for 60 s"),

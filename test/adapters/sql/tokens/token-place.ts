@@ -5,6 +5,7 @@ import { type SqlLedger, sqlLedger } from "../../../../src/adapters/sql/ledger/l
 import { SqlTokenTable } from "../../../../src/adapters/sql/tokens/token-table.ts";
 import type { SyncError } from "../../../../src/core/failure/sync-error.ts";
 import type { Lease } from "../../../../src/ports/ledger/lease.ts";
+import { leaseOf } from "../../../contracts/ledger/rig.ts";
 import { someTokens, type TokenPlace } from "../../../contracts/token-store.ts";
 import {
   type DatabaseKind,
@@ -32,9 +33,16 @@ export const EXISTING: TokenTableOptions = {
 async function aHeldLedger(database: Database): Promise<{ ledger: SqlLedger; lease: Lease }> {
   const ledger = sqlLedger(database, LOCATION, "default", HISTORY_MS);
   await ledger.prepare();
-  const attempt = await ledger.acquireLease("me", 60_000);
-  if (attempt.kind !== "acquired") throw new Error("the lease should be free");
-  return { ledger, lease: attempt.lease };
+  return { ledger, lease: await leaseOf(ledger) };
+}
+
+/** A ledger, and its own token table beside it, both prepared. */
+export async function aLedgerWithTokens(database: Database) {
+  const ledger = sqlLedger(database, LOCATION, "default", HISTORY_MS);
+  const tokens = new SqlTokenTable(database, OWN, ledger);
+  await ledger.prepare();
+  await tokens.prepare();
+  return { ledger, tokens };
 }
 
 /** A token table in the ledger's database, and the ledger's `write`. */
