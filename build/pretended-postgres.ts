@@ -33,7 +33,7 @@ const answersFor = (baseUrl: string): Answers => [
     'AS "readAt"',
     [
       {
-        epoch: "1",
+        ...{ epoch: "1", writes: "1", writesBefore: "1", server: null },
         holder: "",
         acquiredAt: "2000-01-01 00:00:00+00",
         expiresAt: "2000-01-01 00:00:00+00",
@@ -192,8 +192,8 @@ class Session {
 
   #rows(): readonly Row[] {
     const statement = this.#statement;
-    // A transaction begins if its last statement finds that the lease is held.
-    if (statement.includes("BEGIN ")) return [{ isHeld: 1 }];
+    // A transaction begins if its last statement finds the lease, and no fewer writes than were committed.
+    if (statement.includes("FOR KEY SHARE")) return [{ writes: "1000000" }];
     const answer = this.#answers.find(([part]) =>
       typeof part === "string" ? statement.includes(part) : part.test(statement),
     );

@@ -13,6 +13,7 @@ interface Flags {
   readonly verifyTokens?: boolean;
   readonly refresh?: boolean;
   readonly approveRefresh?: string;
+  readonly acknowledgeSwitchover?: boolean;
   readonly json?: boolean;
 }
 
@@ -34,6 +35,12 @@ export const syncCommand = ({ io, readConfig, observe }: CommandContext): Comman
     )
     .option("--refresh", "ask the service for every group again, and heal what somebody else changed there")
     .option("--approve-refresh <CODE>", "go on with the refresh that is held under this code, once")
+    .addOption(
+      new Option(
+        "--acknowledge-switchover",
+        "say that the ledger's database was moved without loss: no group is in doubt",
+      ).conflicts("only"),
+    )
     .option("--json", "print the report as one JSON object")
     .action(async (flags: Flags, command: Command) => {
       const { composeSync } = await import("../compose/sync.ts");
@@ -46,6 +53,7 @@ export const syncCommand = ({ io, readConfig, observe }: CommandContext): Comman
           // The code is for the groups that were not asked for yet.
           refresh: flags.refresh ?? flags.approveRefresh !== undefined,
           refreshApproval: flags.approveRefresh,
+          acknowledgeSwitchover: flags.acknowledgeSwitchover,
         };
         const report: RunReport = await sync(ports, settings, options, io.stop);
         io.stdout(flags.json ? reportJson(report) : reportText("sync", report, io.isTerminal));

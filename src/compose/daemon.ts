@@ -8,6 +8,7 @@ import { AcceptedConfig } from "../config/accepted-config.ts";
 import type { Config } from "../config/config.ts";
 import { defaultListenAddress } from "../config/listen-address.ts";
 import { SyncError } from "../core/failure/sync-error.ts";
+import { RecentWrites } from "../core/record/recent-writes.ts";
 import { isConfigError } from "../core/report/exit-code.ts";
 import type { LogLevel } from "../core/report/log-level.ts";
 import { SyncRequests } from "../daemon/http/sync-requests.ts";
@@ -20,7 +21,6 @@ import { ServicePause } from "../daemon/service-pause.ts";
 import { readLedgerSnapshot } from "../daemon/state/ledger-snapshot.ts";
 import type { LedgerSnapshot } from "../daemon/state/state.ts";
 import { indexedOnly, PageLookups } from "../daemon/status-page/page-lookups.ts";
-import { RecentCommits } from "../engine/durability/recent-commits.ts";
 import { type Explanation, explainTenant } from "../engine/explain/explain-tenant.ts";
 import { Silence } from "../engine/refresh/sign-of-life.ts";
 import type { Log } from "../ports/log.ts";
@@ -52,7 +52,7 @@ export async function composeDaemon(
     configPath: resolve(path),
     notifier: notifierOf(config.notify),
   });
-  const recent = new RecentCommits(hostClock);
+  const recent = new RecentWrites(hostClock);
   const silence = new Silence();
   const metrics = new Metrics(() => lifecycle.daemon.state, hostClock);
   const pause = new ServicePause(hostClock);

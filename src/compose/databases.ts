@@ -41,10 +41,6 @@ export class Databases implements Durability {
     return database;
   }
 
-  get broken(): number {
-    return [...this.#open.values()].reduce((sum, { broken }) => sum + broken, 0);
-  }
-
   async risks(): Promise<readonly DurabilityRisk[]> {
     const risks = await Promise.all(
       [...this.#open.values()].map((database) =>

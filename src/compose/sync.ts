@@ -4,7 +4,7 @@ import { isDead, thisInstance } from "../adapters/host/instance.ts";
 import { sqlLedger } from "../adapters/sql/ledger/ledger.ts";
 import type { Config } from "../config/config.ts";
 import { describeTokenDestinations } from "../config/token-destinations.ts";
-import { RecentCommits } from "../engine/durability/recent-commits.ts";
+import { RecentWrites } from "../core/record/recent-writes.ts";
 import type { SyncPorts, SyncSettings } from "../engine/sync.ts";
 import type { Observe } from "../ports/observer.ts";
 import { CONNECTIONS, Databases, TIMEOUTS } from "./databases.ts";
@@ -20,17 +20,17 @@ export interface SyncSetup {
   readonly settings: SyncSettings;
 }
 
-/** Contacts nothing before its first use; the caller closes it. `recent` has the commits of earlier runs of this process. */
+/** Contacts nothing before its first use; the caller closes it. `recent`: what earlier runs of this process wrote. */
 export async function composeSync(
   config: Config,
   host: Host,
   observe: Observe,
-  recent = new RecentCommits(hostClock),
+  recent = new RecentWrites(hostClock),
 ): Promise<Opened<SyncSetup>> {
   const { service } = config;
   const databases = new Databases(config.name, TIMEOUTS, host.stop);
   const ledgerDatabase = await databases.open(config.ledger.url, CONNECTIONS + config.rotation.concurrency);
-  const ledger = sqlLedger(ledgerDatabase, config.ledger, config.name, config.history);
+  const ledger = sqlLedger(ledgerDatabase, config.ledger, config.name, config.history, recent);
   const tokens = await openTokens(config, host.uid, databases, { database: ledgerDatabase, ledger });
   const { HttpGroupService } = await import("../adapters/service/http-group-service.ts");
   const groups = new HttpGroupService(connectionOf(config));

@@ -103,6 +103,7 @@ const DATABASE_IS_AWAY: ReadonlySet<string> = new Set([
   "LEDGER_UNAVAILABLE",
   "SOURCE_UNAVAILABLE",
   "LEASE_LOST",
+  "LEDGER_REWOUND",
 ]);
 
 /** A sync that failed before its run began: a secret can't be read, or this program has a mistake. */

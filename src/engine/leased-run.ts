@@ -6,6 +6,7 @@ import {
   withoutCause,
 } from "../core/failure/sync-error.ts";
 import type { RateLimit } from "../core/limits/rate-limit.ts";
+import type { RecentWrites } from "../core/record/recent-writes.ts";
 import { fanOut } from "../core/report/fan-out.ts";
 import { StoreOutageDetector } from "../core/tokens/store-outage-detector.ts";
 import type { Clock } from "../ports/clock.ts";
@@ -14,10 +15,9 @@ import type { Durability, Ledger } from "../ports/ledger/ledger.ts";
 import type { KnownService } from "../ports/ledger/scope.ts";
 import type { Observe, RunSummary } from "../ports/observer.ts";
 import type { TokenStore } from "../ports/token-store.ts";
-import { checkCommits, warnOfRisks, withCommitsKept } from "./durability/commit-check.ts";
-import type { RecentCommits } from "./durability/recent-commits.ts";
 import type { LeaseSettings } from "./lease/acquire-lease.ts";
 import { type HeldLease, withLease } from "./lease/lease.ts";
+import { keepLostWrites, recordLostWrites } from "./lease/lost-writes.ts";
 import { TenantLocks } from "./lease/tenant-locks.ts";
 import { type RunReport, reasonOf, reportOn } from "./report/run-report.ts";
 import { Tally } from "./report/tally.ts";
@@ -39,7 +39,7 @@ export interface RunPorts {
   readonly observe: Observe;
   readonly durability: Durability;
   /** Shared by all runs of a process. */
-  readonly recent: RecentCommits;
+  readonly recent: RecentWrites;
 }
 
 export interface RunSettings {
@@ -57,8 +57,8 @@ export interface RunSettings {
 export type Run = ServingRun;
 
 /**
- * Runs a command that changes the service: takes the lease, records the run in the ledger's history, and checks at the end
- * that the databases have kept what they committed. A SyncError is returned in the report. Any other error is a bug in this
+ * Runs a command that changes the service: takes the lease, and records the run in the ledger's history. If the run fails,
+ * checks that the ledger has kept what was committed. A SyncError is returned in the report. Any other error is a bug in this
  * program, and is thrown.
  */
 export async function leasedRun(
@@ -75,7 +75,7 @@ export async function leasedRun(
   const { ledger, clock } = ports;
   const started = clock.monotonic();
   const tally = new Tally();
-  // Why the body failed while the lease was held. Report this error, even if the check of the commits then fails too.
+  // Why the body failed while the lease was held. Report this error, even if the run's record then fails too.
   let bodyError: unknown;
   const bodyFailed = new AbortController();
   /** Aborts if anything beside the body has failed that the run can't go on without. */
@@ -105,21 +105,16 @@ export async function leasedRun(
     const run = { ...(await openRun(ports, settings, { service, lease, tally, signal: ending })), fail };
     identity = run.identity;
     await warnOfRisks(ports.durability, observe);
-    // Check what the last run of this process committed, because another instance may have been at work since.
-    await checkCommits(run, lease, clock.now());
     await recordTables(run);
     besideEnded = await beside?.(run, AbortSignal.any([run.signal, bodyFailed.signal]));
-    const work = async (): Promise<void> => {
+    try {
       await body(run, service);
       // The body may have had nothing to do with what has failed.
       failing.signal.throwIfAborted();
-    };
-    await withCommitsKept(run, lease, () =>
-      work().catch((thrown: unknown) => {
-        if (!lease.lost.aborted) bodyError = reasonOfEnd(thrown, lease);
-        throw thrown;
-      }),
-    );
+    } catch (thrown) {
+      if (!lease.lost.aborted) bodyError = reasonOfEnd(thrown, lease);
+      throw thrown;
+    }
   };
   /** Records the run, and then waits for the work beside it. */
   const recordedRun = async (lease: HeldLease): Promise<void> => {
@@ -144,22 +139,37 @@ export async function leasedRun(
     }
     await besideEnded?.().finally(recordLaterDrift);
   };
+  const formerEpoch = ports.recent.epoch;
   try {
-    ports.recent.beginRun(ports.durability);
     await ledger.prepare();
     await withLease(ports, settings.lease, signal, async (lease) => {
+      const doubt = await recordLostWrites(ports, lease);
+      if (doubt) observe({ kind: "warning", ...withoutCause(doubt) });
       await insistOnScope(ports);
-      // The outer check covers the commit that closes the run's record, and the commits of the work beside it.
-      await withCommitsKept({ ...ports, signal }, lease, () => recordedRun(lease));
+      await recordedRun(lease);
     });
   } catch (thrown) {
     // The run has ended well, and the work beside it hasn't.
     if (report !== undefined) throw thrown;
     const first = bodyError ?? thrown;
     if (!(first instanceof SyncError)) throw first;
-    return finish(first);
+    const hasWritten = ports.recent.epoch !== formerEpoch;
+    return finish(hasWritten ? await keepLostWrites(ports, settings.lease, signal, first) : first);
   }
   return report ?? finish();
+}
+
+/** Warns about settings with which a database may lose commits in a crash. */
+async function warnOfRisks(durability: Durability, observe: Observe): Promise<void> {
+  for (const { setting, safe } of await durability.risks()) {
+    observe({
+      kind: "warning",
+      code: "COMMITS_AT_RISK",
+      message: `the database has ${setting}: a crash of its server takes back what it committed last, and a rotated token may be lost`,
+      hint: `set ${safe}, or find out after each crash which tokens are live: see docs/guarantees.md`,
+      isStanding: true,
+    });
+  }
 }
 
 interface RunParts {

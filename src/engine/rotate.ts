@@ -6,7 +6,6 @@ import {
   type RotationCandidate,
   type RotationPolicy,
 } from "../core/rotation/rotation-policy.ts";
-import { insistOnCommits } from "./durability/commit-check.ts";
 import { withLock } from "./lease/tenant-locks.ts";
 import { leasedRun, type Run, type RunPorts, type RunSettings } from "./leased-run.ts";
 import type { RunReport } from "./report/run-report.ts";
@@ -149,7 +148,6 @@ async function rotateTokens(
       while (!signal.aborted && mayStart()) {
         const next = await queue.next();
         if (next.done === true) return;
-        await insistOnCommits(run);
         if (await withLock(run.locks, [next.value], () => rotation.rotate(next.value))) continue;
         if (notBegun === undefined) return;
         notBegun(next.value);

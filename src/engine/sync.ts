@@ -77,6 +77,9 @@ async function syncOnce(
   const isWhole = options.only === undefined;
   for (const warning of await lostLedgerWarnings(run, service)) observe(warning);
 
+  if (options.acknowledgeSwitchover)
+    await run.ledger.write(run.lease, (transaction) => transaction.trustAll(run.clock.now()));
+
   observe({ kind: "phase", phase: "reading" });
   if (isWhole) run.locks.beginPlan();
   const state = await readLedgerState(run, service, isWhole);

@@ -71,6 +71,12 @@ export const anEvent = (user_group_id = "acme"): fc.Arbitrary<GroupEvent> =>
       .constantFrom("absent", "flagged", "unseen")
       .map((absence): GroupEvent => ({ kind: "left", absence, clock: { ms: 0, reads: 1 } })),
     fc.constantFrom(null, "delete", "replace").map((removal): GroupEvent => ({ kind: "held", removal })),
+    fc.constantFrom<GroupEvent>(
+      { kind: "doubted" },
+      { kind: "doubted", last: null },
+      { kind: "doubted", last: aRecord({ user_group_id }) },
+      { kind: "trusted" },
+    ),
   );
 
 const TOKENS = ["ugt_1", "ugt_2", "ugt_3"].map((token) => new Secret(token));

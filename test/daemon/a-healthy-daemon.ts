@@ -45,7 +45,7 @@ export const aFreshDaemon = (overrides: Partial<DaemonState> = {}): DaemonState 
     ledger: aLedgerSnapshot({
       readAt: secondsAgo(3),
       status: aLedgerStatus({
-        groups: { total: 0, in_sync: 0, under_way: 0, failing: 0, missing: 0, unverified: 0 },
+        groups: { total: 0, in_sync: 0, under_way: 0, failing: 0, in_doubt: 0, missing: 0, unverified: 0 },
         oldestToken: null,
         service: { baseUrl: null, teamId: null, updates: null, isProbed: false, answeredAt: null },
       }),
@@ -97,7 +97,7 @@ export const anUnfinishedRun = (overrides: Partial<RecordedRun> = {}): RecordedR
 
 export const aHealthyStatus = (overrides: Partial<LedgerStatus> = {}): LedgerStatus =>
   aLedgerStatus({
-    groups: { total: 383, in_sync: 381, under_way: 0, failing: 0, missing: 2, unverified: 0 },
+    groups: { total: 383, in_sync: 381, under_way: 0, failing: 0, in_doubt: 0, missing: 2, unverified: 0 },
     oldestToken: daysAgo(86),
     runs: [aPastRun()],
     service: {

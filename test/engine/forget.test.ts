@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from "vitest";
-import { RecentCommits } from "../../src/engine/durability/recent-commits.ts";
+import { RecentWrites } from "../../src/core/record/recent-writes.ts";
 import type { Forgotten } from "../../src/engine/forget.ts";
 import { NO_SERVICE } from "../fakes/ledger/ledger-state.ts";
 import { VirtualClock } from "../fakes/virtual-time.ts";
@@ -248,7 +248,7 @@ describe("somebody else at work", () => {
 
   it("is a daemon between two syncs: its next sync is refused, and sends nothing", async () => {
     const world = await aSyncedWorld("a", "b");
-    const ofDaemon = new RecentCommits(new VirtualClock(world.time));
+    const ofDaemon = new RecentWrites(new VirtualClock(world.time));
     await world.time.sleep(60_000);
     await forget(world, DELETE);
     world.service.requests.length = 0;
@@ -258,7 +258,7 @@ describe("somebody else at work", () => {
       expect(await world.sync()).toMatchObject({ outcome: "failed", error: { code: "SCOPE_FORGOTTEN" } });
     }
     expect({ sent: world.service.requests, rows: rowsOf(world) }).toEqual({ sent: [], rows: [] });
-    world.recent = new RecentCommits(new VirtualClock(world.time));
+    world.recent = new RecentWrites(new VirtualClock(world.time));
     expect(await world.sync()).toMatchObject({ outcome: "ok", counts: { created: 2 } });
     world.recent = ofDaemon;
     expect(await world.sync()).toMatchObject({ outcome: "ok", requests: 0 });

@@ -1,4 +1,4 @@
-import { RecentCommits } from "../../src/engine/durability/recent-commits.ts";
+import { RecentWrites } from "../../src/core/record/recent-writes.ts";
 import { deleteAndForget, type Forgotten, forgetScope } from "../../src/engine/forget.ts";
 import type { PlanOptions } from "../../src/engine/plan/make-plan.ts";
 import { type ProbeReport, probe } from "../../src/engine/probe.ts";
@@ -43,10 +43,9 @@ export class World {
   /** The network between the program and the service. */
   network: Network = async () => {};
   /** Shared by the runs of one process; undefined if each run has a process of its own. */
-  recent: RecentCommits | undefined;
+  recent: RecentWrites | undefined;
   risks: readonly DurabilityRisk[] = [];
-  /** What the databases report about their durability. A test plays their crashes itself. */
-  readonly durability = { broken: 0, risks: async (): Promise<readonly DurabilityRisk[]> => this.risks };
+  readonly durability = { risks: async (): Promise<readonly DurabilityRisk[]> => this.risks };
   tenants: TenantRecord[];
 
   constructor(tenants: readonly TenantRecord[] = []) {
@@ -56,7 +55,8 @@ export class World {
   /** The ports of one process to this world. */
   ports(instance: Instance, clock: VirtualClock): Omit<SyncPorts, "observe"> {
     const { step } = instance;
-    const ledger = inMemoryLedger(this.ledger, step, () => this.time.now());
+    const recent = this.recent ?? new RecentWrites(clock);
+    const ledger = inMemoryLedger(this.ledger, step, () => this.time.now(), { recent });
     return {
       source: new InMemoryTenantSource(this.tenants, step),
       service: new InMemoryGroupService(this.service, step, (sent) => this.network(sent)),
@@ -65,7 +65,7 @@ export class World {
       clock,
       openSpool,
       durability: this.durability,
-      recent: this.recent ?? new RecentCommits(clock),
+      recent,
     };
   }
 

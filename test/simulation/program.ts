@@ -1,6 +1,6 @@
 import { CompositeTokenStore } from "../../src/adapters/token-stores/composite-token-store.ts";
 import { SyncError } from "../../src/core/failure/sync-error.ts";
-import { RecentCommits } from "../../src/engine/durability/recent-commits.ts";
+import { RecentWrites } from "../../src/core/record/recent-writes.ts";
 import { Silence } from "../../src/engine/refresh/sign-of-life.ts";
 import { type RunReport, reportOn } from "../../src/engine/report/run-report.ts";
 import { Tally } from "../../src/engine/report/tally.ts";
@@ -46,6 +46,7 @@ export class Program {
   readonly #options: ProgramOptions;
   readonly #instance: Instance;
   readonly #ledger: InMemoryLedger;
+  readonly #recent: RecentWrites;
   readonly #session: SimulatedSession | undefined;
   readonly #stop = new AbortController();
   readonly #calls = new Map<string, number>();
@@ -84,7 +85,8 @@ export class Program {
       this.#ledger.disconnect();
       this.#session?.end();
     });
-    this.#ledger = watchedLedger(world, this.record, this.#instance.step);
+    this.#recent = new RecentWrites(this.clock);
+    this.#ledger = watchedLedger(world, this.record, this.#instance.step, this.#recent);
     const { session } = options;
     if (session)
       this.#session = new SimulatedSession(session, {
@@ -155,8 +157,8 @@ export class Program {
       ledger: this.#ledger,
       clock: this.clock,
       openSpool,
-      durability: { broken: 0, risks: async () => [] },
-      recent: new RecentCommits(this.clock),
+      durability: { risks: async () => [] },
+      recent: this.#recent,
       observe: (event) => this.#observe(event),
     };
   }

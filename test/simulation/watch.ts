@@ -1,6 +1,7 @@
 import type { SyncError } from "../../src/core/failure/sync-error.ts";
 import { type Group, groupFingerprint, tokenFingerprint } from "../../src/core/group/group.ts";
 import type { Intent } from "../../src/core/group/ledger-group.ts";
+import type { RecentWrites } from "../../src/core/record/recent-writes.ts";
 import { Secret } from "../../src/core/secret/secret.ts";
 import type { RunReport } from "../../src/engine/report/run-report.ts";
 import type { GroupService } from "../../src/ports/group-service.ts";
@@ -500,8 +501,13 @@ export function watchedService(service: GroupService, watch: Watch, { holder }: 
 }
 
 /** A ledger that reports its commits to the watch. */
-export function watchedLedger(world: SimulatedWorld, run: RunRecord, step: Step): InMemoryLedger {
-  const ledger = inMemoryLedger(world.ledger, step, () => world.time.now());
+export function watchedLedger(
+  world: SimulatedWorld,
+  run: RunRecord,
+  step: Step,
+  recent: RecentWrites,
+): InMemoryLedger {
+  const ledger = inMemoryLedger(world.ledger, step, () => world.time.now(), { recent });
   return {
     ...ledger,
     write: (lease, body) =>

@@ -6,7 +6,6 @@ import {
   type ResultSetHeader,
   type RowDataPacket,
 } from "mysql2";
-import { SyncError } from "../../core/failure/sync-error.ts";
 import type { InTransaction } from "../sql/connection/connections.ts";
 import { retryDeadlocks } from "../sql/connection/deadlock-retry.ts";
 import { TransactionKeepalive } from "../sql/connection/transaction-keepalive.ts";
@@ -65,7 +64,6 @@ export class MysqlDatabase implements Database {
   /** The connections that are set up. */
   readonly #sessions = new WeakMap<PoolConnection, PooledSession>();
   #closed = false;
-  #broken = 0;
 
   constructor(options: DatabaseOptions) {
     const { url, applicationName, maxConnections } = options;
@@ -90,12 +88,8 @@ export class MysqlDatabase implements Database {
       connection.once("end", () => this.#open.delete(connection));
       // Emitted if an idle connection breaks. If a statement is under way, the statement gets the error. A further error
       // of the same connection would end the process if nobody listened.
-      connection.on("error", () => this.#broken++);
+      connection.on("error", () => {});
     });
-  }
-
-  get broken(): number {
-    return this.#broken;
   }
 
   query<Row extends object>(text: string, values?: readonly unknown[]): Promise<Row[]> {
@@ -142,9 +136,6 @@ export class MysqlDatabase implements Database {
       await ask("COMMIT");
       broken = false;
       return result;
-    } catch (error) {
-      if (hasBroken(error)) this.#broken++;
-      throw error;
     } finally {
       await transaction.end();
       // Close a broken connection instead of sending ROLLBACK: that works even if the server no longer answers.
@@ -191,7 +182,6 @@ export class MysqlDatabase implements Database {
         return await body(this.#asking(pooled, limits));
       } catch (error) {
         broken = !isAnswer(error);
-        if (broken) this.#broken++;
         throw error;
       } finally {
         this.#end(pooled.connection, broken);
@@ -216,7 +206,6 @@ export class MysqlDatabase implements Database {
       }
       return pooled;
     } catch (error) {
-      this.#broken++;
       this.#end(connection, true);
       throw error;
     }
@@ -307,9 +296,3 @@ type Rows<Row extends object> = (Row & RowDataPacket)[];
 
 /** For a statement without rows, the driver returns a header instead of a list. */
 const rowsOf = <Row extends object>(answer: Rows<Row>): Row[] => (Array.isArray(answer) ? answer : []);
-
-/** Whether the connection has broken. A SyncError may wrap the driver's error. */
-function hasBroken(error: unknown): boolean {
-  const cause = error instanceof SyncError ? error.cause : error;
-  return cause instanceof Error && !(cause instanceof SyncError) && !isAnswer(cause);
-}

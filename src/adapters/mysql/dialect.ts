@@ -1,7 +1,7 @@
 import { escape as quoted } from "mysql2";
 import { WRITE } from "../sql/connection/wait-limits.ts";
 import type { Assignments, Dialect } from "../sql/dialect/dialect.ts";
-import { durabilityRisks } from "./connection/durability.ts";
+import { durabilityRisks, serverIdentity } from "./connection/durability.ts";
 import { failures } from "./connection/failures.ts";
 import { identifiers } from "./connection/identifiers.ts";
 import { jsonRows } from "./connection/json-rows.ts";
@@ -56,9 +56,12 @@ export const mysql: Dialect = {
   },
   updateFrom: ({ table, from, set, where }) =>
     `UPDATE ${from} STRAIGHT_JOIN ${table} AS g SET ${assign(set, "g")} WHERE ${where}`,
-  // Read from the index alone: that locks the index entry, and not the row that a renewal of the lease updates.
+  // Read from the index alone: that locks the index entry, and not the row that a renewal of the lease updates. The subquery
+  // locks nothing.
   selectFenced: (leases, where) =>
-    `SELECT epoch FROM ${leases} FORCE INDEX (fence) WHERE ${where} LOCK IN SHARE MODE`,
+    `SELECT (SELECT w.writes FROM ${leases} AS w WHERE w.scope = f.scope) AS writes
+     FROM ${leases} AS f FORCE INDEX (fence) WHERE ${where} LOCK IN SHARE MODE`,
+  serverIdentity,
   durabilityRisks,
   tableExists,
   tablePlace,

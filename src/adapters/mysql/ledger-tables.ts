@@ -71,7 +71,8 @@ const MIGRATIONS: readonly Migration[] = [
         live_since DATETIME(6),
         live_until DATETIME(6) NOT NULL,
         KEY user_group_id (scope, user_group_id),
-        KEY live_until (scope, live_until)
+        KEY live_until (scope, live_until),
+        KEY token_fingerprint (scope, token_fingerprint)
       ) ${TABLE_OPTIONS}`,
       `CREATE TABLE IF NOT EXISTS ${tables.removals} (
         id BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY,
@@ -129,6 +130,9 @@ const MIGRATIONS: readonly Migration[] = [
         holder TEXT NOT NULL,
         acquired_at DATETIME(6) NOT NULL,
         expires_at DATETIME(6) NOT NULL,
+        writes BIGINT NOT NULL DEFAULT 0,
+        writes_before BIGINT NOT NULL DEFAULT 0,
+        server TEXT,
         hand_over_epoch BIGINT,
         call_ms BIGINT,
         UNIQUE KEY fence (scope, epoch)

@@ -15,7 +15,6 @@ import {
 import type { Database, DatabaseOptions } from "../sql/dialect/database.ts";
 import { allInTime, Client, connectionOptions } from "./connection/connection.ts";
 import { DURABLY } from "./connection/durability.ts";
-import { isAnswer } from "./connection/failures.ts";
 import { inOneRoundTrip, reading, writing } from "./connection/one-round-trip.ts";
 import { PIN, PINNED_PATH } from "./connection/search-path.ts";
 import { sessionWaits } from "./connection/session.ts";
@@ -36,7 +35,6 @@ export class PostgresDatabase implements Database {
   readonly #pool: pg.Pool;
   readonly #open = new Set<pg.PoolClient>();
   readonly #busy = new Set<SessionWaits>();
-  #broken = 0;
 
   constructor(options: DatabaseOptions) {
     const { url, applicationName, maxConnections } = options;
@@ -50,14 +48,10 @@ export class PostgresDatabase implements Database {
     // The pool replaces an idle connection that breaks. If that fails, the next statement rejects.
     this.#pool.on("error", ignore);
     this.#pool.on("connect", (client) => {
-      client.on("error", () => this.#broken++);
+      client.on("error", ignore);
       this.#open.add(client);
     });
     this.#pool.on("remove", (client) => this.#open.delete(client as pg.PoolClient));
-  }
-
-  get broken(): number {
-    return this.#broken;
   }
 
   query<Row extends object>(text: string, values?: readonly unknown[]): Promise<Row[]> {
@@ -178,12 +172,7 @@ export class PostgresDatabase implements Database {
     const session = this.#attend(client);
     let broken = true;
     try {
-      const result = await body(client, (ask) =>
-        session.wait(ask, limits).catch((error: unknown) => {
-          if (!isAnswer(error)) this.#broken++;
-          throw error;
-        }),
-      );
+      const result = await body(client, (ask) => session.wait(ask, limits));
       broken = false;
       return result;
     } finally {

@@ -1,7 +1,7 @@
 import { escapeLiteral } from "pg";
 import { WRITE } from "../sql/connection/wait-limits.ts";
 import type { Assignments, ColumnType, Dialect } from "../sql/dialect/dialect.ts";
-import { DURABLY, durabilityRisks } from "./connection/durability.ts";
+import { DURABLY, durabilityRisks, serverIdentity } from "./connection/durability.ts";
 import { failures } from "./connection/failures.ts";
 import { quoteName, quoteTable } from "./connection/identifiers.ts";
 import { PIN_AGAIN, UNPIN } from "./connection/search-path.ts";
@@ -73,7 +73,8 @@ export const postgres: Dialect = {
   },
   updateFrom: ({ table, from, set, where }) =>
     `UPDATE ${table} AS g SET ${assign(set)} FROM ${from} WHERE ${where}`,
-  selectFenced: (leases, where) => `SELECT 1 FROM ${leases} WHERE ${where} FOR KEY SHARE`,
+  selectFenced: (leases, where) => `SELECT writes FROM ${leases} WHERE ${where} FOR KEY SHARE`,
+  serverIdentity,
   durabilityRisks,
   tableExists,
   tablePlace,

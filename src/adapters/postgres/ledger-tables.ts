@@ -87,6 +87,7 @@ const MIGRATIONS: readonly Migration[] = [
       );
       CREATE INDEX ON ${tables.formerTokens} (scope, user_group_id);
       CREATE INDEX ON ${tables.formerTokens} (scope, live_until);
+      CREATE INDEX ON ${tables.formerTokens} (scope, token_fingerprint);
 
       CREATE TABLE ${tables.removals} (
         id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -162,6 +163,10 @@ const MIGRATIONS: readonly Migration[] = [
         holder text NOT NULL,
         acquired_at timestamptz NOT NULL,
         expires_at timestamptz NOT NULL,
+        -- How many writes were committed so far, and before this holder; on which server the last one was.
+        writes bigint NOT NULL DEFAULT 0,
+        writes_before bigint NOT NULL DEFAULT 0,
+        server text,
         -- The epoch of a holder that hands the lease over on request, and how long one of its calls can take.
         hand_over_epoch bigint,
         call_ms bigint

@@ -57,9 +57,13 @@ export async function writePlanText(
 const needsAttention = ({ kind }: PlanEntry): boolean => kind === "rejected" || kind === "waiting";
 
 /** If it is unsafe, a warning says so. */
-function refreshText({ due, unsafe, hold }: NonNullable<SyncForecast["refresh"]>, paint: Paint): string {
+function refreshText(
+  { due, doubted, unsafe, hold }: NonNullable<SyncForecast["refresh"]>,
+  paint: Paint,
+): string {
   if (unsafe) return "";
-  if (hold === null) return `Beyond that, ${quantity(due, "group")} to ask for again (service.refresh).\n`;
+  const why = doubted > 0 ? `${quantity(doubted, "group")} in doubt` : "service.refresh";
+  if (hold === null) return `Beyond that, ${quantity(due, "group")} to ask for again (${why}).\n`;
   const { message, hint } = describeHeldRefresh(hold, due);
   return `${paint("yellow", `Held: ${message}.`)}\n  ${hint}\n`;
 }

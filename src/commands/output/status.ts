@@ -51,6 +51,7 @@ export function statusText(
     [groups.in_sync, "in sync"],
     [groups.under_way, "under way"],
     [groups.failing, "failing"],
+    [groups.in_doubt, "in doubt"],
     [groups.missing, "missing"],
     [groups.unverified, "unverified"],
   ] as const;

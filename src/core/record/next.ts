@@ -6,7 +6,14 @@ import { tokenFingerprint } from "../group/group.ts";
 import { type AbsenceKind, type GraceClock, UNKNOWN_STATE } from "../group/ledger-group.ts";
 import type { RowDigest } from "../group/tenant.ts";
 import { type Change, fingerprintOf, intentOf, isForToken, isRestored } from "../plan/change.ts";
-import { type GroupRecord, isNeverMade, newRecord, type RecordFailures } from "./record.ts";
+import {
+  DOUBTED,
+  type GroupRecord,
+  isInDoubt,
+  isNeverMade,
+  newRecord,
+  type RecordFailures,
+} from "./record.ts";
 
 /** Something that happened to one group, or that was found out about it. */
 export type GroupEvent =
@@ -27,7 +34,14 @@ export type GroupEvent =
   | { readonly kind: "forgotten" }
   | { readonly kind: "left"; readonly absence: AbsenceKind; readonly clock: GraceClock }
   | { readonly kind: "returned" }
-  | { readonly kind: "held"; readonly removal: GroupRecord["held"] };
+  | { readonly kind: "held"; readonly removal: GroupRecord["held"] }
+  /**
+   * The ledger's database went back in time. `last` is the record that this process had saved; null if the ledger had forgotten
+   * the group by then. Without it, calls of which the ledger knows nothing may have changed the group.
+   */
+  | { readonly kind: "doubted"; readonly last?: GroupRecord | null }
+  /** The operator says that nothing was lost. */
+  | { readonly kind: "trusted" };
 
 /** An event, and the group that it is about. */
 export type EventOf = GroupEvent & { readonly user_group_id: string };
@@ -102,7 +116,7 @@ export interface Next {
 
 /**
  * What becomes of a group's record. Pure, and the only place where a record changes. An event about a group that the ledger
- * doesn't know changes nothing, except `begun`.
+ * doesn't know changes nothing, except `begun`, and `doubted` with a last record.
  *
  * | event                  | intent          | what else changes                                                    |
  * |------------------------|-----------------|----------------------------------------------------------------------|
@@ -126,11 +140,21 @@ export interface Next {
  * | change dropped         |                 | no failed change                                                     |
  * | forgotten              |                 | the record goes if the group was never made                          |
  * | left, returned, held   |                 | the absence; what is held                                            |
+ * | doubted                | removal of a    | the group has to be asked for, and no answer shows its mapping. All  |
+ * |                        | token: deletion | is as in the last record. If that had gone, a token may be left      |
+ * | trusted                |                 | a group in doubt counts as verified                                  |
  *
  * A token that dies is kept in the journal, and so is a removal, once.
  */
 export function next(record: GroupRecord | null, event: GroupEvent, now: Date): Next {
   if (event.kind === "begun") return only(begun(record, event.change, now));
+  if (event.kind === "doubted") {
+    const known = doubted(record, event.last, now);
+    return {
+      record: known,
+      journal: record ? formerToken(record, known?.tokenFingerprint ?? null, now) : [],
+    };
+  }
   if (record === null) return only(null);
   switch (event.kind) {
     case "unsent":
@@ -163,9 +187,26 @@ export function next(record: GroupRecord | null, event: GroupEvent, now: Date): 
       return only({ ...record, absence: null, held: record.held === "delete" ? null : record.held });
     case "held":
       return only(record.held === event.removal ? record : { ...record, held: event.removal });
+    case "trusted":
+      return only(isInDoubt(record) ? { ...record, verifiedAt: now } : record);
     default:
       return event satisfies never;
   }
+}
+
+function doubted(
+  record: GroupRecord | null,
+  last: GroupRecord | null | undefined,
+  now: Date,
+): GroupRecord | null {
+  if (last === null) return record?.intent === "remove" ? record : record && withoutGroup(record, now);
+  const known = last ?? record;
+  if (known === null) return null;
+  // The tenant may have come back, and got another group.
+  if (known.intent === "remove") return { ...known, intent: "delete" };
+  if (isNeverMade(known)) return { ...known, intent: "apply", intentAt: now };
+  if (known.fingerprint === null) return known;
+  return { ...known, verifiedAt: DOUBTED, unverified: known.unverified ?? "adopted" };
 }
 
 const only = (record: GroupRecord | null): Next => ({ record, journal: [] });
@@ -226,25 +267,29 @@ function removalBy(record: GroupRecord, outcome: Outcome, at: Date): readonly Jo
 
 /** The group is deleted, and its token is still stored. */
 function leftover(
-  { user_group_id, bucket, absence, intentAt, createdAt, failures }: GroupRecord,
+  record: GroupRecord,
   failure: Failure,
   { outcome, retryAt }: RecordedOutcome,
   now: Date,
 ): GroupRecord {
-  const fresh = newRecord(user_group_id, bucket, now);
-  const change = {
-    ...failedAgain(failures.change, failure, retryAt, now),
-    fingerprint: fingerprintOf(outcome.change),
-  };
+  const left = withoutGroup(record, now);
   return {
-    ...fresh,
-    createdAt,
-    absence,
-    intent: "remove",
-    intentAt: intentAt ?? now,
-    failures: { ...fresh.failures, change },
+    ...left,
+    failures: { ...left.failures, change: failedChange(record, outcome.change, failure, retryAt, now) },
   };
 }
+
+/** All of the group goes, and the intent is to remove its token. */
+const withoutGroup = (
+  { user_group_id, bucket, absence, intentAt, createdAt }: GroupRecord,
+  now: Date,
+): GroupRecord => ({
+  ...newRecord(user_group_id, bucket, now),
+  createdAt,
+  absence,
+  intent: "remove",
+  intentAt: intentAt ?? now,
+});
 
 type Of<K extends Outcome["kind"]> = RecordedOutcome & { readonly outcome: Extract<Outcome, { kind: K }> };
 

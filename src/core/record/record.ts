@@ -28,7 +28,10 @@ export interface GroupRecord {
   readonly tokenSince: Date | null;
   /** Of a token that the service has told for the group, and that belongs to another group. */
   readonly sharedToken: string | null;
-  /** When a GET last told the group's name and token, and both were compared; null if none has. */
+  /**
+   * When a GET last told the group's name and token, and both were compared; null if none has. `DOUBTED` if the group has to
+   * be asked for because what is known of it may be outdated.
+   */
   readonly verifiedAt: Date | null;
   /** Committed before a call, and cleared with the call's outcome. */
   readonly intent: Intent | null;
@@ -45,6 +48,15 @@ export interface GroupRecord {
   /** When the ledger last recorded what came of a change, or the first intent. */
   readonly changedAt: Date;
 }
+
+/** The time at which a group in doubt was verified: none. */
+export const DOUBTED = new Date(0);
+
+/** Only groups in doubt were not verified between these times. */
+export const IN_DOUBT = { since: new Date(1), now: new Date("9999-01-01T00:00:00Z") } as const;
+
+export const isInDoubt = ({ verifiedAt }: Pick<GroupRecord, "verifiedAt">): boolean =>
+  verifiedAt?.getTime() === DOUBTED.getTime();
 
 export interface RecordFailures {
   readonly change: (ChangeFailure & RecordedFailure) | null;
@@ -92,7 +104,6 @@ export const isAtRest = ({ fingerprint, digest, intent, absence, failures }: Gro
 
 /** When the first of the failures that last began; null if nothing fails. */
 export function failingSince({ failures: { change, rotation, storing } }: GroupRecord): Date | null {
-  if (!change && !rotation && !storing) return null;
   const times = [change, rotation, storing].flatMap((failure) => failure?.since.getTime() ?? []);
-  return new Date(Math.min(...times));
+  return times.length === 0 ? null : new Date(Math.min(...times));
 }

@@ -24,7 +24,7 @@ export const wasForgottenSince = (last: LastRun | undefined, started: Date): boo
 
 /** What the health of a scope is judged by. */
 export interface HealthFacts {
-  readonly groups: { readonly failing: number };
+  readonly groups: { readonly failing: number; readonly in_doubt: number };
   /** How many rows are rejected. */
   readonly rejected: number;
   /** Null if nothing waits for approval. */
@@ -73,6 +73,7 @@ export interface Verdict {
     | "missing"
     | "rejected"
     | "failing"
+    | "in_doubt"
     | "outdated"
     | "empty"
     | "running"
@@ -154,6 +155,11 @@ function problemsOfGroups(
   const failing = failingGroups({ groups, runs });
   if (rejected > 0) all.push(["rejected", quantity(rejected, "rejected row")]);
   if (failing > 0) all.push(["failing", quantity(failing, "failing group")]);
+  if (groups.in_doubt > 0)
+    all.push([
+      "in_doubt",
+      `${quantity(groups.in_doubt, "group")} in doubt, because the ledger went back in time`,
+    ]);
   if (counts?.outdated) all.push(["outdated", quantity(counts.outdated, "outdated group")]);
   return all.map(([kind, text]) => ({ kind, sentence: `Needs attention: ${text}.` }));
 }

@@ -10,8 +10,11 @@ export function healthOfState(state: DaemonState, now: Date): readonly [Verdict,
   // While this instance stands by, another one serves.
   const servedHere = state.standby ? null : state.serving;
   return healthOf({
-    // The ledger is read after each run, and single tenants fail between two.
-    groups: { failing: Math.max(state.ledger?.status.groups.failing ?? 0, servedHere?.failing ?? 0) },
+    groups: {
+      // The ledger is read after each run, and single tenants fail between two.
+      failing: Math.max(state.ledger?.status.groups.failing ?? 0, servedHere?.failing ?? 0),
+      in_doubt: state.ledger?.status.groups.in_doubt ?? 0,
+    },
     rejected: rejectedRows(state.ledger?.status.rejected ?? []),
     held: state.ledger?.status.held ?? null,
     refreshHold: state.ledger?.refreshHold ?? null,

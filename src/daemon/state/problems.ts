@@ -98,6 +98,7 @@ function ofVerdict(
       return [isListed ? { ...problem, see: kind } : problem];
     }
     case "clocks":
+    case "in_doubt":
     case "missing":
     case "outdated":
     case "silent":
@@ -116,6 +117,8 @@ const WHO_DELETES = "Find out who has deleted these groups: to ask for a group t
 const REJECTED = "The groups of rejected rows stay as they are until somebody corrects the rows.";
 const ADVICE = {
   clocks: "Set the clock that is wrong, best by NTP. All else goes on meanwhile.",
+  in_doubt:
+    "Each sync asks the service for these groups, and stores their live tokens. If a database was moved without loss: groupsync sync --acknowledge-switchover.",
   missing: `${LOOK_AT_SOURCE} groupsync plan names them, and says when their groups are due.`,
   outdated: "groupsync plan names these groups: their rows have changed, and service.update is never.",
   silent:

@@ -18,6 +18,7 @@ const TONES: Readonly<Record<State, Tone>> = {
   outdated: "idle",
   gone: "idle",
   held: "attention",
+  in_doubt: "attention",
   missing: "attention",
   deletion_due: "attention",
   rejected: "bad",

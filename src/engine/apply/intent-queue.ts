@@ -1,12 +1,10 @@
 import type { Change } from "../../core/plan/change.ts";
 import type { EventOf } from "../../core/record/next.ts";
 import type { Begun } from "../../ports/ledger/groups.ts";
-import type { RecentCommits } from "../durability/recent-commits.ts";
 import type { LedgerWriting } from "../lease/lease.ts";
 import type { Locks } from "../lease/tenant-locks.ts";
 
 interface IntentWriting extends LedgerWriting {
-  readonly recent: RecentCommits;
   readonly locks: Locks;
 }
 
@@ -98,13 +96,12 @@ export class IntentQueue {
 
   async #withdraw(unsent: readonly Begun[]): Promise<void> {
     for (const begun of unsent) this.#unsent.delete(begun);
-    const { ledger, lease, clock, recent } = this.#run;
+    const { ledger, lease, clock } = this.#run;
     if (unsent.length === 0 || lease.lost.aborted) return;
     const events = unsent.map(
       ({ change, before }): EventOf => ({ kind: "unsent", user_group_id: change.user_group_id, before }),
     );
     await ledger.write(lease, (transaction) => transaction.change(events, clock.now()));
-    for (const { change } of unsent) recent.forget(change.user_group_id);
   }
 
   async #refill(): Promise<void> {
@@ -140,10 +137,7 @@ export class IntentQueue {
     );
     const before = await ledger.write(lease, (transaction) => transaction.change(events, clock.now()));
     const begun = changes.map((change) => ({ change, before: before.get(change.user_group_id) ?? null }));
-    for (const entry of begun) {
-      this.#unsent.add(entry);
-      this.#run.recent.add(entry.change.user_group_id, { change: entry.change, token: null });
-    }
+    for (const entry of begun) this.#unsent.add(entry);
     return begun;
   }
 

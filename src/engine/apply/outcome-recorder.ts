@@ -188,7 +188,6 @@ async function recordWith(
     run.observe({ kind: "answered", at: answer });
   }
   for (const finished of batch) finished.isRecorded = true;
-  for (const entry of recorded) remember(entry, run);
   return recorded;
 }
 
@@ -237,17 +236,6 @@ function insistOnStore(recorded: readonly RecordedOutcome[], { refusals }: Outco
       error = refusals.refused(outcome.change.user_group_id, outcome.failure) ?? error;
   }
   if (error) throw error;
-}
-
-/** Remembers what a crash of the database could undo: no later run would ask about these changes again. */
-function remember({ outcome, notEverywhere }: RecordedOutcome, { recent }: OutcomeRecording): void {
-  const { change } = outcome;
-  const { user_group_id } = change;
-  const isAtRest = "unverified" in outcome && notEverywhere === undefined;
-  if (isAtRest) recent.add(user_group_id, { change, token: { user_group_id, token: outcome.token } });
-  else if (outcome.kind === "failed" && outcome.mayHaveHappened)
-    recent.add(user_group_id, { change, token: null });
-  else recent.forget(user_group_id);
 }
 
 function withRetry(

@@ -1,5 +1,6 @@
 import { describeHeldRemovals } from "../../core/deletion/removals.ts";
 import type { SyncError } from "../../core/failure/sync-error.ts";
+import { IN_DOUBT } from "../../core/record/record.ts";
 import type { ResolvedTables } from "../../core/report/tables-text.ts";
 import type { RotationPolicy } from "../../core/rotation/rotation-policy.ts";
 import { quantity } from "../../core/text/quantity.ts";
@@ -40,8 +41,8 @@ export interface SyncForecast {
   readonly plan: Plan;
   readonly tables: ResolvedTables;
   readonly rotations: DueRotations;
-  /** How the refresh of a sync would start, by `service.refresh`; null if no group is due to be asked for again. */
-  readonly refresh: Pick<RefreshStart, "due" | "unsafe" | "hold"> | null;
+  /** How the refresh of a sync would start; null if no group is due to be asked for again. */
+  readonly refresh: Pick<RefreshStart, "due" | "doubted" | "unsafe" | "hold"> | null;
   /**
    * Destinations in which a sync would check every token and write the missing ones. Empty if no token can be missing.
    */
@@ -72,7 +73,13 @@ export async function forecastSync(
       plan,
       {},
       { ...settings, refresh: policy },
-      { ledger, updates: service.updates, now, isRecorded: false },
+      {
+        ledger,
+        updates: service.updates,
+        now,
+        doubted: await ledger.refreshableCount(IN_DOUBT),
+        isRecorded: false,
+      },
     );
     return {
       plan,

@@ -1,6 +1,7 @@
 import { ABSENCE_TEXT, GONE_TEXT, missingText } from "../../core/deletion/missing-tenants.ts";
 import { remedyOf } from "../../core/failure/remedies.ts";
 import { type Change, isForToken, isRemoval } from "../../core/plan/change.ts";
+import { isInDoubt } from "../../core/record/record.ts";
 import { shellWord, type TimedText } from "../../core/text/printable.ts";
 import { adviceOnKeptGroups } from "../plan/kept-groups.ts";
 import type { Explanation } from "./explain-tenant.ts";
@@ -17,6 +18,7 @@ export type State =
   | "held"
   | "under_way"
   | "failing"
+  | "in_doubt"
   | "token_not_stored"
   | "store_unreadable"
   | "rotation_failing"
@@ -160,6 +162,12 @@ function standingAtRest({ user_group_id, record, copies }: Explanation, command:
       "rotation_failing",
       `its group is in sync, but its last rotation failed with ${rotation.code}`,
       { advice: remedyOf(rotation.code), command: rotateIt(user_group_id) },
+    );
+  if (record.group && isInDoubt(record.group))
+    return standing(
+      "in_doubt",
+      "the ledger went back in time, so its token may be another one; the next sync asks the service",
+      { command },
     );
   return standing("in_sync", "its group is as its row wants it");
 }

@@ -15,7 +15,7 @@ import { type ClockReading, msSince, readClocks } from "./elapsed-time.ts";
 
 /** Proof that no other instance is at work. */
 export interface HeldLease extends Lease {
-  /** Aborts with a LEASE_LOST error as its reason once the lease may belong to another instance. */
+  /** Aborts with a LEASE_LOST or LEDGER_REWOUND error as its reason once the lease may belong to another instance. */
   readonly lost: AbortSignal;
   /**
    * Aborts with a LEASE_HANDED_OVER error as its reason once another instance asks for the lease. The holder should then
@@ -158,8 +158,9 @@ class Heartbeat implements HeldLease {
       if (this.#stopped.signal.aborted) return;
       const asked = readClocks(clock);
       try {
-        if (await ledger.renewLease(this, this.#ttlMs)) this.#validFrom = asked;
-        else this.#lose("another instance has taken it");
+        const lost = await ledger.renewLease(this, this.#ttlMs);
+        if (lost) this.#lost.abort(lost);
+        else this.#validFrom = asked;
       } catch {
         // The ledger may come back before the lease runs out.
         if (msSince(this.#validFrom, clock) >= this.#ttlMs)

@@ -50,6 +50,8 @@ export interface PlanOptions {
   readonly verifyTokens?: boolean | undefined;
   /** Also ask the service now for every group about which nothing else is to be done. */
   readonly refresh?: boolean | undefined;
+  /** The operator says that a database was moved without loss: no group is in doubt. */
+  readonly acknowledgeSwitchover?: boolean | undefined;
   /** Only these ids, even if their next attempt is not due. Such a plan deletes no group. */
   readonly only?: ReadonlySet<string> | undefined;
   /** Nobody has named the ids of `only`: they may be unknown, and a failed change waits until its next attempt is due. */

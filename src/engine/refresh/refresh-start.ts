@@ -24,6 +24,8 @@ export interface RefreshSettings extends Pick<PlanSettings, "name" | "update" | 
 export interface RefreshStart {
   /** How many groups it asks for. */
   readonly due: number;
+  /** How many of them are in doubt. They come first. */
+  readonly doubted: number;
   /** The longest time that it may take; null if it takes as long as all of them need. */
   readonly withinMs: number | null;
   /** Why no group may be asked for, whatever the operator approves; null if groups may be asked for. */
@@ -38,35 +40,34 @@ interface Known {
   readonly ledger: Pick<LedgerView, "refreshableCount" | "goneSince" | "existingCount" | "history">;
   readonly updates: KnownService["updates"];
   readonly now: Date;
+  /** How many groups are in doubt. */
+  readonly doubted: number;
   /** The run history has this sync already. */
   readonly isRecorded: boolean;
 }
 
-/** How a refresh starts; null if no group is due. A sync of all tenants asks for its share, `refresh` for all groups. */
+/**
+ * How a refresh starts; null if no group is due. `options.refresh` asks for all groups. Any sync asks for those in doubt, and a
+ * sync of all tenants for its share by `service.refresh`.
+ */
 export async function startOfRefresh(
   plan: Plan,
-  { refresh: asksForAll, only }: Pick<PlanOptions, "refresh" | "only">,
+  options: Pick<PlanOptions, "refresh" | "only">,
   { name, update, deletion: { limit }, refresh }: RefreshSettings,
   known: Known,
 ): Promise<RefreshStart | null> {
   const { ledger, updates, now } = known;
-  const { at: began } = plan.reading;
   // Without a valid row, nobody knows which tenants are present.
-  if (plan.isWhole ? !plan.conclusive : !asksForAll) return null;
-  const everyMs = asksForAll ? null : refresh.everyMs;
-  if (everyMs === null && !asksForAll) return null;
-  const groups = await ledger.refreshableCount({ since: began, now });
-  if (groups === 0) return null;
-  const share =
-    everyMs === null
-      ? { due: Math.min(groups, only?.size ?? groups), withinMs: null }
-      : await shareOf(groups, everyMs, began, known);
-  if (share.due === 0) return null;
+  if (plan.isWhole && !plan.conclusive) return null;
+  const { due, withinMs } = await shareOf(plan, options, refresh, known);
+  if (due === 0) return null;
   const unsafe = unsafeToAsk(update, updates);
   const owned = await ledger.existingCount({});
   const gone = await goneLately(ledger, now);
   return {
-    ...share,
+    due,
+    doubted: known.doubted,
+    withinMs,
     unsafe,
     hold: unsafe ? null : refreshHold(name, gone, { limit, owned }),
     mayBeGone: removalsAllowed(limit, owned) - gone.count,
@@ -79,20 +80,26 @@ const PART_OF_INTERVAL = 0.5;
 /** This sync, and those of the last two intervals. */
 const MOST_SYNCS = 3;
 
-/** The share of the groups that a sync of all tenants, which began then, asks for again. */
+/** How many groups a sync asks for again, and how long that may take. */
 async function shareOf(
-  groups: number,
-  everyMs: number,
-  began: Date,
-  { ledger, now, isRecorded }: Known,
+  plan: Plan,
+  { refresh: asksForAll, only }: Pick<PlanOptions, "refresh" | "only">,
+  { everyMs, silence }: RefreshPolicy,
+  { ledger, now, isRecorded, doubted }: Known,
 ): Promise<Pick<RefreshStart, "due" | "withinMs">> {
-  const start = new Date(began.getTime() - everyMs);
-  const late = await ledger.refreshableCount({ since: start, now });
+  const { at: began } = plan.reading;
+  const isOwnShare = plan.isWhole && !asksForAll && everyMs !== null;
+  const groups = asksForAll || isOwnShare ? await ledger.refreshableCount({ since: began, now }) : doubted;
+  if (groups === 0) return { due: 0, withinMs: null };
+  // Only the next sync of a daemon has to start on time.
+  const isHurried = plan.isWhole && !asksForAll && (silence !== undefined || doubted === 0);
+  if (!isOwnShare && !isHurried) return { due: Math.min(groups, only?.size ?? groups), withinMs: null };
+  const start = everyMs === null ? new Date(0) : new Date(began.getTime() - everyMs);
   // The last syncs of all tenants, newest first, whatever became of them.
   const syncs = await ledger.history(start, MOST_SYNCS, "sync");
   const earlier = syncs.map(({ startedAt }) => startedAt).slice(isRecorded ? 1 : 0);
-  return {
-    due: refreshShare({ now: began, earlier, everyMs, groups, late }),
-    withinMs: syncIntervalMs(began, earlier) * PART_OF_INTERVAL,
-  };
+  const withinMs = isHurried ? syncIntervalMs(began, earlier) * PART_OF_INTERVAL : null;
+  if (everyMs === null) return { due: doubted, withinMs };
+  const late = await ledger.refreshableCount({ since: start, now });
+  return { due: Math.max(doubted, refreshShare({ now: began, earlier, everyMs, groups, late })), withinMs };
 }

@@ -68,7 +68,7 @@ export class LiveTokenWriter {
    * instance has taken over, and with LEDGER_UNAVAILABLE if the token is stored and can't be recorded.
    */
   store(token: StoredToken, record: Recording): Promise<SyncError | undefined> {
-    return this.#storeAndRecord(token, record, async () => {
+    return this.#storeAndRecord(record, async () => {
       const refusal = await this.#tryToStore(token);
       if (refusal === undefined || refusal.code === "TOKEN_SHARED") return refusal;
       const retries = this.#tryAgain(token, refusal);
@@ -88,19 +88,17 @@ export class LiveTokenWriter {
 
   /** Like `store`, but tries once. */
   tryOnce(token: StoredToken, record: Recording): Promise<SyncError | undefined> {
-    return this.#storeAndRecord(token, record, () => this.#tryToStore(token));
+    return this.#storeAndRecord(record, () => this.#tryToStore(token));
   }
 
   #storeAndRecord(
-    token: StoredToken,
     record: Recording,
     store: () => Promise<SyncError | undefined>,
   ): Promise<SyncError | undefined> {
-    const { ledger, lease, recent } = this.#run;
+    const { ledger, lease } = this.#run;
     const storeAndRecord = async (): Promise<SyncError | undefined> => {
       const failure = await store();
       if (failure !== undefined) return failure;
-      recent.add(token.user_group_id, { change: null, token });
       await ledger.write(lease, record);
       return undefined;
     };

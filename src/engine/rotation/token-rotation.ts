@@ -53,7 +53,6 @@ export class TokenRotation {
       reportFailure(id, known ? UNSETTLED : FORGOTTEN, this.#run);
       return true;
     }
-    this.#run.recent.add(id, { change: null, token: null });
     const calls = new ServiceCalls(this.#run, this.#signal, known);
     const rotation: Rotation = { id, known, calls, isAsConfirmed: false };
     try {
@@ -213,7 +212,6 @@ export class TokenRotation {
   async #withdraw({ id, calls }: Rotation): Promise<void> {
     if (calls.mayHaveHappened || this.#run.lease.lost.aborted) return;
     await this.#change({ kind: "rotation_unsent", user_group_id: id });
-    this.#run.recent.forget(id);
   }
 
   /** Records events of this group in a transaction of their own. Resolves to what the ledger knew before, by id. */

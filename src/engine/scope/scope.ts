@@ -1,16 +1,16 @@
 import { SyncError } from "../../core/failure/sync-error.ts";
+import type { RecentWrites } from "../../core/record/recent-writes.ts";
 import { wasForgottenSince } from "../../core/report/health.ts";
 import { printable } from "../../core/text/printable.ts";
 import { quantity } from "../../core/text/quantity.ts";
 import type { GroupReads } from "../../ports/ledger/groups.ts";
 import type { KnownService, RunReads } from "../../ports/ledger/scope.ts";
-import type { RecentCommits } from "../durability/recent-commits.ts";
 
 const EVER = new Date(0);
 
 interface Ports {
   readonly ledger: Pick<RunReads, "history">;
-  readonly recent: Pick<RecentCommits, "since">;
+  readonly recent: Pick<RecentWrites, "since">;
 }
 
 /**

@@ -2,7 +2,6 @@ import { interrupted, SyncError } from "../../core/failure/sync-error.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Observe } from "../../ports/observer.ts";
 import type { TokenStore } from "../../ports/token-store.ts";
-import type { RecentCommits } from "../durability/recent-commits.ts";
 import type { LedgerWriting } from "../lease/lease.ts";
 
 /** The pause before a busy store is called again, in milliseconds. */
@@ -82,5 +81,4 @@ const isTooSlow = (error: unknown): boolean =>
 /** What a step needs to store tokens, and to record in the ledger that they are stored. */
 export interface TokenWriting extends LedgerWriting, Waiting {
   readonly tokens: TokenStore;
-  readonly recent: RecentCommits;
 }

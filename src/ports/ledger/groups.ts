@@ -50,6 +50,10 @@ export interface GroupWrites {
    * unknown ids are left out.
    */
   change(events: readonly EventOf[], now: Date): Promise<ReadonlyMap<string, GroupRecord>>;
+  /** All groups are in doubt: changes each as the event `doubted` does. */
+  doubtAll(now: Date): Promise<void>;
+  /** No group is in doubt any more: changes each as the event `trusted` does. */
+  trustAll(now: Date): Promise<void>;
 }
 
 export interface BucketOptions {
@@ -97,7 +101,8 @@ export interface TokenReads {
   vouchedTokens(options: VouchedOptions): Promise<readonly VouchedToken[]>;
   /**
    * Which of these groups have a token that belongs to another group. `tokens` has fingerprints by id. A token belongs to
-   * the group that the ledger has recorded it for. If `of` is "all", a token also belongs to each group for which the service
+   * the group that the ledger has recorded it for, now or at any time that the journal still knows: somebody may still have a
+   * former token. If `of` is "all", a token also belongs to each group for which the service
    * returned it, although groupsync refused it there because another group had it.
    */
   sharedTokens(tokens: ReadonlyMap<string, string>, of: "recorded" | "all"): Promise<ReadonlySet<string>>;

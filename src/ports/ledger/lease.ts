@@ -6,8 +6,8 @@ export interface Leases {
   acquireLease(holder: string, ttlMs: number): Promise<LeaseAttempt>;
   /** Takes the lease from a holder that is known to be dead, unless the lease has changed hands or was renewed since. */
   seizeLease(from: LeaseHolder, holder: string, ttlMs: number): Promise<Seizure>;
-  /** Resolves to false if the lease is lost. */
-  renewLease(lease: Lease, ttlMs: number): Promise<boolean>;
+  /** Resolves to the reason if the lease is lost: LEASE_LOST or LEDGER_REWOUND. */
+  renewLease(lease: Lease, ttlMs: number): Promise<SyncError | undefined>;
   releaseLease(lease: Lease): Promise<void>;
 }
 

@@ -31,7 +31,7 @@ export interface Ledger extends LedgerView, Leases, Requests {
   /**
    * One transaction. It commits only if the lease is still held at that moment. If the database rolls it back in favour
    * of another transaction, `body` runs again.
-   * Rejects with LEASE_LOST or LEDGER_UNAVAILABLE.
+   * Rejects with LEASE_LOST, LEDGER_REWOUND or LEDGER_UNAVAILABLE.
    */
   write<T>(lease: Lease, body: (transaction: LedgerTransaction) => Promise<T>): Promise<T>;
 }
@@ -87,8 +87,6 @@ export interface SchemaWrites {
 
 /** Whether the databases of the ledger and the tokens keep what was committed. */
 export interface Durability {
-  /** How many connections have broken so far. A server that crashed may have lost its last commits. */
-  readonly broken: number;
   /** The server's settings by which a crash loses commits, and which a session can't change. Rejects as databases do. */
   risks(): Promise<readonly DurabilityRisk[]>;
 }

@@ -130,6 +130,7 @@ export interface LedgerStatus {
     readonly in_sync: number;
     readonly under_way: number;
     readonly failing: number;
+    readonly in_doubt: number;
     readonly missing: number;
     readonly unverified: number;
   };

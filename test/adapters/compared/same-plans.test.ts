@@ -4,8 +4,8 @@ import { hostClock } from "../../../src/adapters/host/clock.ts";
 import { sqlLedger } from "../../../src/adapters/sql/ledger/ledger.ts";
 import { SqlTokenTable } from "../../../src/adapters/sql/tokens/token-table.ts";
 import { writePlanJson } from "../../../src/commands/output/plan-json.ts";
+import { RecentWrites } from "../../../src/core/record/recent-writes.ts";
 import { dueRotations } from "../../../src/engine/check/due-rotations.ts";
-import { RecentCommits } from "../../../src/engine/durability/recent-commits.ts";
 import { makePlan, readLedgerState } from "../../../src/engine/plan/make-plan.ts";
 import { type SyncSettings, sync } from "../../../src/engine/sync.ts";
 import { column, someRules } from "../../builders/rules.ts";
@@ -78,8 +78,8 @@ class Side {
       clock: hostClock,
       openSpool,
       observe: () => {},
-      durability: { broken: 0, risks: async () => [] },
-      recent: new RecentCommits(hostClock),
+      durability: { risks: async () => [] },
+      recent: new RecentWrites(hostClock),
     };
     const seen: unknown[] = [];
     for (const rows of states) {

@@ -84,11 +84,11 @@ export function ledgerLeaseContract(name: string, makePlace: () => Promise<Ledge
       const database = await makePlace();
       const ledger = await prepared(database);
       const former = await leaseOf(ledger, "former", EXPIRED);
-      expect(await ledger.renewLease(former, TTL)).toBe(true);
+      expect(await ledger.renewLease(former, TTL)).toBeUndefined();
       expect((await ledger.status()).lease).toMatchObject({ holder: "former" });
       await ledger.releaseLease(former);
       await leaseOf(ledger, "new", TTL);
-      expect(await ledger.renewLease(former, 10 * TTL)).toBe(false);
+      expect(await ledger.renewLease(former, 10 * TTL)).toMatchObject({ code: "LEASE_LOST" });
       const shown = (await ledger.status()).lease;
       expect((shown?.expiresAt.getTime() ?? 0) - (shown?.acquiredAt.getTime() ?? 0)).toBe(TTL);
     });

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { tokenFingerprint } from "../../../src/core/group/group.ts";
 import type { VouchedToken } from "../../../src/core/record/candidates.ts";
 import { Secret } from "../../../src/core/secret/secret.ts";
-import { aFailed, aNotUpdated, anApplied, anApply, aRow } from "../../builders/groups.ts";
+import { aDelete, aDeleted, aFailed, aNotUpdated, anApplied, anApply, aRow } from "../../builders/groups.ts";
 import { ended } from "../../builders/records.ts";
 import {
   begin,
@@ -124,6 +124,16 @@ export function ledgerVouchedContract(name: string, makePlace: () => Promise<Led
       for (const id of ids) await carryOut(at, { ...created(id), token: new Secret(`ugt_${id}`) });
       return at;
     };
+
+    test("is found with the group that had it before, whether that still exists or not", async () => {
+      const at = await withTokens("a");
+      await carryOut(at, { ...created("a"), token: new Secret("ugt_a_2") });
+      const isShared = async (id: string) =>
+        (await at.ledger.sharedTokens(new Map([[id, fingerprint]]), "recorded")).has(id);
+      expect([await isShared("a"), await isShared("b")]).toEqual([false, true]);
+      await carryOut(at, aDeleted({ change: aDelete({ user_group_id: "a" }) }));
+      expect([await isShared("a"), await isShared("b")]).toEqual([false, true]);
+    });
 
     test("is found with the group that it was recorded for, and with the one that it was refused for", async () => {
       const at = await withTokens("a");

@@ -10,7 +10,7 @@ import {
   next,
   type RecordedOutcome,
 } from "../../../src/core/record/next.ts";
-import { type GroupRecord, isNeverMade } from "../../../src/core/record/record.ts";
+import { type GroupRecord, isInDoubt, isNeverMade } from "../../../src/core/record/record.ts";
 import { Secret } from "../../../src/core/secret/secret.ts";
 import {
   aDelete,
@@ -338,6 +338,8 @@ interface Step {
   readonly journal: readonly JournalEntry[];
 }
 
+const isPutBack = (event: GroupEvent): boolean => event.kind === "doubted" && event.last !== undefined;
+
 describe(`whatever a group has been through (GROUPSYNC_TEST_SEED=${SEED})`, () => {
   test("a group that was made, or may have been made, is forgotten only once it is deleted", () => {
     everyStep((before, event, { record }) => {
@@ -350,7 +352,7 @@ describe(`whatever a group has been through (GROUPSYNC_TEST_SEED=${SEED})`, () =
 
   test("an open intent ends only by what a call ended with, or because the call was never sent", () => {
     everyStep((before, event, { record }) => {
-      if (before?.intent == null || record === null || record.intent !== null) return;
+      if (before?.intent == null || record === null || record.intent !== null || isPutBack(event)) return;
       expect(["ended", "unsent", "rotation_ended", "rotation_unsent"]).toContain(event.kind);
     });
   });
@@ -370,7 +372,7 @@ describe(`whatever a group has been through (GROUPSYNC_TEST_SEED=${SEED})`, () =
     everyStep((before, event, { record }) => {
       const fingerprint = record?.fingerprint ?? null;
       if (fingerprint === null || fingerprint === (before?.fingerprint ?? null)) return;
-      if (fingerprint === UNKNOWN_STATE) return;
+      if (fingerprint === UNKNOWN_STATE || isPutBack(event)) return;
       const sent = event.kind === "ended" && event.outcome.change.kind !== "delete" && event.outcome.change;
       expect(sent ? sent.fingerprint : null).toBe(fingerprint);
     });
@@ -378,9 +380,40 @@ describe(`whatever a group has been through (GROUPSYNC_TEST_SEED=${SEED})`, () =
 
   test("what is seen twice is recorded once", () => {
     everyStep((_, event, { record }) => {
-      if (!["settled", "change_dropped", "forgotten", "left", "returned", "held"].includes(event.kind))
+      if (
+        ![
+          "doubted",
+          "trusted",
+          "settled",
+          "change_dropped",
+          "forgotten",
+          "left",
+          "returned",
+          "held",
+        ].includes(event.kind)
+      )
         return;
       expect(next(record, event, new Date(day(0).getTime() + 1))).toEqual({ record, journal: [] });
+    });
+  });
+
+  test("a group in doubt stays so until an answer tells its name and token, the operator trusts it, or it goes", () => {
+    everyStep((before, event, { record }) => {
+      if (before === null || !isInDoubt(before) || record === null || isInDoubt(record)) return;
+      const isAnswer = event.kind === "ended" && "token" in event.outcome;
+      const isDeleted = event.kind === "ended" && event.outcome.kind === "deleted";
+      expect(isAnswer || isDeleted || event.kind === "trusted" || isPutBack(event)).toBe(true);
+    });
+  });
+
+  test("a doubt takes back no knowledge, and leaves nothing to rest that a lost call may have changed", () => {
+    everyStep((before, event, { record }) => {
+      if (event.kind !== "doubted") return;
+      const known = event.last === undefined ? before : (event.last ?? null);
+      if (record === null) return expect(known).toBeNull();
+      expect(isInDoubt(record) || record.intent !== null).toBe(true);
+      expect(record.tokenFingerprint).toBe(known?.tokenFingerprint ?? null);
+      expect(record.intent === "remove").toBe(event.last === null);
     });
   });
 

@@ -49,7 +49,7 @@ const CLOCKS_DIFFER: PastRun = {
   result: { outcome: "partial", counts: noCounts(), error: clockDifference(26 * 3_600_000) },
 };
 const someFacts = (overrides: Partial<HealthFacts>): HealthFacts => ({
-  groups: { failing: 0 },
+  groups: { failing: 0, in_doubt: 0 },
   rejected: 0,
   held: null,
   refreshHold: null,
@@ -133,7 +133,8 @@ test.each<[string, Partial<HealthFacts>, Verdict["kind"], sentence: string]>([
   ],
   ["many missing tenants", { missing: missing(5) }, "missing", "5 of 40 groups"],
   ["as many as allowed", { missing: missing(4) }, "well", "All is well."],
-  ["a failing group", { groups: { failing: 1 } }, "failing", "1 failing group"],
+  ["a failing group", { groups: { failing: 1, in_doubt: 0 } }, "failing", "1 failing group"],
+  ["a group in doubt", { groups: { failing: 0, in_doubt: 1 } }, "in_doubt", "1 group in doubt"],
   ["rejected rows", { rejected: 2 }, "rejected", "2 rejected rows"],
   [
     "a group that failed in the last sync, of which the ledger doesn't know",
@@ -167,7 +168,7 @@ test.each<[string, Partial<HealthFacts>, Verdict["kind"], sentence: string]>([
 });
 
 const WRONG = {
-  groups: { failing: 26 },
+  groups: { failing: 26, in_doubt: 0 },
   rejected: 2,
   held: { count: 191 },
   missing: missing(5),

@@ -14,7 +14,15 @@ import { pageOf, readOf } from "./shown-page.ts";
 describe("failing groups", () => {
   const failing = (count: number, listed: number, overrides = {}): DaemonState => {
     const status = aHealthyStatus({
-      groups: { total: 383, in_sync: 0, under_way: 0, failing: count, missing: 0, unverified: 0 },
+      groups: {
+        total: 383,
+        in_sync: 0,
+        under_way: 0,
+        failing: count,
+        in_doubt: 0,
+        missing: 0,
+        unverified: 0,
+      },
       failing: Array.from({ length: listed }, (_, index) =>
         aFailingGroup({ user_group_id: `cus-${index}.`, ...overrides }),
       ),
@@ -76,7 +84,7 @@ test("a command to copy names the config file as one word of a shell", () => {
 
 test("each id leads to its tenant, and has the group's name beside it", () => {
   const status = aHealthyStatus({
-    groups: { total: 3, in_sync: 0, under_way: 0, failing: 1, missing: 0, unverified: 0 },
+    groups: { total: 3, in_sync: 0, under_way: 0, failing: 1, in_doubt: 0, missing: 0, unverified: 0 },
     held: {
       count: 2,
       code: "4025bf58a4c4",

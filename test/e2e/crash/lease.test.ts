@@ -36,7 +36,7 @@ test("while a sync works, others report the lease's holder or can be told to sto
   expect(first.child.exitCode).toBeNull();
   expect(await quantity(world)).toBe(requests);
 
-  await world.database.query("UPDATE groupsync_leases SET epoch = epoch + 1");
+  await world.database.query("UPDATE groupsync_leases SET epoch = epoch + 1, writes_before = writes");
   const { code, stdout } = await first.ended;
   expect(code).toBe(1);
   expect(JSON.parse(stdout)).toMatchObject({ created: 10, errors: [{ code: "LEASE_LOST" }] });

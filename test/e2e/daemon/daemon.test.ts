@@ -8,10 +8,7 @@ import { aDaemon, EVERY_SECOND } from "./a-daemon.ts";
 
 const withMissingCa = (url: string): string => {
   const changed = new URL(url);
-  changed.search =
-    changed.protocol === "mysql:"
-      ? "ssl-mode=VERIFY_IDENTITY&ssl-ca=/gone/ca.pem"
-      : "sslmode=verify-full&sslrootcert=/gone/ca.pem";
+  changed.search = "sslmode=verify-full&sslrootcert=/gone/ca.pem";
   return changed.href;
 };
 

@@ -233,7 +233,8 @@ describe("a sync whose lease is lost", () => {
       settings: { concurrency: 2 },
       at: async ({ when, call, id }) => {
         if (when !== "after" || call !== "getOrCreate" || id !== "c") return;
-        if (world.ledger.lease) world.ledger.lease = { ...world.ledger.lease, epoch: 99 };
+        const { lease } = world.ledger;
+        if (lease) world.ledger.lease = { ...lease, epoch: 99, writesBefore: lease.writes ?? 0 };
         requestsAtLoss = world.service.requests.length;
         await world.time.sleep(60_000);
       },

@@ -52,7 +52,7 @@ export async function aPlan(
   for (const [id, row] of ledger) state.rows.set(id, { ...row, user_group_id: id });
   const ports = {
     source: new InMemoryTenantSource(records, step, batches[0]),
-    ledger: inMemoryLedger(state, step, () => NOW, batches[1]),
+    ledger: inMemoryLedger(state, step, () => NOW, { batch: batches[1] }),
     openSpool,
   };
   const before = await readLedgerState(

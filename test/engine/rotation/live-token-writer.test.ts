@@ -3,7 +3,6 @@ import { NO_FAILURES } from "../../../src/core/failure/group-failures.ts";
 import { ServiceFailure } from "../../../src/core/failure/service-failure.ts";
 import { SyncError } from "../../../src/core/failure/sync-error.ts";
 import { Secret } from "../../../src/core/secret/secret.ts";
-import { RecentCommits } from "../../../src/engine/durability/recent-commits.ts";
 import type { HeldLease } from "../../../src/engine/lease/lease.ts";
 import { LiveTokenWriter } from "../../../src/engine/rotation/live-token-writer.ts";
 import type { RotationSelection } from "../../../src/engine/rotation/rotation-selection.ts";
@@ -49,7 +48,6 @@ async function aTokenWriter(
     lease,
     clock,
     signal: new AbortController().signal,
-    recent: new RecentCommits(clock),
     observe: (event) => seen.push(`${event.kind}: ${world.store.tokens.size} stored`),
   });
   return { writer, seen, tokens: world.store.tokens };

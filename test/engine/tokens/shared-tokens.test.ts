@@ -27,6 +27,23 @@ test("the second group with a token fails, and its token is not stored", async (
   expect([...world.store.tokens.keys()].sort()).toEqual(["a", "c", "d"]);
 });
 
+test.each<[by: string, told: (world: World) => Promise<unknown>]>([
+  ["a refresh", (world) => world.sync({ refresh: true })],
+  ["a rotation", (world) => world.rotate({ kind: "only", ids: new Set(["b"]) })],
+])("a token that another group had before is refused too, if %s tells it", async (_, told) => {
+  const world = new World(tenants("a", "b"));
+  await world.sync();
+  const former = world.service.tokens.get("a") ?? "";
+  await world.rotate({ kind: "only", ids: new Set(["a"]) });
+  const stored = world.store.tokens.get("b");
+  await world.time.sleep(1_000);
+  world.service.newToken = () => former;
+  const held = world.service.groups.get("b");
+  if (held) held.token = former;
+  expect(await told(world)).toMatchObject({ outcome: "partial", errors: [SHARED] });
+  expect(world.store.tokens.get("b")).toBe(stored);
+});
+
 test("so does one that comes later, and one that is updated", async () => {
   const world = await sharing("a", "c");
   await world.sync();

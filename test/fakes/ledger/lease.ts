@@ -1,4 +1,5 @@
 import { SyncError } from "../../../src/core/failure/sync-error.ts";
+import type { RecentWrites } from "../../../src/core/record/recent-writes.ts";
 import type { Lease, LeaseAttempt, LeaseHolder, Leases, Seizure } from "../../../src/ports/ledger/lease.ts";
 import type { LedgerTransaction } from "../../../src/ports/ledger/ledger.ts";
 import type { Step } from "../instance.ts";
@@ -14,12 +15,14 @@ export class InMemoryLeases implements Leases {
   readonly #state: LedgerState;
   readonly #step: Step;
   readonly #now: () => Date;
+  readonly #recent: RecentWrites;
   readonly #writers = new Set<Writer>();
 
-  constructor(state: LedgerState, step: Step, now: () => Date) {
+  constructor(state: LedgerState, step: Step, now: () => Date, recent: RecentWrites) {
     this.#state = state;
     this.#step = step;
     this.#now = now;
+    this.#recent = recent;
   }
 
   async acquireLease(holder: string, ttlMs: number): Promise<LeaseAttempt> {
@@ -50,12 +53,12 @@ export class InMemoryLeases implements Leases {
     return seizure;
   }
 
-  async renewLease(lease: Lease, ttlMs: number): Promise<boolean> {
+  async renewLease(lease: Lease, ttlMs: number): Promise<SyncError | undefined> {
     await this.#step({ when: "before", call: "renewLease" });
-    const renewed = this.#isCurrent(lease);
-    if (renewed) this.#expireAt(ttlMs);
+    const lost = this.#whyLost(lease);
+    if (lost === undefined) this.#expireAt(ttlMs);
     await this.#step({ when: "after", call: "renewLease" });
-    return renewed;
+    return lost;
   }
 
   async releaseLease(lease: Lease): Promise<void> {
@@ -76,6 +79,7 @@ export class InMemoryLeases implements Leases {
       writer.heardAt = this.#now();
     };
     const changes = new LedgerChanges(this.#state);
+    this.#recent.begins();
     const transaction = inMemoryTransaction(changes, step, () => {
       if (this.#pauseOf(writer) > LONGEST_PAUSE / 2) throw new SyncError("PAUSED", "stood still");
     });
@@ -87,7 +91,9 @@ export class InMemoryLeases implements Leases {
       result = await body(transaction);
       await step({ when: "before", call: "commit" });
       this.#insistOn(lease);
-      changes.commit();
+      this.#recent.committed(changes.commit());
+      const { lease: row, server } = this.#state;
+      if (row) this.#state.lease = { ...row, writes: (row.writes ?? 0) + 1, server };
     } finally {
       this.#leave(writer);
     }
@@ -102,8 +108,16 @@ export class InMemoryLeases implements Leases {
 
   #take(holder: string, ttlMs: number): Lease {
     const acquiredAt = this.#now();
-    const epoch = (this.#state.lease?.epoch ?? 0) + 1;
-    this.#state.lease = { epoch, holder, acquiredAt, expiresAt: acquiredAt };
+    const found = this.#state.leaseState;
+    // As in a database, which counts from its time: no epoch is used twice, even if the ledger went back.
+    const epoch = Math.max(Number(found.epoch) + 1, ++this.#state.epochs);
+    this.#state.epochs = epoch;
+    const { writes, server } = found;
+    this.#state.lease = {
+      ...{ epoch, holder, acquiredAt, expiresAt: acquiredAt },
+      ...{ writes, writesBefore: writes, server },
+    };
+    this.#recent.acquired(String(epoch), found, this.#state.server);
     this.#expireAt(ttlMs);
     return { epoch: String(epoch) };
   }
@@ -147,9 +161,14 @@ export class InMemoryLeases implements Leases {
   }
 
   #insistOn(lease: Lease): void {
-    if (this.#isCurrent(lease)) return;
-    throw new SyncError("LEASE_LOST", "another instance has taken the lease", {
-      hint: "nothing more was changed",
-    });
+    const lost = this.#whyLost(lease);
+    if (lost) throw lost;
+  }
+
+  #whyLost(lease: Lease): SyncError | undefined {
+    const found = this.#state.leaseState;
+    return this.#isCurrent(lease) && found.writes >= this.#recent.writes
+      ? undefined
+      : this.#recent.whyLost(found);
   }
 }

@@ -13,7 +13,7 @@ import {
   rotationCandidate,
   vouchedToken,
 } from "../../../src/core/record/candidates.ts";
-import { type GroupRecord, isAtRest } from "../../../src/core/record/record.ts";
+import { type GroupRecord, isAtRest, isInDoubt } from "../../../src/core/record/record.ts";
 import { FORGET } from "../../../src/core/report/health.ts";
 import type { RotationCandidate } from "../../../src/core/rotation/rotation-policy.ts";
 import type { ExistingOptions, Unverified } from "../../../src/ports/ledger/groups.ts";
@@ -189,6 +189,9 @@ const reads = ({ state, now }: CommittedLedger): Omit<LedgerView, "groups"> => (
   async sharedTokens(tokens, of) {
     const rows = [...state.rows];
     const isAnothers = ([id, token]: [string, string]): boolean =>
+      state.formerTokens.some(
+        ({ user_group_id, fingerprint }) => user_group_id !== id && fingerprint === token,
+      ) ||
       rows.some(
         ([other, row]) =>
           other !== id && (row.tokenFingerprint === token || (of === "all" && row.sharedToken === token)),
@@ -226,10 +229,13 @@ const reads = ({ state, now }: CommittedLedger): Omit<LedgerView, "groups"> => (
     return {
       groups: {
         total: all.length,
-        in_sync: all.filter((row) => !row.intent && failuresOf(row).length === 0 && !row.absence && !row.held)
-          .length,
+        in_sync: all.filter(
+          (row) =>
+            !row.intent && failuresOf(row).length === 0 && !row.absence && !row.held && !isInDoubt(row),
+        ).length,
         under_way: all.filter((row) => row.intent !== null).length,
         failing: all.filter((row) => failuresOf(row).length > 0).length,
+        in_doubt: all.filter(isInDoubt).length,
         missing: all.filter((row) => row.absence !== null).length,
         unverified: all.filter((row) => unverifiedIn(row, state) !== null).length,
       },

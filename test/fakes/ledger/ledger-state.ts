@@ -1,6 +1,7 @@
 import type { HeldRemoval } from "../../../src/core/deletion/removals.ts";
 import type { RememberedRejection } from "../../../src/core/group/rejections.ts";
 import { NO_READ_HISTORY, type ReadHistory } from "../../../src/core/plan/read-history.ts";
+import type { LeaseState } from "../../../src/core/record/recent-writes.ts";
 import type { GroupRecord } from "../../../src/core/record/record.ts";
 import type { TokenTable } from "../../../src/core/tokens/destination.ts";
 import type { SharedGroups } from "../../../src/ports/ledger/groups.ts";
@@ -20,6 +21,9 @@ export interface LeaseRow {
   readonly holder: string;
   readonly acquiredAt: Date;
   readonly expiresAt: Date;
+  readonly writes?: number;
+  readonly writesBefore?: number;
+  readonly server?: string | null;
 }
 
 /** What a process asks of the holder of the lease. */
@@ -67,6 +71,10 @@ export class LedgerState {
   canary: Canary | null = null;
   rejections: readonly RememberedRejection[] = [];
   lease: LeaseRow | undefined;
+  /** The database server that the ledger is on. */
+  server: string | null = "a server";
+  /** The highest epoch so far, whatever the lease says. */
+  epochs = 0;
   /** Of the last holder that offered it. */
   handOver: HandOver | null = null;
   /** In the order in which they were made. */
@@ -76,6 +84,37 @@ export class LedgerState {
   runsStarted = 0;
   /** What other scopes share with this one. */
   sharedGroups: readonly SharedGroups[] = [];
+
+  /** What the lease tells of the writes. */
+  get leaseState(): LeaseState {
+    const { epoch = 0, writes = 0, writesBefore = 0, server = null } = this.lease ?? {};
+    return { epoch: String(epoch), writes, writesBefore, server };
+  }
+
+  /** Returns what puts this state back later: the database then has gone back in time. */
+  copy(): () => void {
+    const { server: _, epochs: _epochs, rows, runs, requests, writers, ...others } = this;
+    const kept = {
+      ...others,
+      removals: [...others.removals],
+      foundGone: [...others.foundGone],
+      formerTokens: [...others.formerTokens],
+    };
+    const [keptRows, keptRuns] = [new Map(rows), [...runs]];
+    return () => {
+      Object.assign(this, {
+        ...kept,
+        removals: [...kept.removals],
+        foundGone: [...kept.foundGone],
+        formerTokens: [...kept.formerTokens],
+      });
+      rows.clear();
+      for (const [id, row] of keptRows) rows.set(id, row);
+      runs.splice(0, runs.length, ...keptRuns);
+      requests.clear();
+      writers.clear();
+    };
+  }
 
   /** Forgets all but the lease, and the newest run. */
   forgetScope(): void {

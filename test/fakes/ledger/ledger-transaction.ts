@@ -17,6 +17,7 @@ const KEPT_TOKENS = 365 * DAY;
 export class LedgerChanges {
   readonly state: LedgerState;
   readonly #changes: (() => void)[] = [];
+  readonly #saved = new Map<string, GroupRecord | null>();
 
   constructor(state: LedgerState) {
     this.state = state;
@@ -27,8 +28,10 @@ export class LedgerChanges {
     this.#changes.push(change);
   }
 
-  commit(): void {
+  /** Returns the records that it has saved. */
+  commit(): ReadonlyMap<string, GroupRecord | null> {
     for (const change of this.#changes) change();
+    return this.#saved;
   }
 
   /** Takes an event when this commits. */
@@ -39,6 +42,7 @@ export class LedgerChanges {
       const { record, journal } = next(rows.get(user_group_id) ?? null, event, now);
       if (record) rows.set(user_group_id, record);
       else rows.delete(user_group_id);
+      this.#saved.set(user_group_id, record);
       for (const entry of journal) {
         if (entry.kind === "former_token") {
           const { tokenFingerprint: fingerprint, since, until } = entry;
@@ -112,6 +116,16 @@ const writes = (ledger: LedgerChanges): Omit<LedgerTransaction, "assertOpen"> =>
         return record ? [[id, record]] : [];
       }),
     );
+  },
+
+  async doubtAll(now) {
+    for (const user_group_id of ledger.state.rows.keys())
+      ledger.take({ kind: "doubted", user_group_id }, now);
+  },
+
+  async trustAll(now) {
+    for (const user_group_id of ledger.state.rows.keys())
+      ledger.take({ kind: "trusted", user_group_id }, now);
   },
 
   async markHeld(held) {

@@ -1,3 +1,4 @@
+import { RecentWrites } from "../../../src/core/record/recent-writes.ts";
 import type { Ledger } from "../../../src/ports/ledger/ledger.ts";
 import type { RequestId, Requests } from "../../../src/ports/ledger/requests.ts";
 import type { Step } from "../instance.ts";
@@ -11,9 +12,17 @@ export interface InMemoryLedger extends Ledger {
 }
 
 /** `now` is the database's clock, which no instance can set. */
-export function inMemoryLedger(state: LedgerState, step: Step, now: () => Date, batch = 3): InMemoryLedger {
+export function inMemoryLedger(
+  state: LedgerState,
+  step: Step,
+  now: () => Date,
+  {
+    batch = 3,
+    recent = new RecentWrites({ now, monotonic: () => now().getTime() }),
+  }: { readonly batch?: number | undefined; readonly recent?: RecentWrites } = {},
+): InMemoryLedger {
   const committed = { state, step, now, batch };
-  const leases = new InMemoryLeases(state, step, now);
+  const leases = new InMemoryLeases(state, step, now, recent);
   return {
     ...inMemoryReads(committed),
     ...stepping(requests(committed), step),

@@ -1,5 +1,6 @@
 import type { DurabilityRisk } from "../../../ports/ledger/ledger.ts";
-import type { Queryable } from "../../sql/connection/connections.ts";
+import type { Connections, Queryable } from "../../sql/connection/connections.ts";
+import { isAnswer } from "./failures.ts";
 import { BEGIN } from "./settings.ts";
 
 /**
@@ -20,4 +21,22 @@ export async function durabilityRisks(database: Queryable): Promise<readonly Dur
      WHERE current_setting(s.name) = 'off'`,
   );
   return rows.map(({ name }) => ({ setting: `${name} = off`, safe: `${name} = on` }));
+}
+
+/**
+ * The database system and its timeline, which ends with each failover. The name of a WAL file has the timeline; the control data
+ * would show the former one until the next checkpoint. Null if this role may not ask.
+ */
+export async function serverIdentity(database: Connections): Promise<string | null> {
+  // As a write, because a balancer sends reads to standbys, too.
+  const [row] = await database
+    .write<{ id: string }>(
+      `SELECT system_identifier || ' ' || substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8) AS id
+       FROM pg_control_system()`,
+    )
+    .catch((error: unknown) => {
+      if (!isAnswer(error)) throw error;
+      return [];
+    });
+  return row?.id ?? null;
 }

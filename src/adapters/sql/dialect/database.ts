@@ -6,8 +6,6 @@ import type { Dialect } from "./dialect.ts";
 /** One database that can hold the ledger and the tokens. */
 export interface Database extends Connections {
   readonly dialect: Dialect;
-  /** How many connections have broken so far. */
-  readonly broken: number;
 }
 
 /** Opens a transaction as a write does. Rejects if the server takes no writes, as a standby does. */

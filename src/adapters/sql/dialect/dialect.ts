@@ -82,8 +82,16 @@ export interface Dialect extends Identifiers, Failures, TablePlaces, TableOwners
   jsonObject(members: Readonly<Record<string, { readonly of: string; readonly isTime?: boolean }>>): string;
   upsert(upsert: Upsert): string;
   updateFrom(update: UpdateFrom): string;
-  /** Selects a lease's row and locks it against a new holder until the transaction ends, but not against a renewal. */
+  /**
+   * Selects a lease's row, with its number of writes, and locks it against a new holder until the transaction ends, but not
+   * against a renewal.
+   */
   selectFenced(leases: string, where: string): string;
+  /**
+   * Identifies the server of this connection among all that may have the ledger, and what it has gone through: after a
+   * failover it is another one. Null if this server doesn't tell.
+   */
+  serverIdentity(database: Connections): Promise<string | null>;
   /** The server's settings by which a crash loses commits, and which a session can't change. */
   durabilityRisks(database: Queryable): Promise<readonly DurabilityRisk[]>;
   /** Whether this user finds the table. The name is quoted. */

@@ -1,4 +1,5 @@
 import { plannedFrom } from "../../../core/record/candidates.ts";
+import { DOUBTED, type GroupRecord } from "../../../core/record/record.ts";
 import type { ExistingOptions, GroupReads, GroupWrites, SharedGroups } from "../../../ports/ledger/groups.ts";
 import { databaseError } from "../connection/failures.ts";
 import type { LedgerReader } from "./ledger-reader.ts";
@@ -124,6 +125,36 @@ function existingCondition(
   return conditions.join(" AND ");
 }
 
-export const groupWrites = (ledger: LedgerScope): GroupWrites => ({
-  change: (events, now) => changeRecords(ledger, events, now),
+/** `saved` takes each record that is written. */
+export const groupWrites = (ledger: LedgerScope, saved: Map<string, GroupRecord | null>): GroupWrites => ({
+  async change(events, now) {
+    const { before, after } = await changeRecords(ledger, events, now);
+    for (const [id, record] of after) saved.set(id, record);
+    return before;
+  },
+
+  async doubtAll(now) {
+    const isUnproven = "unverified = coalesce(unverified, 'adopted')";
+    await changeAll(ledger, `verified_at = $2, ${isUnproven}`, "fingerprint IS NOT NULL", DOUBTED);
+    await changeAll(ledger, "intent = 'delete'", "intent = 'remove'");
+    await changeAll(
+      ledger,
+      "intent = 'apply', intent_at = $2",
+      "fingerprint IS NULL AND intent IS NULL",
+      now,
+    );
+  },
+
+  trustAll: (now) => changeAll(ledger, "verified_at = $2", "verified_at = $3", now, DOUBTED),
 });
+
+/** The values are $2 and so on. */
+async function changeAll(
+  { connection, tables, scope }: LedgerScope,
+  set: string,
+  where: string,
+  ...values: readonly unknown[]
+): Promise<void> {
+  const text = `UPDATE ${tables.groups} SET ${set} WHERE scope = $1 AND ${where}`;
+  await connection.query(text, [scope, ...values]);
+}

@@ -1,5 +1,6 @@
-import { describe, SyncError } from "../../../core/failure/sync-error.ts";
+import { describe, type SyncError } from "../../../core/failure/sync-error.ts";
 import { tokenFingerprint } from "../../../core/group/group.ts";
+import type { LeaseState, RecentWrites } from "../../../core/record/recent-writes.ts";
 import type { Lease, LeaseAttempt, LeaseHolder, Leases, Seizure } from "../../../ports/ledger/lease.ts";
 import type { StoredToken } from "../../../ports/token-store.ts";
 import type { Queryable } from "../connection/connections.ts";
@@ -8,18 +9,40 @@ import { LEASE_CALL } from "../connection/wait-limits.ts";
 import type { LedgerReader } from "./ledger-reader.ts";
 
 /**
- * A query that finds a row if the lease is held, and locks it: until the transaction ends, a new holder waits. A
- * renewal of the lease does not wait.
+ * A query that finds the number of writes if the lease is held, and locks its row: until the transaction ends, a new holder
+ * waits. A renewal of the lease does not wait.
  */
 export async function ifHeld(reader: LedgerReader, lease: Lease): Promise<string> {
   const { leases } = await reader.tables();
   return reader.database.dialect.selectFenced(leases, isHeld(reader, lease));
 }
 
-export const leaseLost = (): SyncError =>
-  new SyncError("LEASE_LOST", "another instance has taken the lease", {
-    hint: "nothing more was changed; that instance settles what was under way",
-  });
+/** What the lease's row tells of the writes; undefined if there is no row. */
+export async function leaseState(
+  connection: Queryable,
+  leases: string,
+  scope: string,
+): Promise<LeaseState | undefined> {
+  const [row] = await connection.query<StateColumns>(
+    `SELECT ${STATE_COLUMNS} FROM ${leases} WHERE scope = $1`,
+    [scope],
+  );
+  return row && stateOf(row);
+}
+
+const STATE_COLUMNS = `epoch, writes, writes_before AS "writesBefore", server`;
+
+interface StateColumns extends Pick<LeaseState, "epoch" | "server"> {
+  readonly writes: string;
+  readonly writesBefore: string;
+}
+
+const stateOf = ({ epoch, writes, writesBefore, server }: StateColumns): LeaseState => ({
+  epoch,
+  writes: Number(writes),
+  writesBefore: Number(writesBefore),
+  server,
+});
 
 /** Like `ifHeld`, but the query also finds no row if another group of the scope has the token. */
 export async function ifOfNoOther(
@@ -28,11 +51,13 @@ export async function ifOfNoOther(
   lease: Lease,
 ): Promise<string> {
   const { literal, same, selectFenced } = reader.database.dialect;
-  const { leases, groups } = await reader.tables();
-  const others = `SELECT 1 FROM ${groups} WHERE ${same("scope", literal(reader.scope))}
-    AND ${same("token_fingerprint", literal(tokenFingerprint(token)))}
-    AND NOT (${same("user_group_id", literal(user_group_id))})`;
-  return selectFenced(leases, `${isHeld(reader, lease)} AND NOT EXISTS (${others})`);
+  const { leases, groups, formerTokens } = await reader.tables();
+  const isOfAnother = [groups, formerTokens].map(
+    (table) => `EXISTS (SELECT 1 FROM ${table} WHERE ${same("scope", literal(reader.scope))}
+      AND ${same("token_fingerprint", literal(tokenFingerprint(token)))}
+      AND NOT (${same("user_group_id", literal(user_group_id))}))`,
+  );
+  return selectFenced(leases, [isHeld(reader, lease), ...isOfAnother.map((is) => `NOT ${is}`)].join(" AND "));
 }
 
 function isHeld({ database, scope }: LedgerReader, { epoch }: Lease): string {
@@ -41,12 +66,12 @@ function isHeld({ database, scope }: LedgerReader, { epoch }: Lease): string {
 }
 
 /** The lease is a row whose epoch grows with every holder, see `nextEpoch`. */
-export function leases(reader: LedgerReader): Leases {
+export function leases(reader: LedgerReader, recent: RecentWrites): Leases {
   const { database, scope } = reader;
   const { dialect } = database;
 
   const selectLease = async (): Promise<string> => `
-    SELECT epoch, holder, acquired_at AS "acquiredAt", expires_at AS "expiresAt",
+    SELECT ${STATE_COLUMNS}, holder, acquired_at AS "acquiredAt", expires_at AS "expiresAt",
       expires_at > ${dialect.now} AS held, ${dialect.now} AS "readAt"
     FROM ${(await reader.tables()).leases} WHERE scope = $1`;
 
@@ -62,6 +87,9 @@ export function leases(reader: LedgerReader): Leases {
   ): Promise<T> => {
     const { leases } = await reader.tables();
     const text = `${await selectLease()} FOR UPDATE`;
+    const server = await dialect.serverIdentity(database);
+    /** Called once the lease is taken for good. */
+    let taken = (): void => {};
     const locked = async (connection: Queryable): Promise<T> => {
       if (!isThere) {
         await connection.query(
@@ -80,20 +108,29 @@ export function leases(reader: LedgerReader): Leases {
         const epoch = nextEpoch(current);
         await connection.query(
           `UPDATE ${leases}
-           SET epoch = $4, holder = $2, acquired_at = ${dialect.now}, expires_at = ${dialect.later("$3")}
+           SET epoch = $4, holder = $2, acquired_at = ${dialect.now}, expires_at = ${dialect.later("$3")},
+             writes_before = writes
            WHERE scope = $1`,
           [scope, holder, ttlMs, epoch],
         );
+        taken = () => recent.acquired(epoch, stateOf(current), server);
         return { epoch };
       });
     };
-    return database.transaction(dialect.begin.lease, locked, LEASE_CALL);
+    const result = await database.transaction(dialect.begin.lease, locked, LEASE_CALL);
+    taken();
+    return result;
   };
 
   /** Resolves to whether the lease is still the latest. `more` are the values from $3 on. */
-  const change = async ({ epoch }: Lease, set: string, more: readonly unknown[] = []): Promise<boolean> => {
+  const change = async (
+    { epoch }: Lease,
+    set: string,
+    more: readonly unknown[] = [],
+    condition = "TRUE",
+  ): Promise<boolean> => {
     const { leases } = await reader.tables();
-    const text = `UPDATE ${leases} SET ${set} WHERE scope = $1 AND epoch = $2`;
+    const text = `UPDATE ${leases} SET ${set} WHERE scope = $1 AND epoch = $2 AND ${condition}`;
     return (await database.change(text, [scope, epoch, ...more])) > 0;
   };
 
@@ -137,7 +174,11 @@ export function leases(reader: LedgerReader): Leases {
       }
     },
 
-    renewLease: (lease, ttlMs) => change(lease, `expires_at = ${dialect.later("$3")}`, [ttlMs]),
+    async renewLease(lease, ttlMs) {
+      const renewed = `expires_at = ${dialect.later("$3")}`;
+      if (await change(lease, renewed, [ttlMs, recent.writes], "writes >= $4")) return undefined;
+      return recent.whyLost(await leaseState(database, (await reader.tables()).leases, scope));
+    },
 
     async releaseLease(lease) {
       await change(lease, `expires_at = ${dialect.now}, holder = '${NOBODY}'`);
@@ -145,7 +186,7 @@ export function leases(reader: LedgerReader): Leases {
   };
 }
 
-interface CurrentLease extends LeaseHolder {
+interface CurrentLease extends LeaseHolder, Pick<StateColumns, "writes" | "writesBefore" | "server"> {
   readonly held: boolean;
   /** When the row was read, by the database's clock. */
   readonly readAt: Date;

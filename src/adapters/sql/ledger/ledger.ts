@@ -1,3 +1,5 @@
+import { RecentWrites } from "../../../core/record/recent-writes.ts";
+import type { GroupRecord } from "../../../core/record/record.ts";
 import type { Lease } from "../../../ports/ledger/lease.ts";
 import type { Ledger, LedgerTransaction, LedgerView } from "../../../ports/ledger/ledger.ts";
 import type { StoredToken } from "../../../ports/token-store.ts";
@@ -7,7 +9,7 @@ import type { Database } from "../dialect/database.ts";
 import type { LedgerLocation } from "../dialect/ledger-tables.ts";
 import { deletionReads, deletionWrites } from "./deletions.ts";
 import { groupReads, groupWrites } from "./groups.ts";
-import { ifHeld, ifOfNoOther, leaseLost, leases } from "./lease.ts";
+import { ifHeld, ifOfNoOther, leaseState, leases } from "./lease.ts";
 import { LedgerReader } from "./ledger-reader.ts";
 import { refreshReads, refreshWrites } from "./refresh.ts";
 import { rejectionReads, rejectionWrites } from "./rejections.ts";
@@ -32,12 +34,16 @@ export interface SqlLedger extends Ledger {
   ifOfNoOther(token: StoredToken, lease: Lease): Promise<string>;
 }
 
-/** `historyMs`: how long the history of the runs is kept. */
+/** Of a ledger whose writes no other run of this process has to know. */
+const TIME = { now: (): Date => new Date(), monotonic: (): number => performance.now() };
+
+/** `historyMs`: how long the history of the runs is kept. `recent`: what this process knows of its writes to the ledger. */
 export function sqlLedger(
   database: Database,
   location: LedgerLocation,
   scope: string,
   historyMs: number,
+  recent = new RecentWrites(TIME),
 ): SqlLedger {
   const { dialect } = database;
   const reader = new LedgerReader(database, location, scope);
@@ -46,21 +52,35 @@ export function sqlLedger(
   async function write<T>(lease: Lease, body: (transaction: LedgerTransaction) => Promise<T>): Promise<T> {
     const tables = await reader.tables();
     const begin = [...dialect.begin.write, await ifHeld(reader, lease)];
-    return database.transaction(begin, async (connection, held) => {
-      if (held.length === 0) throw leaseLost();
+    const least = recent.writes;
+    const saved = new Map<string, GroupRecord | null>();
+    recent.begins();
+    const result = await database.transaction(begin, async (connection, held) => {
+      const [fence] = held as readonly { readonly writes: string }[];
+      if (fence === undefined || Number(fence.writes) < least)
+        throw recent.whyLost(await leaseState(connection, tables.leases, scope));
+      saved.clear();
       const transaction = {
-        ...allWrites({ dialect, connection, tables, scope }, historyMs),
+        ...allWrites({ dialect, connection, tables, scope }, historyMs, saved),
         assertOpen: () => connection.assertOpen(),
       };
       sessions.set(transaction, connection);
-      return body(transaction);
+      const result = await body(transaction);
+      // Last, because it locks the row, and a renewal of the lease would wait.
+      await connection.query(
+        `UPDATE ${tables.leases} SET writes = writes + 1, server = coalesce($2, server) WHERE scope = $1`,
+        [scope, recent.server],
+      );
+      return result;
     });
+    recent.committed(saved);
+    return result;
   }
 
   return {
     ...allReads(reader),
     prepare: () => prepareLedger(reader),
-    ...leases(reader),
+    ...leases(reader, recent),
     ...requests(reader),
     write: async (lease, body) => {
       try {
@@ -91,10 +111,14 @@ const allReads = (reader: LedgerReader): LedgerView => ({
   ...statusReads(reader),
 });
 
-const allWrites = (ledger: LedgerScope, historyMs: number): Omit<LedgerTransaction, "assertOpen"> => ({
+const allWrites = (
+  ledger: LedgerScope,
+  historyMs: number,
+  saved: Map<string, GroupRecord | null>,
+): Omit<LedgerTransaction, "assertOpen"> => ({
   ...schemaWrites(ledger),
   ...serviceWrites(ledger),
-  ...groupWrites(ledger),
+  ...groupWrites(ledger, saved),
   ...deletionWrites(ledger),
   ...refreshWrites(ledger),
   ...tokenWrites(ledger),

@@ -216,26 +216,31 @@ export async function recordsOf(
 }
 
 /**
- * Loads the records of these groups, takes each event in order, and saves what differs. Returns the records from before. Locks
- * the rows: the lease keeps other processes away, but a full sync may record an absence while a single tenant is served.
+ * Loads the records of these groups, takes each event in order, and saves what differs. Returns the records from before and
+ * after. Locks the rows: the lease keeps other processes away, but a full sync may record an absence while a single tenant is
+ * served.
  */
 export async function changeRecords(
   ledger: LedgerScope,
   events: readonly EventOf[],
   now: Date,
-): Promise<ReadonlyMap<string, GroupRecord>> {
+): Promise<{
+  readonly before: ReadonlyMap<string, GroupRecord>;
+  readonly after: ReadonlyMap<string, GroupRecord | null>;
+}> {
   const ids = new Set(events.map(({ user_group_id }) => user_group_id));
   const before = await recordsOf(ledger, [...ids], "ORDER BY user_group_id FOR UPDATE");
   const after = new Map<string, GroupRecord | null>(before);
   const journal: JournalEntry[] = [];
   for (const event of events) {
-    const step = next(after.get(event.user_group_id) ?? null, event, now);
-    after.set(event.user_group_id, step.record);
+    const { user_group_id } = event;
+    const step = next(after.get(user_group_id) ?? null, event, now);
+    after.set(user_group_id, step.record);
     journal.push(...step.journal);
   }
   await save(ledger, before, after);
   await keep(ledger, journal);
-  return before;
+  return { before, after };
 }
 
 async function save(

@@ -2,6 +2,7 @@ import type { HeldRemoval } from "../../../core/deletion/removals.ts";
 import { type FailingGroup, failingGroup } from "../../../core/failure/group-failures.ts";
 import { FAILED_BY_SERVICE } from "../../../core/failure/service-failure.ts";
 import { STALE_CODE } from "../../../core/plan/read-history.ts";
+import { DOUBTED, IN_DOUBT } from "../../../core/record/record.ts";
 import type { LeaseHolder } from "../../../ports/ledger/lease.ts";
 import type {
   FormerToken,
@@ -28,7 +29,7 @@ const LONGEST_NAME = 200;
 
 /** The status of an empty ledger. */
 const NO_STATUS: Omit<LedgerStatus, "service"> = {
-  groups: { total: 0, in_sync: 0, under_way: 0, failing: 0, missing: 0, unverified: 0 },
+  groups: { total: 0, in_sync: 0, under_way: 0, failing: 0, in_doubt: 0, missing: 0, unverified: 0 },
   oldestToken: null,
   oldestUnsynced: null,
   held: null,
@@ -77,16 +78,17 @@ async function groupSums(
   const [row] = await connection.query<GroupSums>(
     `SELECT count(*) AS total,
        count(CASE WHEN intent IS NULL AND failing_since IS NULL AND gone IS NULL AND held IS NULL
-         THEN 1 END) AS in_sync,
+         AND coalesce(verified_at, $3) <> $2 THEN 1 END) AS in_sync,
        count(CASE WHEN intent IS NOT NULL THEN 1 END) AS under_way,
        count(failing_since) AS failing,
+       count(CASE WHEN verified_at = $2 THEN 1 END) AS in_doubt,
        count(gone) AS missing,
        count(${unverifiedIn(ledger)}) AS unverified,
        min(token_since) AS "oldestToken",
        min(CASE WHEN intent IS NOT NULL THEN intent_at END) AS "underWaySince",
        min(failing_since) AS "failingSince"
      FROM ${tables.groups} WHERE scope = $1`,
-    [scope],
+    [scope, DOUBTED, IN_DOUBT.since],
   );
   if (!row) return NO_STATUS;
   const { oldestToken, underWaySince, failingSince, ...counts } = row;
@@ -97,6 +99,7 @@ async function groupSums(
       in_sync: Number(counts.in_sync),
       under_way: Number(counts.under_way),
       failing: Number(counts.failing),
+      in_doubt: Number(counts.in_doubt),
       missing: Number(counts.missing),
       unverified: Number(counts.unverified),
     },

@@ -23,11 +23,14 @@ export const tokenReads = (reader: LedgerReader): TokenReads => {
     sharedTokens: (tokens, of) =>
       reader.read(new Set<string>(), async ({ dialect, connection, tables, scope }) => {
         // A UNION and no OR, so that each column is found by its own index.
-        const having = (column: string): string =>
-          `SELECT user_group_id AS "id", ${column} AS "token" FROM ${dialect.rowsByIndex(tables.groups, column)}`;
-        const columns = of === "all" ? ["token_fingerprint", "shared_token"] : ["token_fingerprint"];
+        const having = (table: string, column: string): string =>
+          `SELECT user_group_id AS "id", ${column} AS "token" FROM ${dialect.rowsByIndex(table, column)}`;
         const rows = await connection.query<{ id: string; token: string }>(
-          columns.map(having).join(" UNION ALL "),
+          [
+            having(tables.groups, "token_fingerprint"),
+            having(tables.formerTokens, "token_fingerprint"),
+            ...(of === "all" ? [having(tables.groups, "shared_token")] : []),
+          ].join(" UNION ALL "),
           [scope, [...tokens.values()]],
         );
         const shared = [...tokens].filter(([id, token]) =>

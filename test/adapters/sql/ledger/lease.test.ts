@@ -1,10 +1,14 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { expect, inject, onTestFinished, test } from "vitest";
+import { describe, expect, inject, onTestFinished, test } from "vitest";
 import type { Database } from "../../../../src/adapters/sql/dialect/database.ts";
 import { type SqlLedger, sqlLedger } from "../../../../src/adapters/sql/ledger/ledger.ts";
 import type { Lease } from "../../../../src/ports/ledger/lease.ts";
 import type { Ledger } from "../../../../src/ports/ledger/ledger.ts";
-import { leaseOf, NOW, prepared } from "../../../contracts/ledger/rig.ts";
+import { anApply } from "../../../builders/groups.ts";
+import { begun } from "../../../builders/records.ts";
+import { collect } from "../../../contracts/collect.ts";
+import { leaseOf, NOW, opened, prepared, take } from "../../../contracts/ledger/rig.ts";
+import type { FreshDatabase } from "../../../support/databases/fresh-database.ts";
 import { holdLocks } from "../../../support/databases/table-lock.ts";
 import { tcpProxy } from "../../../support/servers/tcp-proxy.ts";
 import { aDatabase, HISTORY_MS, LOCATION, ledgerDatabase } from "./ledger-database.ts";
@@ -156,6 +160,53 @@ test("an instance that held the lease before an older ledger was restored can't 
   const write = (lease: typeof next) =>
     ledger.write(lease, (transaction) => transaction.recordTokensVerified(NOW));
   await expect(write(former)).rejects.toMatchObject({ code: "LEASE_LOST" });
-  expect(await ledger.renewLease(former, 1_000)).toBe(false);
+  expect(await ledger.renewLease(former, 1_000)).toMatchObject({ code: "LEASE_LOST" });
   await write(next);
+});
+
+describe("the fence", () => {
+  const writesTo = (database: FreshDatabase, set: string): Promise<unknown> =>
+    database.query(`UPDATE groupsync_leases SET ${set}`);
+
+  test.each<[happens: string, set: string, code: string]>([
+    [
+      "a holder that began after all writes of this one",
+      "epoch = epoch + 1, writes_before = writes",
+      "LEASE_LOST",
+    ],
+    ["a holder that began before them", "epoch = epoch + 1, writes_before = writes - 1", "LEDGER_REWOUND"],
+    ["an earlier lease", "epoch = epoch - 1", "LEDGER_REWOUND"],
+    ["fewer writes", "writes = writes - 1", "LEDGER_REWOUND"],
+    ["no lease at all", "scope = 'another'", "LEDGER_REWOUND"],
+  ])("refuses a write and a renewal if the ledger has %s", async (_, set, code) => {
+    const database = await preparedLedgerDatabase();
+    const at = await opened(async () => database);
+    await take(at, [begun(anApply())]);
+    await writesTo(database, set);
+    await expect(take(at, [begun(anApply({ user_group_id: "b" }))])).rejects.toMatchObject({ code });
+    expect(await at.ledger.renewLease(at.lease, 60_000)).toMatchObject({ code });
+    expect(await collect(at.ledger.groups())).toHaveLength(1);
+  });
+
+  test("lets writes of one holder go side by side, and counts each", async () => {
+    const database = await preparedLedgerDatabase();
+    const at = await opened(async () => database);
+    const ids = ["a", "b", "c", "d", "e", "f"];
+    await Promise.all(ids.map((user_group_id) => take(at, [begun(anApply({ user_group_id }))])));
+    expect(await collect(at.ledger.groups())).toHaveLength(ids.length);
+    const [row] = await database.query<{ writes: unknown }>("SELECT writes FROM groupsync_leases");
+    expect(Number(row?.writes)).toBe(ids.length);
+  });
+
+  test("tells the server of the last write: the same as long as nothing fails over", async () => {
+    const database = await preparedLedgerDatabase();
+    const one = aDatabase(database.url, kind);
+    const identity = await one.dialect.serverIdentity(one);
+    expect(await one.dialect.serverIdentity(aDatabase(database.url, kind))).toBe(identity);
+    const at = await opened(async () => database);
+    await take(at, [begun(anApply())]);
+    const [row] = await database.query<{ server: unknown }>("SELECT server FROM groupsync_leases");
+    expect(row?.server).toBe(identity);
+    if (kind === "postgres") expect(identity).toMatch(/^\d+ [0-9A-F]{8}$/);
+  });
 });

@@ -1,0 +1,173 @@
+import { SyncError } from "../failure/sync-error.ts";
+import type { GroupRecord } from "./record.ts";
+
+/** What the row of the lease tells of the writes to the ledger. */
+export interface LeaseState {
+  /** Grows with every holder. */
+  readonly epoch: string;
+  /** How many writes were committed so far. */
+  readonly writes: number;
+  /** How many writes were committed when the holder took the lease. */
+  readonly writesBefore: number;
+  /** The database server that the last write was sent to; null if nobody can tell. */
+  readonly server: string | null;
+}
+
+/** A scope that nobody has held the lease of. */
+const NOTHING_WRITTEN: LeaseState = { epoch: "0", writes: 0, writesBefore: 0, server: null };
+
+/** What a database that went back in time has lost, or may have lost. */
+export interface LostWrites {
+  /** The records that this process had saved, by id; null for a group that the ledger had forgotten. */
+  readonly records: ReadonlyMap<string, GroupRecord | null>;
+  /** More may be lost than this process knows of: all groups are in doubt. */
+  readonly mayBeMore: boolean;
+  /** Another instance has written since, so a record that the ledger still has may be newer than the one in `records`. */
+  readonly isOvertaken: boolean;
+}
+
+interface Saved {
+  readonly record: GroupRecord | null;
+  /** The number of the write that saved it, or a higher one: writes that are committed at the same time overtake each other. */
+  readonly write: number;
+  /** By the monotonic clock. */
+  readonly at: number;
+}
+
+interface Time {
+  now(): Date;
+  monotonic(): number;
+}
+
+/** How long a record is remembered, in milliseconds, and how many of them are. */
+const REMEMBERED_MS = 10 * 60_000;
+const MOST = 20_000;
+
+/**
+ * What this process knows of the ledger's last writes. Shared by all its runs. A ledger that has fewer writes than this process
+ * has committed went back in time: a replica that lacked them took over, or somebody restored an older state.
+ */
+export class RecentWrites {
+  /** When this process began to remember. */
+  readonly since: Date;
+  readonly #time: Time;
+  /** By group, the oldest first. */
+  readonly #saved = new Map<string, Saved>();
+  /** The lease that this process had last; null if it had none. */
+  #epoch: string | null = null;
+  /** How many writes the ledger has at least. */
+  #writes = 0;
+  /** How many writes it has at most. */
+  #begun = 0;
+  /** All records that writes after this one have saved are in `#saved`. */
+  #since = 0;
+  #lost: LostWrites | null = null;
+  #server: string | null = null;
+
+  constructor(time: Time) {
+    this.since = time.now();
+    this.#time = time;
+  }
+
+  /** The last lease of this process; null if it had none. */
+  get epoch(): string | null {
+    return this.#epoch;
+  }
+
+  get writes(): number {
+    return this.#writes;
+  }
+
+  /** The server on which this process took the lease; null if nobody can tell. */
+  get server(): string | null {
+    return this.#server;
+  }
+
+  /** What was lost and has not been recorded again; null if nothing was. */
+  get lost(): LostWrites | null {
+    return this.#lost;
+  }
+
+  /** Whether the ledger lacks writes of this process, or its lease, and no later holder is the reason. */
+  isRewound({ epoch, writes, writesBefore }: LeaseState): boolean {
+    if (this.#epoch === null) return false;
+    const [theirs, own] = [BigInt(epoch), BigInt(this.#epoch)];
+    return theirs < own || (theirs > own ? writesBefore : writes) < this.#writes;
+  }
+
+  /** Why this process doesn't have the lease any more. `found` is undefined if the ledger has no row for the lease. */
+  whyLost(found = NOTHING_WRITTEN): SyncError {
+    if (this.isRewound(found))
+      return new SyncError(
+        "LEDGER_REWOUND",
+        "the ledger lacks writes of this process: its database went back in time",
+      );
+    return new SyncError("LEASE_LOST", "another instance has taken the lease", {
+      hint: "nothing more was changed; that instance settles what was under way",
+    });
+  }
+
+  /** This process has taken the lease. `found` is what the ledger told before; `server` is where the ledger lies now. */
+  acquired(epoch: string, found: LeaseState, server: string | null): void {
+    const isOwn = found.epoch === this.#epoch;
+    const lost = this.#lostIn(found, server);
+    if (lost || this.#lost) {
+      const all = [this.#lost, lost].flatMap((one) => one ?? []);
+      this.#lost = {
+        records: new Map(all.flatMap(({ records }) => [...records])),
+        mayBeMore: all.some(({ mayBeMore }) => mayBeMore),
+        isOvertaken: all.some(({ isOvertaken }) => isOvertaken) || (this.#lost !== null && !isOwn),
+      };
+    }
+    if (lost || !isOwn) {
+      this.#saved.clear();
+      this.#since = found.writes;
+    }
+    this.#epoch = epoch;
+    this.#server = server;
+    this.#writes = found.writes;
+    this.#begun = found.writes;
+  }
+
+  #lostIn(found: LeaseState, server: string | null): LostWrites | null {
+    const isOwn = found.epoch === this.#epoch;
+    if (this.isRewound(found)) {
+      const isOvertaken = BigInt(found.epoch) > BigInt(this.#epoch ?? 0);
+      const left = isOvertaken ? found.writesBefore : found.writes;
+      const lost = [...this.#saved].filter(([, { write }]) => write > left);
+      const records = new Map(lost.map(([id, { record }]) => [id, record]));
+      const mayBeMore = isOvertaken || this.#since > left;
+      return records.size > 0 || mayBeMore ? { records, mayBeMore, isOvertaken } : null;
+    }
+    // As long as nobody else has held the lease, the number of writes shows that nothing is lost.
+    const isElsewhere = server !== null && found.server !== null && server !== found.server;
+    return isElsewhere && !isOwn ? { records: new Map(), mayBeMore: true, isOvertaken: false } : null;
+  }
+
+  /** Call this before a write. */
+  begins(): void {
+    this.#begun++;
+  }
+
+  /** A write is committed that has saved these records; null: the ledger keeps nothing of the group any more. */
+  committed(records: ReadonlyMap<string, GroupRecord | null>): void {
+    this.#writes++;
+    const at = this.#time.monotonic();
+    for (const [id, record] of records) {
+      this.#saved.delete(id);
+      this.#saved.set(id, { record, write: this.#begun, at });
+    }
+    for (const [id, saved] of this.#saved) {
+      if (at - saved.at <= REMEMBERED_MS && this.#saved.size <= MOST) break;
+      this.#saved.delete(id);
+      this.#since = Math.max(this.#since, saved.write);
+    }
+  }
+
+  /** The groups whose writes were lost are recorded as in doubt. */
+  recovered(): void {
+    // All groups were changed, and their records are not remembered.
+    if (this.#lost?.mayBeMore) this.#since = this.#begun;
+    this.#lost = null;
+  }
+}

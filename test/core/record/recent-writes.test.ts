@@ -1,0 +1,78 @@
+import { describe, expect, test } from "vitest";
+import { type LeaseState, RecentWrites } from "../../../src/core/record/recent-writes.ts";
+import { aRecord } from "../../builders/records.ts";
+
+const AT_FIRST: LeaseState = { epoch: "0", writes: 0, writesBefore: 0, server: null };
+
+/** A process that holds the lease 5, and writes these ids one by one; `ms` is the time of its clock. */
+function holding(...ids: readonly string[]) {
+  const clock = { ms: 0 };
+  const recent = new RecentWrites({ now: () => new Date(clock.ms), monotonic: () => clock.ms });
+  recent.acquired("5", AT_FIRST, "a server");
+  const write = (...records: readonly string[]): void => {
+    recent.begins();
+    recent.committed(new Map(records.map((user_group_id) => [user_group_id, aRecord({ user_group_id })])));
+  };
+  for (const id of ids) write(id);
+  return { recent, clock, write };
+}
+
+const left = (epoch: string, writes: number, writesBefore = 0): LeaseState => ({
+  ...{ epoch, writes, writesBefore, server: "a server" },
+});
+
+const lostOf = ({ lost }: RecentWrites) => lost && { ...lost, records: [...lost.records.keys()] };
+
+describe("what a ledger has lost", () => {
+  test.each<[what: string, found: LeaseState, lost: readonly string[] | null, mayBeMore: boolean]>([
+    ["nothing, if all writes are there", left("5", 3), null, false],
+    ["nothing, if the next holder began after them", left("6", 9, 3), null, false],
+    ["the last writes of the same lease", left("5", 1), ["b", "c"], false],
+    ["all of a lease that it doesn't know", left("4", 0), ["a", "b", "c"], false],
+    ["perhaps more, if another holder began before them", left("6", 9, 2), ["c"], true],
+  ])("is %s", (_, found, lost, mayBeMore) => {
+    const { recent } = holding("a", "b", "c");
+    recent.acquired("7", found, "a server");
+    const isOvertaken = mayBeMore;
+    expect(lostOf(recent)).toEqual(lost && { records: lost, mayBeMore, isOvertaken });
+    recent.recovered();
+    recent.acquired("8", left("7", found.writes), "a server");
+    expect(recent.lost).toBeNull();
+  });
+
+  test("stays to be recorded until it is, whatever happens meanwhile", () => {
+    const { recent } = holding("a", "b");
+    recent.acquired("6", left("5", 1), "a server");
+    recent.acquired("7", left("6", 1), "a server");
+    expect(lostOf(recent)).toEqual({ records: ["b"], mayBeMore: false, isOvertaken: false });
+    recent.acquired("9", left("8", 4, 1), "a server");
+    expect(lostOf(recent)).toEqual({ records: ["b"], mayBeMore: false, isOvertaken: true });
+  });
+
+  test("may be more than is remembered after ten minutes, or beyond 20,000 records", () => {
+    const old = holding("a");
+    old.clock.ms += 10 * 60_000 + 1;
+    old.write("b");
+    old.recent.acquired("6", left("5", 0), "a server");
+    expect(lostOf(old.recent)).toMatchObject({ records: ["b"], mayBeMore: true });
+    const many = holding("first");
+    many.write(...Array.from({ length: 20_000 }, (_, n) => `t${n}`));
+    many.recent.acquired("6", left("5", 1), "a server");
+    expect(lostOf(many.recent)).toMatchObject({ mayBeMore: false });
+    const all = holding("first");
+    all.write(...Array.from({ length: 20_001 }, (_, n) => `t${n}`));
+    all.recent.acquired("6", left("5", 0), "a server");
+    expect(lostOf(all.recent)).toMatchObject({ mayBeMore: true });
+  });
+
+  test("may be anything on another server, unless the number of writes shows that nothing is lost", () => {
+    const { recent } = holding("a");
+    recent.acquired("6", left("5", 1), "another server");
+    expect(recent.lost).toBeNull();
+    const fresh = new RecentWrites({ now: () => new Date(0), monotonic: () => 0 });
+    fresh.acquired("6", left("5", 1), null);
+    expect(fresh.lost).toBeNull();
+    fresh.acquired("9", left("8", 1, 1), "another server");
+    expect(lostOf(fresh)).toEqual({ records: [], mayBeMore: true, isOvertaken: false });
+  });
+});
