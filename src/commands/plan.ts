@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import { using } from "../compose/opened.ts";
+import { NO_EVIDENCE } from "../core/apply/update-evidence.ts";
 import { EXIT, type ExitCode, exitCodeOfError } from "../core/report/exit-code.ts";
 import { predictedFailures } from "../engine/check/sync-conditions.ts";
 import { type ForecastSetup, forecastSync, type SyncForecast } from "../engine/check/sync-forecast.ts";
@@ -11,7 +12,7 @@ import { writePlanJson } from "./output/plan-json.ts";
 import { writePlanText } from "./output/plan-text.ts";
 
 /** Of a ledger that can't be read. */
-const UNKNOWN_SERVICE = { baseUrl: null, teamId: null, updates: null, isProbed: false, answeredAt: null };
+const UNKNOWN_SERVICE = { baseUrl: null, teamId: null, evidence: NO_EVIDENCE, answeredAt: null };
 
 export interface PlanFlags {
   readonly only?: readonly string[];

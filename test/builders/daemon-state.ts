@@ -1,3 +1,4 @@
+import { NO_EVIDENCE } from "../../src/core/apply/update-evidence.ts";
 import { NOBODY_MISSING } from "../../src/core/deletion/missing-tenants.ts";
 import type { FailureWithHint } from "../../src/core/failure/sync-error.ts";
 import { noCounts } from "../../src/core/report/counts.ts";
@@ -75,8 +76,7 @@ export const aLedgerStatus = (overrides: Partial<LedgerStatus> = {}): LedgerStat
   service: {
     baseUrl: "https://dashboards.example.com",
     teamId: 1,
-    updates: null,
-    isProbed: false,
+    evidence: NO_EVIDENCE,
     answeredAt: null,
   },
   ...overrides,

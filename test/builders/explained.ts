@@ -1,3 +1,4 @@
+import { NO_EVIDENCE } from "../../src/core/apply/update-evidence.ts";
 import { changedFields } from "../../src/core/group/group.ts";
 import { type PlanningContext, planAction } from "../../src/core/plan/planned-action.ts";
 import type { GroupRecord } from "../../src/core/record/record.ts";
@@ -42,7 +43,7 @@ export function anExplanation(
     tenant: aDesiredTenant(),
     known: aLedgerGroup(),
     record: aRecord(),
-    service: { updates: null, isProbed: false },
+    service: { evidence: NO_EVIDENCE },
     rejectedSince: null,
     copies: { kind: "in every store" },
     tokenDestinations: ["table postgres://db/crm groupsync_tokens"],

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { writePlanJson } from "../../src/commands/output/plan-json.ts";
 import { writePlanText } from "../../src/commands/output/plan-text.ts";
 import { type PlanFlags, planCommand, plan as runPlan } from "../../src/commands/plan.ts";
+import { NO_EVIDENCE } from "../../src/core/apply/update-evidence.ts";
 import { ABSENCE_TEXT } from "../../src/core/deletion/missing-tenants.ts";
 import { RemovalSummaryBuilder } from "../../src/core/deletion/removals.ts";
 import { ServiceFailure } from "../../src/core/failure/service-failure.ts";
@@ -286,7 +287,7 @@ describe("a plan says of the refresh what the next sync does", () => {
 
   test("that nobody may be asked, because service.update is never", async () => {
     const world = await aWorld();
-    world.ledger.service = { ...world.ledger.service, updates: true };
+    world.ledger.service = { ...world.ledger.service, evidence: { ...NO_EVIDENCE, probe: true } };
     const options = { refresh, settings: { update: "never" } } as const;
     const text = await plan(world, rotation, options);
     const json = await plan(world, rotation, { ...options, flags: ["--json"] });

@@ -1,3 +1,4 @@
+import { NO_EVIDENCE } from "../../src/core/apply/update-evidence.ts";
 import type { FailingGroup } from "../../src/core/failure/group-failures.ts";
 import type { Failure } from "../../src/core/failure/sync-error.ts";
 import { type Counts, noCounts, runOutcome } from "../../src/core/report/counts.ts";
@@ -47,7 +48,7 @@ export const aFreshDaemon = (overrides: Partial<DaemonState> = {}): DaemonState 
       status: aLedgerStatus({
         groups: { total: 0, in_sync: 0, under_way: 0, failing: 0, in_doubt: 0, missing: 0, unverified: 0 },
         oldestToken: null,
-        service: { baseUrl: null, teamId: null, updates: null, isProbed: false, answeredAt: null },
+        service: { baseUrl: null, teamId: null, evidence: NO_EVIDENCE, answeredAt: null },
       }),
     }),
     ...overrides,
@@ -103,8 +104,7 @@ export const aHealthyStatus = (overrides: Partial<LedgerStatus> = {}): LedgerSta
     service: {
       baseUrl: "https://dashboards.example.com",
       teamId: 42,
-      updates: true,
-      isProbed: false,
+      evidence: { ...NO_EVIDENCE, took: ["acme"] },
       answeredAt: null,
     },
     ...overrides,

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { doesUpdate, NO_EVIDENCE } from "../../src/core/apply/update-evidence.ts";
 import { ServiceFailure, type ServiceFailureCode } from "../../src/core/failure/service-failure.ts";
 import type { ProbeReport } from "../../src/engine/probe.ts";
 import { each, type Point } from "../fakes/instance.ts";
@@ -123,7 +124,7 @@ describe("the probe finds out", () => {
     const { run, findings } = await probe(world, { at: failing("TIMEOUT", "rotate") });
     expect(run.error?.code).toBe("TIMEOUT");
     expect(findings).toMatchObject({ update: "keeps", rotation: null, old_token: null });
-    expect(world.ledger.service.updates).toBe(false);
+    expect(doesUpdate(world.ledger.service.evidence)).toBe(false);
     expectNoTrace(world);
   });
 
@@ -233,7 +234,7 @@ it("no token store is touched, and a ledger that seems to be lost still seems so
     updates: null,
   });
   expect(events).toContainEqual(expect.objectContaining({ kind: "warning", code: "LEDGER_EMPTY" }));
-  expect(world.ledger.service).toMatchObject({ baseUrl: null, teamId: null, updates: null });
+  expect(world.ledger.service).toMatchObject({ baseUrl: null, teamId: null, evidence: NO_EVIDENCE });
   expect(world.store.owner).toBe(owner);
   const touched = /^(prepare|claim|write|remove|rewrite|read)Token/;
   expect(instance.passed.filter(({ call }) => touched.test(call))).toEqual([]);

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { NO_EVIDENCE } from "../../src/core/apply/update-evidence.ts";
 import { ServiceFailure, type ServiceFailureCode } from "../../src/core/failure/service-failure.ts";
 import { noCounts } from "../../src/core/report/counts.ts";
 import { aGroup } from "../builders/groups.ts";
@@ -31,7 +32,7 @@ describe("a first sync", () => {
     expect(report).toMatchObject({ outcome: "ok", counts: counts({ created: 6 }), requests: 6, errors: [] });
     expect(world.service.requests).toHaveLength(6);
     expect(world.store.tokens).toEqual(world.service.tokens);
-    expect(world.ledger.service).toMatchObject({ baseUrl: BASE_URL, teamId: 7, updates: null });
+    expect(world.ledger.service).toMatchObject({ baseUrl: BASE_URL, teamId: 7, evidence: NO_EVIDENCE });
   });
 
   it("is in the ledger's history", async () => {
@@ -98,17 +99,16 @@ describe("a further sync", () => {
 
 describe("a service that keeps existing groups", () => {
   it("makes changes count as failed that could not be verified before", async () => {
-    const world = new World(tenants("a", "b"));
+    const world = new World(tenants("a", "b", "c", "d"));
     await world.sync();
     change(world, "a", "silver");
-    expect((await world.sync()).counts).toEqual(counts({ updated: 1, unverified: 1, unchanged: 1 }));
-    rename(world, "b", "New");
-    expect((await world.sync()).counts).toEqual(counts({ failed: 1, unchanged: 1 }));
-    expect((await world.sync()).errors.map(({ user_group_id, code }) => [user_group_id, code])).toEqual([
-      // What has failed before comes before other updates.
-      ["b", "NOT_UPDATED"],
-      ["a", "NOT_UPDATED"],
-    ]);
+    expect((await world.sync()).counts).toEqual(counts({ updated: 1, unverified: 1, unchanged: 3 }));
+    for (const id of ["b", "c", "d"]) rename(world, id, "New");
+    expect((await world.sync()).counts).toEqual(counts({ failed: 3, unchanged: 1 }));
+    // What has failed before comes before other updates.
+    const failing = ["b", "c", "d", "a"].map((id) => [id, "NOT_UPDATED"]);
+    const { errors } = await world.sync();
+    expect(errors.map(({ user_group_id, code }) => [user_group_id, code])).toEqual(failing);
   });
 });
 

@@ -1,3 +1,4 @@
+import { doesUpdate } from "../../src/core/apply/update-evidence.ts";
 import { UNKNOWN_STATE } from "../../src/core/group/ledger-group.ts";
 import type { RunReport } from "../../src/engine/report/run-report.ts";
 import { LEASE_MS } from "./config.ts";
@@ -105,7 +106,7 @@ function isLeftBehind(id: string, world: SimulatedWorld): boolean {
  */
 function unhealed(world: SimulatedWorld): string[] {
   const { service, ledger, config } = world;
-  if (config.update === "never" && ledger.service.updates !== false) return [];
+  if (config.update === "never" && doesUpdate(ledger.service.evidence) !== false) return [];
   return [...world.visibleRows()].flatMap(([id, { kind }]) => {
     const known = ledger.rows.get(id);
     if (kind !== "active" || !known?.confirmed || known.fingerprint === UNKNOWN_STATE) return [];
@@ -114,7 +115,9 @@ function unhealed(world: SimulatedWorld): string[] {
     if (held === undefined) return [`${id} has no group`];
     return [
       ...(world.holdsLive(id, world.destinationsOf(config)) ? [] : [`the live token of ${id} is not stored`]),
-      ...(held.group.name === known.confirmed.name ? [] : [`nobody tells that ${id} has another name`]),
+      ...(held.group.name === service.rewrites(known.confirmed.name)
+        ? []
+        : [`nobody tells that ${id} has another name`]),
     ];
   });
 }

@@ -94,6 +94,7 @@ const configChange: fc.Arbitrary<Partial<SimulatedConfig>> = fc.oneof(
 
 const place: fc.Arbitrary<Place> = fc.record({
   existing: fc.constantFrom("keep" as const, "update" as const),
+  names: fc.constantFrom("as sent" as const, "as sent" as const, "small" as const, "cut" as const),
   deleteBy: fc.constantFrom("both" as const, "token" as const, "id" as const),
   stores: fc.constantFrom<StorePlace[][]>(
     ["with the ledger"],

@@ -26,6 +26,8 @@ export interface History {
 /** What doesn't change during a history. */
 export interface Place {
   readonly existing: ServiceState["existing"];
+  /** What the service makes of names. */
+  readonly names: "as sent" | "small" | "cut";
   readonly deleteBy: ServiceState["deleteBy"];
   /** One or two token stores, each in the ledger's database or elsewhere. */
   readonly stores: readonly StorePlace[];

@@ -34,6 +34,12 @@ const ANOTHERS_TOKENS: ReadonlyMap<string, string> = new Map([
   ["z", "ugt_z_of_production"],
 ]);
 
+const REWRITINGS: Record<Place["names"], (name: string) => string> = {
+  "as sent": (name) => name,
+  small: (name) => name.toLowerCase(),
+  cut: (name) => name.slice(0, "Name 1".length),
+};
+
 /** Everything that outlives the programs: databases, the service, time, and what other programs do there. */
 export class SimulatedWorld {
   readonly time = new VirtualTime();
@@ -71,6 +77,7 @@ export class SimulatedWorld {
     this.#seed = seed;
     this.config = config;
     this.service.existing = place.existing;
+    this.service.rewrites = REWRITINGS[place.names];
     this.service.deleteBy = place.deleteBy;
     this.stores = place.stores.map((where) => {
       const store = new TokenState();
@@ -279,7 +286,8 @@ export class SimulatedWorld {
 
   #hasGroup(group: Group): boolean {
     const held = this.service.groups.get(group.user_group_id)?.group;
-    return held !== undefined && groupFingerprint(held) === groupFingerprint(group);
+    const taken = { ...group, name: this.service.rewrites(group.name) };
+    return held !== undefined && groupFingerprint(held) === groupFingerprint(taken);
   }
 
   #show(): void {

@@ -1,3 +1,4 @@
+import { doesUpdate } from "../../src/core/apply/update-evidence.ts";
 import { tokenFingerprint } from "../../src/core/group/group.ts";
 import { Secret } from "../../src/core/secret/secret.ts";
 import type { Served } from "../../src/ports/serve-tenant.ts";
@@ -26,7 +27,7 @@ function complaintsOf(id: string, row: Row, config: SimulatedConfig, world: Simu
     complaints.push(`the ledger names another token of ${id} than the live one`);
   if (known.intent !== null) complaints.push(`the intent to ${known.intent} ${id} still stands`);
   const isAdmitted =
-    (known.unverified !== null && world.ledger.service.updates !== true) ||
+    (known.unverified !== null && doesUpdate(world.ledger.service.evidence) !== true) ||
     known.failures.change !== null ||
     config.update === "never" ||
     // Only a refresh looks at the name.

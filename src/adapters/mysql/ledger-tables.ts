@@ -107,8 +107,7 @@ const MIGRATIONS: readonly Migration[] = [
         scope ${SCOPE} NOT NULL PRIMARY KEY,
         base_url TEXT NOT NULL,
         team_id BIGINT,
-        updates BOOLEAN,
-        updates_probed BOOLEAN NOT NULL DEFAULT FALSE,
+        update_evidence LONGTEXT NOT NULL,
         answered_at DATETIME(6)
       ) ${TABLE_OPTIONS}`,
       `CREATE TABLE IF NOT EXISTS ${tables.canaries} (

@@ -132,9 +132,8 @@ const MIGRATIONS: readonly Migration[] = [
         scope text PRIMARY KEY,
         base_url text NOT NULL,
         team_id bigint,
-        -- Whether a GET changes an existing group, and whether a probe has found that out: single groups don't overrule it.
-        updates boolean,
-        updates_probed boolean NOT NULL DEFAULT false,
+        -- JSON: whether a GET changes an existing group, as a probe and the answers for some groups have shown.
+        update_evidence text NOT NULL,
         -- When the service last answered well, to the minute.
         answered_at timestamptz
       );

@@ -1,3 +1,4 @@
+import { doesUpdate } from "../../core/apply/update-evidence.ts";
 import { isAlarming, type WentMissing } from "../../core/deletion/missing-tenants.ts";
 import { approveRefreshCommand, type RefreshHold } from "../../core/drift/refresh.ts";
 import type { FailingGroup } from "../../core/failure/group-failures.ts";
@@ -192,7 +193,7 @@ export function statusJson({ status, names, tables, missing, refreshHold, runs }
     service: {
       base_url: service.baseUrl,
       team_id: service.teamId,
-      updates: service.updates,
+      updates: doesUpdate(service.evidence),
       answered_at: service.answeredAt,
     },
   };

@@ -1,4 +1,5 @@
 import type { Group } from "../group/group.ts";
+import { doesUpdate, type Shown, type UpdateEvidence } from "./update-evidence.ts";
 
 /** What is known about a group before its GET is answered. */
 export interface KnownBeforeGet {
@@ -18,12 +19,9 @@ export interface KnownBeforeGet {
   readonly mayBeAnother: boolean;
   /** An earlier attempt of this run may have reached the service, and its answer was lost. */
   readonly mayHaveBeenSent: boolean;
-  /** An attempt of this run or of an earlier run may have reached the service, and may have created the group. */
-  readonly mayHaveBeenMade: boolean;
-  /** Whether GET changes an existing group; null as long as no answer has shown it. */
-  readonly serviceUpdates: boolean | null;
-  /** A probe has found that out. */
-  readonly isProbed: boolean;
+  /** The answer has the token that the ledger knows: nobody has deleted the group and made it again. */
+  readonly hasKnownToken: boolean;
+  readonly evidence: UpdateEvidence;
 }
 
 /** The group that the service answered with. */
@@ -38,31 +36,32 @@ export type GetResult =
       /** No answer has shown that the service took the mapping and the properties. */
       readonly unverified: boolean;
       /** Set if this answer shows whether GET changes an existing group. */
-      readonly serviceUpdates?: boolean;
+      readonly shown?: Shown;
     }
   | {
       readonly kind: "not_updated";
       readonly reason: string;
       /** The group has another name than the service confirmed last, or the service never confirmed one. */
       readonly isUnknownState: boolean;
-      readonly serviceUpdates?: boolean;
+      readonly shown?: Shown;
     };
 
 /**
  * Says what a GET did, by its answer and by what was known before. The first row that fits counts. "Updates" means that
- * the service changes an existing group when a GET sends another state of the group.
+ * the service changes an existing group when a GET sends another state of the group, see `doesUpdate`.
  *
  * | answer and group                        | result                                                    |
  * |-----------------------------------------|-----------------------------------------------------------|
  * | the group is new                        | created                                                   |
- * | a name that is not what the service     | not updated; this service doesn't update, if this is the  |
- * | makes of the name sent, see `named`     | old name, which it had taken as it was sent               |
- * | `confirmedAs` is `verified`, or it is   | updated                                                   |
- * | `adopted` and this service updates      |                                                           |
- * | `confirmedAs` is `adopted`              | adopted and unverified                                    |
- * | the name sent; another name was         | updated; this service updates, unless the sent name is    |
- * | confirmed, and `mayBeAnother` is false  | the accepted one, or an earlier attempt may have made the |
- * |                                         | group. Not updated if a probe says that it doesn't        |
+ * | its name is kept, or another, see       | not updated                                               |
+ * | `named`                                 |                                                           |
+ * | `confirmedAs` is `verified`, and a lost | updated                                                   |
+ * | GET can't have made the group otherwise |                                                           |
+ * | `confirmedAs` is `adopted`              | updated if this service updates, else adopted and         |
+ * |                                         | unverified                                                |
+ * | its name is taken, or it is the name    | updated; not updated if a probe says that this service    |
+ * | sent, another one was confirmed, and    | doesn't                                                   |
+ * | `mayBeAnother` is false                 |                                                           |
  * | a name was confirmed before, or         | updated if this service updates, not updated if it        |
  * | `mayBeAnother`                          | doesn't; updated and unverified as long as nobody knows   |
  * | never confirmed, but `mayHaveBeenSent`  | created, by an earlier attempt of this run                |
@@ -70,28 +69,28 @@ export type GetResult =
  * |                                         | unverified unless this service updates                    |
  */
 export function classifyGetAnswer(expected: KnownBeforeGet, answer: ReturnedGroup): GetResult {
-  const { sent, confirmedName, confirmedAs, serviceUpdates } = expected;
+  const { sent, confirmedName, confirmedAs, mayBeAnother, evidence } = expected;
   if (answer.isNew) return { kind: "created", unverified: false };
 
+  const serviceUpdates = doesUpdate(evidence);
   const name = named(expected, answer.name);
   if (name === "kept" || name === "another") {
     return {
       kind: "not_updated",
       reason: `the service ${isAsBefore(expected, answer.name) ? "still " : ""}calls it ${JSON.stringify(answer.name)} and not ${JSON.stringify(sent.name)}`,
       isUnknownState: confirmedAs !== null || confirmedName === null || !sameName(answer.name, confirmedName),
-      ...(name === "kept" && { serviceUpdates: false }),
+      ...(name === "kept" && { shown: "kept" }),
     };
   }
-  if (confirmedAs === "verified" || (confirmedAs === "adopted" && serviceUpdates === true))
-    return { kind: "updated", unverified: false };
-  if (confirmedAs === "adopted") return { kind: "adopted", unverified: true };
-  const isProbedToKeep = serviceUpdates === false && expected.isProbed;
-  const isRenamed = name === "as sent" && confirmedName !== null && !sameName(confirmedName, sent.name);
-  if (isRenamed && !expected.mayBeAnother && !isProbedToKeep) {
-    const isEvidence = !expected.mayHaveBeenMade && !isUnchanged(expected);
-    return { kind: "updated", unverified: false, ...(isEvidence && { serviceUpdates: true }) };
-  }
-  if (confirmedName !== null || expected.mayBeAnother) {
+  const mayBeMadeOtherwise = mayBeAnother && !expected.hasKnownToken;
+  if (confirmedAs === "verified" && !mayBeMadeOtherwise) return { kind: "updated", unverified: false };
+  if (confirmedAs === "adopted")
+    return serviceUpdates ? { kind: "updated", unverified: false } : { kind: "adopted", unverified: true };
+  const isRenamed =
+    name === "as sent" && !mayBeAnother && confirmedName !== null && !sameName(confirmedName, sent.name);
+  if ((name === "taken" || isRenamed) && evidence.probe !== false)
+    return { kind: "updated", unverified: false, ...(name === "taken" && { shown: "took" }) };
+  if (confirmedName !== null || mayBeAnother) {
     if (serviceUpdates === false) {
       return {
         kind: "not_updated",
@@ -107,33 +106,42 @@ export function classifyGetAnswer(expected: KnownBeforeGet, answer: ReturnedGrou
 }
 
 /**
- * What the name in an answer shows. Some services rewrite names: they cut or escape them, or make their letters small. The
- * first row that fits counts.
+ * What the name in an answer shows. Some services rewrite names: they cut or escape them, or make their letters small. So a name
+ * may be made of another one, see `mayBeMadeOf`. The first row that fits counts.
  *
- * | name in the answer                                                                     | it is     |
- * |----------------------------------------------------------------------------------------|-----------|
- * | the name sent                                                                          | as sent   |
- * | what the service made of the accepted name, which is the name sent                     | rewritten |
- * | the same, if that was another name, and may be made of the name sent too               | rewritten |
- * | another one than before, and this service updates; the name sent was not accepted yet  | rewritten |
- * | the one from before, which was not accepted, may be made of the name sent, and this    | rewritten |
- * | service updates                                                                        |           |
- * | the accepted name, and the name sent is quite another one                              | kept      |
- * | any other                                                                              | another   |
+ * | name in the answer             | what else                                         | it is                       |
+ * |--------------------------------|---------------------------------------------------|-----------------------------|
+ * | another than before; as sent,  | the name sent was not accepted yet, and the token | taken: this service updates |
+ * | or made of the name sent       | is the known one, so that nobody made it anew     |                             |
+ * | the name sent                  |                                                   | as sent                     |
+ * | as before                      | the name sent was accepted                        | rewritten                   |
+ * | as before; made of the name    | it was made of another accepted name too; or none | rewritten                   |
+ * | sent                           | was accepted, and this service updates            |                             |
+ * | as before                      | another name was accepted, and it can't be made   | kept: this service keeps    |
+ * |                                | of the name sent                                  | the group                   |
+ * | the first, or another than     | the name sent was not accepted yet; it is made of | rewritten                   |
+ * | before                         | the name sent, or this service updates            |                             |
+ * | any other                      |                                                   | another                     |
  */
-function named(expected: KnownBeforeGet, name: string): "as sent" | "rewritten" | "kept" | "another" {
-  const { sent, acceptedName, serviceUpdates } = expected;
-  if (sameName(name, sent.name)) return "as sent";
+function named(
+  expected: KnownBeforeGet,
+  name: string,
+): "taken" | "as sent" | "rewritten" | "kept" | "another" {
+  const { sent, confirmedName, acceptedName, evidence } = expected;
+  const isSent = sameName(name, sent.name);
   const isFormer = isAsBefore(expected, name);
-  const mayBeMadeOfSent = mayBeMadeOf(sent.name, name);
+  const isMadeOfSent = isSent || mayBeMadeOf(sent.name, name);
+  const isNews = !isFormer && !isUnchanged(expected);
+  if (isNews && isMadeOfSent && confirmedName !== null && expected.hasKnownToken) return "taken";
+  if (isSent) return "as sent";
   if (isFormer && isUnchanged(expected)) return "rewritten";
-  if (isFormer && acceptedName !== null) {
-    const isRewriting = !sameName(name, acceptedName);
-    if (mayBeMadeOfSent) return isRewriting ? "rewritten" : "another";
-    return isRewriting ? "another" : "kept";
+  const updates = doesUpdate(evidence) === true;
+  if (isFormer && isMadeOfSent) {
+    const isRewriting = acceptedName === null ? updates : !sameName(name, acceptedName);
+    return isRewriting ? "rewritten" : "another";
   }
-  const isTaken = serviceUpdates === true && !isUnchanged(expected) && (!isFormer || mayBeMadeOfSent);
-  return isTaken ? "rewritten" : "another";
+  if (isFormer) return acceptedName === null ? "another" : "kept";
+  return isNews && (isMadeOfSent || updates) ? "rewritten" : "another";
 }
 
 const isAsBefore = ({ confirmedName }: KnownBeforeGet, name: string): boolean =>

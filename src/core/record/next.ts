@@ -380,13 +380,18 @@ function storingEnded(record: GroupRecord, { failure, sharedToken }: StoringEnd,
   };
 }
 
-/** The service has told a token, so the group is there: if it was never confirmed, in a state that no row asked for. */
+/**
+ * The service has told a token, so the group is there. It is in a state that no row asked for if it was never confirmed. The same
+ * holds if the token is another one, and a call may have meant another state: perhaps the group was gone, and that call made it.
+ */
 function withToken(record: GroupRecord, token: string, now: Date): GroupRecord {
-  const told = { ...record, fingerprint: record.fingerprint ?? UNKNOWN_STATE };
-  if (record.tokenFingerprint === token) return told;
+  const { fingerprint, intent, intended } = record;
+  if (record.tokenFingerprint === token) return { ...record, fingerprint: fingerprint ?? UNKNOWN_STATE };
+  const isAsConfirmed = intent === null || intent === "rotate" || intended === fingerprint;
   // Another token ends the failures of its rotation.
   return {
-    ...told,
+    ...record,
+    fingerprint: isAsConfirmed ? (fingerprint ?? UNKNOWN_STATE) : UNKNOWN_STATE,
     tokenFingerprint: token,
     tokenSince: now,
     failures: { ...record.failures, rotation: null },

@@ -18,6 +18,7 @@ export async function upsertGroup(
   if (called.kind !== "answered") return calls.failed(change, called);
   const { isNew, group } = called.answer;
   const { token, name: serviceName } = group;
+  const hasKnownToken = before?.tokenFingerprint === tokenFingerprint(token);
   const result = classifyGetAnswer(
     {
       sent: change.group,
@@ -30,15 +31,13 @@ export async function upsertGroup(
       confirmedAs: confirmedAs(change, before),
       mayBeAnother: mayBeAnother(change, before),
       mayHaveBeenSent: called.mayHaveBeenSent,
-      mayHaveBeenMade:
-        called.mayHaveBeenSent || hasChangeUnderWay(before) || before?.fingerprint === UNKNOWN_STATE,
-      serviceUpdates: identity.updates,
-      isProbed: identity.isProbed,
+      hasKnownToken,
+      evidence: identity.evidence,
     },
     { isNew, name: serviceName },
   );
-  identity.learnUpdates(result.serviceUpdates);
-  const wasRemoved = mayBeRemoved(before) && (isNew || before?.tokenFingerprint !== tokenFingerprint(token));
+  if (result.shown) identity.learn(change.user_group_id, result.shown);
+  const wasRemoved = mayBeRemoved(before) && (isNew || !hasKnownToken);
   const drift = findDrift(
     before,
     {

@@ -1,3 +1,4 @@
+import { doesUpdate } from "../../core/apply/update-evidence.ts";
 import { CHANGES_NOT_INDEXED, LOOKUPS_NOT_INDEXED } from "../../core/changes/missing-index.ts";
 import { asSyncError, SyncError } from "../../core/failure/sync-error.ts";
 import { digestSeed } from "../../core/group/desired-group.ts";
@@ -124,7 +125,7 @@ export async function* ledgerFindings(
       : `${lease.holder} holds the lease until ${lease.expiresAt.toISOString()}`,
   );
   const service = await ledger.service();
-  if (service.updates === false && update === "upsert")
+  if (doesUpdate(service.evidence) === false && update === "upsert")
     yield warning(
       "a GET doesn't change an existing group at this service: a changed group fails",
       adviceOnKeptGroups(service) ?? PROBE_KEPT_GROUPS,

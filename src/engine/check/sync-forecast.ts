@@ -1,3 +1,4 @@
+import { doesUpdate } from "../../core/apply/update-evidence.ts";
 import { describeHeldRemovals } from "../../core/deletion/removals.ts";
 import type { SyncError } from "../../core/failure/sync-error.ts";
 import { IN_DOUBT } from "../../core/record/record.ts";
@@ -75,7 +76,7 @@ export async function forecastSync(
       { ...settings, refresh: policy },
       {
         ledger,
-        updates: service.updates,
+        updates: doesUpdate(service.evidence),
         now,
         doubted: await ledger.refreshableCount(IN_DOUBT),
         isRecorded: false,

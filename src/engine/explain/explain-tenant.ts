@@ -46,7 +46,7 @@ export interface Explanation {
   readonly known: LedgerGroup | undefined;
   readonly record: GroupHistory;
   /** What is known of the service. */
-  readonly service: Pick<KnownService, "updates" | "isProbed">;
+  readonly service: Pick<KnownService, "evidence">;
   /** Since when a sync has found the row rejected; null if no sync has, or its row is no longer rejected. */
   readonly rejectedSince: Date | null;
   /** What the next sync of all tenants does about it, unless it is a removal that is held. Null if nothing. */

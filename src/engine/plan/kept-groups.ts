@@ -1,3 +1,4 @@
+import { doesUpdate } from "../../core/apply/update-evidence.ts";
 import { quantity } from "../../core/text/quantity.ts";
 import type { KnownService } from "../../ports/ledger/scope.ts";
 import type { Warning } from "../../ports/observer.ts";
@@ -6,11 +7,8 @@ import type { Warning } from "../../ports/observer.ts";
  * What an operator does about a service that leaves existing groups as they are, if a probe has found that out. A single group
  * is no reason to give all others new tokens.
  */
-export const adviceOnKeptGroups = ({
-  updates,
-  isProbed,
-}: Pick<KnownService, "updates" | "isProbed">): string | null =>
-  updates === false && isProbed
+export const adviceOnKeptGroups = ({ evidence }: Pick<KnownService, "evidence">): string | null =>
+  evidence.probe === false
     ? "set service.update to replace, which gives changed groups new tokens, or to never"
     : null;
 
@@ -22,10 +20,10 @@ export const PROBE_KEPT_GROUPS = "groupsync probe finds out whether the service 
  * existing group as it is. `planned` is how many updates a plan has.
  */
 export const keptGroupsWarnings = (
-  service: Pick<KnownService, "updates" | "isProbed">,
+  service: Pick<KnownService, "evidence">,
   planned: number,
 ): readonly Warning[] =>
-  service.updates === false && planned > 0
+  doesUpdate(service.evidence) === false && planned > 0
     ? [
         {
           kind: "warning",

@@ -1,3 +1,4 @@
+import { doesUpdate } from "../../core/apply/update-evidence.ts";
 import { RemovalSummaryBuilder } from "../../core/deletion/removals.ts";
 import { SyncError } from "../../core/failure/sync-error.ts";
 import type { GroupRules } from "../../core/group/group-rules.ts";
@@ -163,7 +164,7 @@ export const planningContext = (
   update,
   deletion,
   reading: nextReading(history, source, now, { afterLongPause: longPauseMs !== null, hostLeadMs }),
-  serviceUpdates: service.updates,
+  serviceUpdates: doesUpdate(service.evidence),
   ...which,
 });
 

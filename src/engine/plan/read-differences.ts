@@ -1,3 +1,4 @@
+import { doesUpdate } from "../../core/apply/update-evidence.ts";
 import { digestSeed } from "../../core/group/desired-group.ts";
 import { columnsOf, type GroupRules } from "../../core/group/group-rules.ts";
 import type { LedgerGroup } from "../../core/group/ledger-group.ts";
@@ -49,7 +50,7 @@ export async function readAll(read: PlanRead): Promise<ReadSource> {
     const { changed, unchanged, notReady } =
       service.baseUrl === null
         ? ALL_BUCKETS
-        : await findChangedBuckets(snapshot, ledger, { serviceUpdates: service.updates });
+        : await findChangedBuckets(snapshot, ledger, { serviceUpdates: doesUpdate(service.evidence) });
     builder.addUnread({ unchanged, notReady });
     if (changed?.length !== 0) {
       const { rows, groups, ...unread } = await readBuckets(snapshot, ledger, changed, unchanged);

@@ -2,7 +2,6 @@ import { type FoundGone, type RefreshHold, refreshHold } from "../../core/drift/
 import { type DeletionPolicy, LIMIT_PERIOD_MS } from "../../core/plan/deletion-policy.ts";
 import type { UpdatePolicy } from "../../core/plan/planned-action.ts";
 import type { LedgerView } from "../../ports/ledger/ledger.ts";
-import type { KnownService } from "../../ports/ledger/scope.ts";
 import type { Warning } from "../../ports/observer.ts";
 
 /** Why a refresh that began now would be held; null if it wouldn't be. */
@@ -24,7 +23,7 @@ export const goneLately = (ledger: Pick<LedgerView, "goneSince">, now: Date): Pr
  * A warning if a GET could change a group although `service.update: never` forbids that, else null. Anybody may have changed
  * the group at the service, and a service that updates would change it back.
  */
-export function unsafeToAsk(update: UpdatePolicy, updates: KnownService["updates"]): Warning | null {
+export function unsafeToAsk(update: UpdatePolicy, updates: boolean | null): Warning | null {
   if (update !== "never" || updates === false) return null;
   const [whether, hint] =
     updates === null

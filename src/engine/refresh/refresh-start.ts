@@ -1,7 +1,6 @@
 import { type RefreshHold, refreshHold, refreshShare, syncIntervalMs } from "../../core/drift/refresh.ts";
 import { removalsAllowed } from "../../core/plan/deletion-policy.ts";
 import type { LedgerView } from "../../ports/ledger/ledger.ts";
-import type { KnownService } from "../../ports/ledger/scope.ts";
 import type { Warning } from "../../ports/observer.ts";
 import type { PlanOptions, PlanSettings } from "../plan/make-plan.ts";
 import type { Plan } from "../plan/plan.ts";
@@ -38,7 +37,8 @@ export interface RefreshStart {
 
 interface Known {
   readonly ledger: Pick<LedgerView, "refreshableCount" | "goneSince" | "existingCount" | "history">;
-  readonly updates: KnownService["updates"];
+  /** Whether a GET changes an existing group; null if nobody knows. */
+  readonly updates: boolean | null;
   readonly now: Date;
   /** How many groups are in doubt. */
   readonly doubted: number;

@@ -1,3 +1,4 @@
+import { doesUpdate, type Shown, type UpdateEvidence, withShown } from "../../core/apply/update-evidence.ts";
 import { SyncError } from "../../core/failure/sync-error.ts";
 import type { BoundService, KnownService } from "../../ports/ledger/scope.ts";
 
@@ -68,8 +69,13 @@ export class ServiceIdentity {
     this.#recordedAnswer = at;
   }
 
+  get evidence(): UpdateEvidence {
+    return this.#known.evidence;
+  }
+
+  /** Whether a GET changes an existing group; null if nobody knows. */
   get updates(): boolean | null {
-    return this.#known.updates;
+    return doesUpdate(this.evidence);
   }
 
   /** Takes the team of an answer. Throws TEAM_CHANGED if the ledger's groups belong to another team. */
@@ -89,21 +95,14 @@ export class ServiceIdentity {
     this.#confirmed = true;
   }
 
-  /** Whether a probe has found out `updates`. */
-  get isProbed(): boolean {
-    return this.#known.isProbed;
-  }
-
-  /** Takes what one group shows, which overrules neither a probe nor an update that was seen to be taken. */
-  learnUpdates(updates: boolean | undefined): void {
-    const { updates: known, isProbed } = this.#known;
-    if (updates !== undefined && updates !== known && known !== true && !isProbed) this.#learn({ updates });
+  /** Takes what the answer to a GET shows of one group. */
+  learn(id: string, shown: Shown): void {
+    this.#learnUpdates(withShown(this.evidence, id, shown));
   }
 
   /** Takes what a probe has found out. */
-  learnFromProbe(updates: boolean | undefined): void {
-    const { updates: known, isProbed } = this.#known;
-    if (updates !== undefined && !(isProbed && updates === known)) this.#learn({ updates, isProbed: true });
+  learnFromProbe(probe: boolean | undefined): void {
+    if (probe !== undefined && probe !== this.evidence.probe) this.#learnUpdates({ ...this.evidence, probe });
   }
 
   /** What has to be recorded in the ledger; undefined if the ledger has it already. */
@@ -113,6 +112,10 @@ export class ServiceIdentity {
 
   recorded(service: BoundService): void {
     this.#recorded = service;
+  }
+
+  #learnUpdates(evidence: UpdateEvidence): void {
+    if (evidence !== this.evidence) this.#learn({ evidence });
   }
 
   #learn(news: Partial<BoundService>): void {

@@ -1,3 +1,4 @@
+import type { UpdateEvidence } from "../../core/apply/update-evidence.ts";
 import type { HeldRemoval } from "../../core/deletion/removals.ts";
 import type { FailingGroup } from "../../core/failure/group-failures.ts";
 import type { Failure } from "../../core/failure/sync-error.ts";
@@ -10,10 +11,8 @@ import type { LeaseHolder } from "./lease.ts";
 export interface BoundService {
   readonly baseUrl: string | null;
   readonly teamId: number | null;
-  /** Whether a GET changes an existing group. */
-  readonly updates: boolean | null;
-  /** Whether a probe has found out `updates`. What single groups show doesn't overrule it. */
-  readonly isProbed: boolean;
+  /** Whether a GET changes an existing group there. */
+  readonly evidence: UpdateEvidence;
 }
 
 export interface KnownService extends BoundService {

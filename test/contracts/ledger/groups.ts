@@ -7,51 +7,26 @@ import { aFailed, aLedgerGroup, aNotUpdated, anApplied, anApply, aRow } from "..
 import { ended } from "../../builders/records.ts";
 import { rounds } from "../../support/long.ts";
 import { collect } from "../collect.ts";
-import {
-  begin,
-  carryOut,
-  groupOf,
-  groupsOf,
-  LATER,
-  type LedgerPlace,
-  leave,
-  type Opened,
-  opened,
-  take,
-  write,
-} from "./rig.ts";
+import { begin, carryOut, groupOf, groupsOf, LATER, type LedgerPlace, leave, opened, take } from "./rig.ts";
 
 const atRest = aLedgerGroup();
 const change = anApply();
 
-const bind = (at: Opened, updates: boolean | null): Promise<void> =>
-  write(at, (transaction) =>
-    transaction.bindService({ baseUrl: "https://service.test", teamId: 7, updates, isProbed: false }),
-  );
-
 /** What becomes of groups that are created and updated. */
 export function ledgerGroupsContract(name: string, makePlace: () => Promise<LedgerPlace>): void {
   describe(`${name}: the ledger's groups`, () => {
-    test("an unverified update: until it is recorded otherwise, or the service is seen to update", async () => {
+    test("an unverified update is one until it is recorded otherwise", async () => {
       const at = await opened(makePlace);
       const updated = (unverified: boolean) => anApplied({ kind: "updated", change, unverified });
       await carryOut(at, updated(true));
       expect(await groupOf(at)).toEqual({ ...atRest, isUpdateUnverified: true });
       await take(at, [ended(updated(false))]);
       expect(await groupOf(at)).toEqual(atRest);
-
-      await take(at, [ended(updated(true))]);
-      await bind(at, false);
-      expect(await groupOf(at)).toEqual({ ...atRest, isUpdateUnverified: true });
-      await bind(at, true);
-      await bind(at, false);
-      expect(await groupOf(at)).toEqual(atRest);
     });
 
     test("an adopted group is at rest, and stays unverified", async () => {
       const at = await opened(makePlace);
       await carryOut(at, anApplied({ kind: "adopted", change, unverified: true }));
-      await bind(at, true);
       expect(await groupOf(at)).toEqual(atRest);
       expect((await begin(at, change)).get("acme")).toMatchObject({ unverified: "adopted" });
     });

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { NO_EVIDENCE } from "../../../src/core/apply/update-evidence.ts";
 import { tokenFingerprint } from "../../../src/core/group/group.ts";
 import { NO_READ_HISTORY } from "../../../src/core/plan/read-history.ts";
 import type { EventOf } from "../../../src/core/record/next.ts";
@@ -48,7 +49,7 @@ async function fill(at: Opened): Promise<void> {
   await take(at, [ended(aDeleted({ change: aDelete(gone) }))]);
   await begin(at, anApply({ user_group_id: "under way" }));
   await write(at, async (transaction) => {
-    await transaction.bindService({ baseUrl: "https://it", teamId: 7, updates: null, isProbed: false });
+    await transaction.bindService({ baseUrl: "https://it", teamId: 7, evidence: NO_EVIDENCE });
     await transaction.recordReadHistory(aReadHistory());
     await transaction.recordRejections([aRejection()], [], NOW);
     await transaction.recordTokenDestinations(["the table tokens"]);
@@ -83,7 +84,7 @@ export function ledgerScopesContract(name: string, makePlace: () => Promise<Ledg
       const { ledger } = at;
       expect(await ledger.scopes()).toEqual([]);
       expect(await collect(ledger.groups())).toEqual([]);
-      expect(await ledger.service()).toMatchObject({ baseUrl: null, teamId: null, updates: null });
+      expect(await ledger.service()).toMatchObject({ baseUrl: null, teamId: null, evidence: NO_EVIDENCE });
       expect(await ledger.removalsSince(new Date(0))).toBe(0);
       expect((await ledger.openRequests()).tenants).toEqual([]);
       expect(await at.database.formerTokens()).toEqual([]);
@@ -116,7 +117,7 @@ export async function expectEmpty(view: LedgerView): Promise<void> {
   expect(await view.service()).toMatchObject({
     baseUrl: null,
     teamId: null,
-    updates: null,
+    evidence: NO_EVIDENCE,
     answeredAt: null,
   });
   expect(await view.canary()).toBeNull();
@@ -224,9 +225,7 @@ export function ledgerScopeTablesContract(name: string, makeDatabase: () => Prom
       const ids = (at: Opened, ...all: string[]) =>
         begin(at, ...all.map((user_group_id) => anApply({ user_group_id })));
       const bind = (at: Opened, baseUrl: string, teamId: number) =>
-        write(at, (transaction) =>
-          transaction.bindService({ baseUrl, teamId, updates: null, isProbed: false }),
-        );
+        write(at, (transaction) => transaction.bindService({ baseUrl, teamId, evidence: NO_EVIDENCE }));
       await ids(staging, "a", "b", "c", "only here");
       await ids(production, "b", "c", "only there");
       const found = (baseUrl: string, teamId: number | null) =>

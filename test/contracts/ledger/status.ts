@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Outcome } from "../../../src/core/apply/outcome.ts";
+import { NO_EVIDENCE } from "../../../src/core/apply/update-evidence.ts";
 import { NO_FAILURES } from "../../../src/core/failure/group-failures.ts";
 import { tokenFingerprint } from "../../../src/core/group/group.ts";
 import { noCounts } from "../../../src/core/report/counts.ts";
@@ -89,7 +90,7 @@ export function ledgerStatusContract(name: string, makePlace: () => Promise<Ledg
       await failAt("SERVICE_UNAVAILABLE", 2);
       await failAt("SOURCE_UNAVAILABLE", 3);
       for (let day = 4; day < 16; day++) await runAt(at, "sync", inDays(day));
-      const service = { baseUrl: "https://service.test", teamId: 7, updates: null, isProbed: false };
+      const service = { baseUrl: "https://service.test", teamId: 7, evidence: NO_EVIDENCE };
       await write(at, async (transaction) => {
         await transaction.bindService(service);
         await transaction.recordAnswer(inDays(2));
@@ -225,7 +226,8 @@ export function ledgerStatusContract(name: string, makePlace: () => Promise<Ledg
       const at = await opened(makePlace);
       await carryOut(at, anApplied({ kind: "adopted", change: anApply(), unverified: true }));
       const unverifiedIf = async (updates: boolean | null) => {
-        const service = { baseUrl: "https://service.test", teamId: 7, updates, isProbed: false };
+        const evidence = { ...NO_EVIDENCE, probe: updates };
+        const service = { baseUrl: "https://service.test", teamId: 7, evidence };
         await at.ledger.write(at.lease, (transaction) => transaction.bindService(service));
         const { groups } = await at.ledger.status();
         return [groups.unverified, (await at.ledger.record("acme")).group?.unverified];
@@ -238,9 +240,13 @@ export function ledgerStatusContract(name: string, makePlace: () => Promise<Ledg
     test("remembers the service, with a team id of any size", async () => {
       const { ledger, lease, database } = await opened(makePlace);
       for (const service of [
-        { baseUrl: "https://service.test", teamId: null, updates: null, isProbed: false },
-        { baseUrl: "https://service.test", teamId: Number.MAX_SAFE_INTEGER, updates: false, isProbed: false },
-        { baseUrl: "https://service.test", teamId: -1, updates: true, isProbed: true },
+        { baseUrl: "https://service.test", teamId: null, evidence: NO_EVIDENCE },
+        {
+          baseUrl: "https://service.test",
+          teamId: Number.MAX_SAFE_INTEGER,
+          evidence: { probe: null, took: ["a"], kept: ["ü", "🙂"] },
+        },
+        { baseUrl: "https://service.test", teamId: -1, evidence: { ...NO_EVIDENCE, probe: true } },
       ]) {
         await ledger.write(lease, (transaction) => transaction.bindService(service));
         expect(await ledger.service()).toMatchObject(service);
@@ -250,15 +256,16 @@ export function ledgerStatusContract(name: string, makePlace: () => Promise<Ledg
 
     test("remembers when the service of its scope last answered, whatever else is learned of it", async () => {
       const at = await opened(makePlace);
-      const service = { baseUrl: "https://service.test", teamId: 7, updates: null, isProbed: false };
+      const service = { baseUrl: "https://service.test", teamId: 7, evidence: NO_EVIDENCE };
+      const shown = { ...service, evidence: { ...NO_EVIDENCE, took: ["acme"] } };
       await write(at, (transaction) => transaction.recordAnswer(NOW));
       expect((await at.ledger.service()).answeredAt).toBeNull();
       await write(at, async (transaction) => {
         await transaction.bindService(service);
         await transaction.recordAnswer(NOW);
       });
-      await write(at, (transaction) => transaction.bindService({ ...service, updates: true }));
-      const known = { ...service, updates: true, answeredAt: NOW };
+      await write(at, (transaction) => transaction.bindService(shown));
+      const known = { ...shown, answeredAt: NOW };
       expect(await at.ledger.service()).toEqual(known);
       expect((await at.database.view().status()).service).toEqual(known);
       const other = await prepared(at.database, "other");

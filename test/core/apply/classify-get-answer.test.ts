@@ -4,6 +4,7 @@ import {
   type GetResult,
   type KnownBeforeGet,
 } from "../../../src/core/apply/classify-get-answer.ts";
+import { NO_EVIDENCE, type UpdateEvidence } from "../../../src/core/apply/update-evidence.ts";
 import { aGroup } from "../../builders/groups.ts";
 
 /** What the service answers to a group that is sent with the name "New". */
@@ -19,6 +20,7 @@ type Before =
   | "adopted like this"
   | "updated like this, unverified";
 type Updates = "updates unknown" | "service updates" | "service keeps";
+/** A group that an earlier attempt may have made has another token than the ledger knows. */
 type Sent = "not sent before" | "maybe sent before";
 
 const answers: Record<Answered, { isNew: boolean; name: string }> = {
@@ -37,19 +39,20 @@ const befores: Record<Before, Pick<KnownBeforeGet, "known" | "confirmedName" | "
   "adopted like this": { known: true, confirmedName: "New", confirmedAs: "adopted" },
   "updated like this, unverified": { known: true, confirmedName: "New", confirmedAs: "updated" },
 };
-const updates: Record<Updates, boolean | null> = {
-  "updates unknown": null,
-  "service updates": true,
-  "service keeps": false,
+const UPDATES: UpdateEvidence = { ...NO_EVIDENCE, took: ["b"] };
+const updates: Record<Updates, UpdateEvidence> = {
+  "updates unknown": NO_EVIDENCE,
+  "service updates": UPDATES,
+  "service keeps": { ...NO_EVIDENCE, kept: ["b", "c", "d"] },
 };
 const sents: Record<Sent, boolean> = { "not sent before": false, "maybe sent before": true };
 
 const created = { kind: "created", unverified: false } as const;
 /** It was sent another name than the one that the service had taken, and kept that one. */
-const kept = { kind: "not_updated", serviceUpdates: false, isUnknownState: false } as const;
+const kept = { kind: "not_updated", shown: "kept", isUnknownState: false } as const;
 /** Nobody asked for the name that it has, or the service confirmed another name last. */
 const unknown = { kind: "not_updated", isUnknownState: true } as const;
-const renamed = { kind: "updated", unverified: false, serviceUpdates: true } as const;
+const renamed = { kind: "updated", unverified: false, shown: "took" } as const;
 
 type Row = Record<Updates, Partial<GetResult>>;
 const always = (verdict: Partial<GetResult>): Row => ({
@@ -113,7 +116,11 @@ const table: Record<Answered, Record<Before, Record<Sent, Row>>> = {
       // It may have been gone, and made anew by the call whose answer was lost.
       "maybe sent before": always({ kind: "updated", unverified: false }),
     },
-    "confirmed as Old, perhaps made otherwise": either(unseen),
+    "confirmed as Old, perhaps made otherwise": {
+      // Whatever was sent before, this GET has changed it.
+      "not sent before": always(renamed),
+      "maybe sent before": unseen,
+    },
     "confirmed as New, otherwise different": either(unseen),
     "confirmed like this": either(always({ kind: "updated", unverified: false })),
     "adopted like this": either({
@@ -136,11 +143,10 @@ describe("the group is", () => {
         sent: aGroup({ name: "New" }),
         ...befores[before],
         acceptedName: befores[before].confirmedName,
-        isProbed: false,
+        hasKnownToken: !sents[sent],
         mayBeAnother: before.endsWith("perhaps made otherwise"),
         mayHaveBeenSent: sents[sent],
-        mayHaveBeenMade: sents[sent],
-        serviceUpdates: updates[known],
+        evidence: updates[known],
       };
       const verdict = classifyGetAnswer(expectation, answers[answer]);
       const { reason, ...rest } = { reason: undefined, ...verdict };
@@ -158,17 +164,18 @@ const before: KnownBeforeGet = {
   confirmedAs: null,
   mayBeAnother: false,
   mayHaveBeenSent: false,
-  mayHaveBeenMade: false,
-  serviceUpdates: null,
-  isProbed: false,
+  hasKnownToken: true,
+  evidence: NO_EVIDENCE,
 };
 
 it.each([
   ["spaces", "  Acme   Inc. ", "Acme Inc."],
   ["composed characters", "Cafe\u0301", "Café"],
 ])("a name that the service gives back with other %s is the same name", (_, sent, answered) => {
-  const expectation = { ...before, sent: aGroup({ name: sent }) };
-  const verdict = classifyGetAnswer(expectation, { isNew: false, name: answered });
+  const verdict = classifyGetAnswer(
+    { ...before, sent: aGroup({ name: sent }) },
+    { isNew: false, name: answered },
+  );
   expect(verdict).toMatchObject({ kind: "updated" });
 });
 
@@ -181,48 +188,66 @@ it("a group that was not updated says both names", () => {
 
 describe("the name in an answer", () => {
   const LONG = "A very long name";
-  const cut = { acceptedName: LONG, confirmedName: "A very" };
-  const ofUpdating = { serviceUpdates: true };
-  const notTakenBefore = { ...ofUpdating, acceptedName: null };
-  const updated = (unverified: boolean): Partial<GetResult> => ({ kind: "updated", unverified });
-  const notUpdated = (isUnknownState: boolean): Partial<GetResult> => ({
-    kind: "not_updated",
-    isUnknownState,
-  });
-
+  const ANEW = { hasKnownToken: false };
+  const NEVER_TOLD = { known: false, acceptedName: null, confirmedName: null };
+  const taken = { kind: "updated", unverified: false } as const;
   it.each<[string, string, Partial<KnownBeforeGet>, string, Partial<GetResult>]>([
-    ["cut as before", LONG, cut, "A very", updated(true)],
-    ["cut to the same", `${LONG} too`, cut, "A very", updated(true)],
-    ["once cut, of another one", "B", cut, "A very", notUpdated(false)],
-    ["in other letters", "OLD", {}, "Old", notUpdated(false)],
-    ["never taken, of an unknown service", "<b>", {}, "&lt;b&gt;", notUpdated(true)],
-    ["never taken, of one that updates", "<b>", ofUpdating, "&lt;b&gt;", updated(false)],
+    [
+      "cut as before",
+      LONG,
+      { acceptedName: LONG, confirmedName: "A very" },
+      "A very",
+      { kind: "updated", unverified: true },
+    ],
+    [
+      "cut to the same",
+      `${LONG} too`,
+      { acceptedName: LONG, confirmedName: "A very" },
+      "A very",
+      { kind: "updated", unverified: true },
+    ],
+    ["once cut, of another one", "B", { acceptedName: LONG, confirmedName: "A very" }, "A very", kept],
+    ["in other letters", "OLD", {}, "Old", unknownHere(false)],
+    ["in other letters, of one that updates", "OLD", { evidence: UPDATES }, "Old", unknownHere(false)],
+    ["never taken before", "<b>", {}, "&lt;b&gt;", renamed],
+    [
+      "never taken before, of a group that somebody made anew",
+      "<b>",
+      ANEW,
+      "&lt;b&gt;",
+      unseen["updates unknown"],
+    ],
+    ["that somebody else may have given", "New", {}, "Theirs", unknownHere(true)],
+    ["that can't be made of the name sent, of one that updates", "Ö", { evidence: UPDATES }, "O", taken],
+    ["the first, made of the name sent", LONG, NEVER_TOLD, "A very", { kind: "adopted", unverified: true }],
+    ["the first, of somebody else's group", LONG, NEVER_TOLD, "Theirs", unknownHere(true)],
     [
       "not taken before, of one that updates",
       "<b>",
-      { ...notTakenBefore, confirmedName: "&lt;b&gt;" },
+      { evidence: UPDATES, acceptedName: null, confirmedName: "&lt;b&gt;" },
       "&lt;b&gt;",
-      updated(false),
+      taken,
     ],
     [
       "somebody else's, of one that updates",
       "New",
-      { ...notTakenBefore, confirmedName: "Theirs" },
+      { evidence: UPDATES, acceptedName: null, confirmedName: "Theirs" },
       "Theirs",
-      notUpdated(false),
+      unknownHere(false),
     ],
     [
       "as sent, of a service that only repeats it",
       "New",
-      { serviceUpdates: false, isProbed: true },
+      { evidence: { ...NO_EVIDENCE, probe: false } },
       "New",
       { kind: "not_updated" },
     ],
   ])("%s", (_, sent, known, answered, expected) => {
-    const expectation = { ...before, sent: aGroup({ name: sent }), ...known };
-    const verdict = classifyGetAnswer(expectation, { isNew: false, name: answered });
-    expect(verdict).toMatchObject(expected);
-    expect(verdict.serviceUpdates).toBeUndefined();
+    const verdict = classifyGetAnswer(
+      { ...before, sent: aGroup({ name: sent }), ...known },
+      { isNew: false, name: answered },
+    );
+    expect({ shown: undefined, ...verdict }).toMatchObject({ shown: undefined, ...expected });
   });
 
   it("shows no update if the name sent was accepted before, and comes back", () => {
@@ -231,3 +256,7 @@ describe("the name in an answer", () => {
     expect(verdict).toEqual({ kind: "updated", unverified: false });
   });
 });
+
+function unknownHere(isUnknownState: boolean): Partial<GetResult> {
+  return { kind: "not_updated", isUnknownState };
+}

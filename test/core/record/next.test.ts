@@ -159,6 +159,10 @@ describe("what the service has", () => {
   test.each([
     ["an adopted group that was not updated", [begun(), ended(aNotUpdated())]],
     ["a group that is not as it was confirmed", [...CREATED, ended(aNotUpdated({ isUnknownState: true }))]],
+    [
+      "a group with another token, which a GET for another state may have made",
+      [...CREATED, begun(update), rotated(SECOND)],
+    ],
   ])("is an unknown state for %s", (_, events) => {
     expect(recordAfter(...events)).toMatchObject({ fingerprint: UNKNOWN_STATE, intent: null });
   });

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { NO_EVIDENCE } from "../../../src/core/apply/update-evidence.ts";
 import type { DaemonState } from "../../../src/daemon/state/state.ts";
 import { pageHeaders } from "../../../src/daemon/status-page/document.ts";
 import { aBrokenFeed, aServingState } from "../../builders/daemon-state.ts";
@@ -135,7 +136,7 @@ function problemsToSend(text: string): DaemonState {
     groups: { total: 9, in_sync: 7, under_way: 0, failing: 1, in_doubt: 0, missing: 0, unverified: 0 },
     failing: [aFailingGroup({ user_group_id: text, code: text, message: text })],
     held: { count: 1, code: text, groups: [{ kind: "delete", user_group_id: text }] },
-    service: { baseUrl: text, teamId: 1, updates: null, isProbed: false, answeredAt: null },
+    service: { baseUrl: text, teamId: 1, evidence: NO_EVIDENCE, answeredAt: null },
     lease,
   });
   return aHealthyDaemon({

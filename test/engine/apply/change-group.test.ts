@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { doesUpdate } from "../../../src/core/apply/update-evidence.ts";
 import { ServiceFailure } from "../../../src/core/failure/service-failure.ts";
 import { SyncError } from "../../../src/core/failure/sync-error.ts";
 import type { SyncSettings } from "../../../src/engine/sync.ts";
@@ -13,9 +14,8 @@ it.each(["name", "plan"])(
     for (let diesAt = 0, end: unknown = "died"; end === "died"; diesAt++) {
       const world = new World(tenants("z"));
       await world.sync();
-      // This sync shows that the service keeps existing groups as they are.
-      world.tenants = [{ ...tenants("z")[0], name: "another" }];
-      await world.sync();
+      // A probe shows that the service keeps existing groups as they are.
+      await world.startProbe().report;
       world.tenants = [...tenants("a"), ...world.tenants];
       end = await world.start({ diesAt }).report;
 
@@ -38,7 +38,7 @@ it("a group that was gone and is created under another name doesn't show that th
     world.tenants = [{ ...tenants("a")[0], name: "another" }];
     end = await world.start({ diesAt }).report;
     expect(await world.sync()).toMatchObject({ outcome: "ok" });
-    expect({ diesAt, updates: world.ledger.service.updates }).toEqual({ diesAt, updates: null });
+    expect({ diesAt, updates: doesUpdate(world.ledger.service.evidence) }).toEqual({ diesAt, updates: null });
   }
 });
 
@@ -52,6 +52,46 @@ it("a group that may have existed before a crash is not taken for one with the r
     expect(counts.unverified + counts.unchanged).toBe(1);
     expect(world.ledger.rows.get("a")?.unverified).toBe("adopted");
   }
+});
+
+describe("a group that was gone, and was made again with another mapping by a GET whose answer was lost", () => {
+  const row = (plan: string | null, more = {}) => [{ id: "a", name: "Name of a", plan, ...more }];
+  const lost = ({ when, call }: Point): void => {
+    if (when === "after" && call === "getOrCreate") throw new ServiceFailure("SERVICE_ERROR", "HTTP 500");
+  };
+
+  it.each<[string, (world: World) => Promise<unknown>]>([
+    ["the row is as before", async () => {}],
+    ["another sync asks for the same", (world) => world.sync()],
+    [
+      "the row asks for something else",
+      (world) => {
+        world.tenants = row("bronze");
+        return world.sync();
+      },
+    ],
+    [
+      "the row is rejected",
+      (world) => {
+        world.tenants = row("silver", { name: null });
+        return world.sync();
+      },
+    ],
+  ])("is not taken for the former one if %s", async (_, meanwhile) => {
+    const world = await aSyncedWorld(["a"]);
+    // A probe has found out that the service keeps existing groups.
+    await world.startProbe().report;
+    world.service.groups.delete("a");
+    world.tenants = row("silver");
+    await world.sync({ at: lost });
+    expect(world.service.groups.get("a")?.group.properties).toEqual({ plan: "silver" });
+    await meanwhile(world);
+    world.tenants = tenants("a");
+    await world.time.sleep(7 * 86_400_000);
+    expect(await world.sync()).toMatchObject({ outcome: "partial", errors: [{ code: "NOT_UPDATED" }] });
+    await world.sync({ settings: { update: "replace" } });
+    expect(world.service.groups.get("a")?.group.properties).toEqual({ plan: tenants("a")[0]?.plan });
+  });
 });
 
 describe("a group that somebody else has renamed", () => {
@@ -150,9 +190,19 @@ describe.each(Object.keys(REWRITINGS))("a service that updates, and %s", (kind) 
     expect(await world.sync()).toMatchObject({ outcome: "ok", counts: { updated: 3, unverified: 3 } });
     row(world, "a", { name: "renamed" });
     expect(await world.sync()).toMatchObject({ outcome: "ok", counts: { updated: 1 } });
-    expect(world.ledger.service.updates).toBe(true);
+    expect(doesUpdate(world.ledger.service.evidence)).toBe(true);
     replan(world, "bronze");
     expect(await world.sync()).toMatchObject({ outcome: "ok", counts: { updated: 3, unverified: 0 } });
+  });
+
+  it("is not taken for one that keeps groups", async () => {
+    const world = await aWorldWith(odd, rewrites);
+    for (const { id } of world.tenants) row(world, String(id), { name: odd });
+    await world.sync();
+    expect(doesUpdate(world.ledger.service.evidence)).toBe(true);
+    for (const { id } of world.tenants) row(world, String(id), { name: odder });
+    expect(await world.sync()).toMatchObject({ outcome: "ok", counts: { updated: 3, failed: 0 } });
+    expect(doesUpdate(world.ledger.service.evidence)).toBe(true);
   });
 
   it("takes another such name once it was seen to update", async () => {
@@ -168,46 +218,50 @@ describe.each(Object.keys(REWRITINGS))("a service that updates, and %s", (kind) 
     const world = await aWorldWith(odd, rewrites);
     world.ledger.clear();
     await world.sync();
-    expect(world.ledger.service.updates).toBeNull();
+    expect(doesUpdate(world.ledger.service.evidence)).toBeNull();
   });
 });
 
-describe("one group that the service keeps", () => {
-  it.each([
-    [
-      "an update was seen to be taken",
-      async (world: World) => {
-        row(world, "a", { name: "renamed" });
-        await world.sync();
-      },
-    ],
-    [
-      "a probe has found out that the service updates",
-      async (world: World) => void (await world.startProbe().report),
-    ],
-  ])("fails alone if %s", async (_, shown) => {
+describe("a group that the service keeps", () => {
+  const rename = async (world: World, ...ids: string[]): Promise<void> => {
+    for (const id of ids) row(world, id, { name: `new ${id}` });
+    await syncLater(world);
+  };
+
+  it("fails alone if a probe has found out that the service updates", async () => {
     const world = await aWorldWith("odd");
-    await shown(world);
-    expect(world.ledger.service.updates).toBe(true);
+    await world.startProbe().report;
     world.service.kept.add("odd");
-    row(world, "odd", { name: "new" });
-    expect(await world.sync()).toMatchObject({
-      counts: { failed: 1 },
+    await rename(world, "odd");
+    replan(world, "silver");
+    expect(await syncLater(world)).toMatchObject({
+      counts: { updated: 2, unverified: 0, failed: 1 },
       errors: [{ user_group_id: "odd", code: "NOT_UPDATED" }],
     });
-    replan(world, "silver");
-    expect(await syncLater(world)).toMatchObject({ counts: { updated: 2, unverified: 0, failed: 1 } });
   });
 
-  it("is overruled by an update that is seen to be taken", async () => {
+  it("leaves the others to be judged each by its own answer", async () => {
     const world = await aWorldWith("odd");
     world.service.kept.add("odd");
-    row(world, "odd", { name: "new" });
-    await world.sync();
-    expect(world.ledger.service.updates).toBe(false);
-    row(world, "a", { name: "renamed" });
-    await syncLater(world);
-    expect(world.ledger.service.updates).toBe(true);
+    await rename(world, "odd", "a");
+    expect(doesUpdate(world.ledger.service.evidence)).toBeNull();
+    replan(world, "silver");
+    expect(await syncLater(world)).toMatchObject({ counts: { updated: 2, unverified: 2, failed: 1 } });
+    world.service.kept.clear();
+    await world.time.sleep(HOUR * 24);
+    expect(await world.sync()).toMatchObject({ outcome: "ok", counts: { updated: 1 } });
+    expect(doesUpdate(world.ledger.service.evidence)).toBe(true);
+  });
+
+  it("is one of a service that keeps them all, once two others were kept and none was changed", async () => {
+    const world = await aWorldWith("odd");
+    world.service.existing = "keep";
+    await rename(world, "odd", "a");
+    for (let times = 0; times < 3; times++) await syncLater(world);
+    expect(doesUpdate(world.ledger.service.evidence)).toBeNull();
+    await rename(world, "b");
+    expect(doesUpdate(world.ledger.service.evidence)).toBe(false);
+    expect(await world.sync()).toMatchObject({ outcome: "partial", counts: { failed: 3 } });
   });
 });
 
@@ -216,13 +270,13 @@ it("a service that only repeats the name is not taken for one that updates once 
   world.service.existing = "keep";
   world.service.repeatsName = true;
   await world.startProbe().report;
-  expect(world.ledger.service.updates).toBe(false);
+  expect(doesUpdate(world.ledger.service.evidence)).toBe(false);
   row(world, "a", { name: "renamed" });
   expect(await world.sync()).toMatchObject({
     counts: { failed: 1 },
     errors: [{ user_group_id: "a", code: "NOT_UPDATED" }],
   });
-  expect(world.ledger.service.updates).toBe(false);
+  expect(doesUpdate(world.ledger.service.evidence)).toBe(false);
 });
 
 const IDS = ["a", "b", "c", "d"];

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { NO_EVIDENCE } from "../../../src/core/apply/update-evidence.ts";
 import { SyncError } from "../../../src/core/failure/sync-error.ts";
 import { connectionPrivacy } from "../../../src/core/tls/database-tls.ts";
 import {
@@ -167,7 +168,11 @@ test("another service.base_url than that of the ledger's groups is what a sync s
 test("a service that keeps existing groups as they are is a warning if groups are to be updated", async () => {
   const world = new World(tenants("a"));
   await world.sync();
-  const service = async () => ({ baseUrl: BASE_URL, teamId: null, updates: false, isProbed: true });
+  const service = async () => ({
+    baseUrl: BASE_URL,
+    teamId: null,
+    evidence: { ...NO_EVIDENCE, probe: false },
+  });
   const found = await findLedger(world, BASE_URL, { service });
   expect(signsOf(found)).toEqual(["✓", "✓", "✓", "!"]);
   expect(found[3]?.hint).toContain("set service.update to replace");

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { NO_EVIDENCE } from "../../../src/core/apply/update-evidence.ts";
 import { ServiceFailure } from "../../../src/core/failure/service-failure.ts";
 import { SyncError } from "../../../src/core/failure/sync-error.ts";
 import type { RotationPolicy } from "../../../src/core/rotation/rotation-policy.ts";
@@ -29,8 +30,7 @@ function inputs({ ledger, tokens, knownBaseUrl }: Faults): SyncConditions {
     service: {
       baseUrl: knownBaseUrl ?? null,
       teamId: null,
-      updates: null,
-      isProbed: false,
+      evidence: NO_EVIDENCE,
       answeredAt: null,
     },
     name: "default",

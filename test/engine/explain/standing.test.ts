@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { NO_EVIDENCE } from "../../../src/core/apply/update-evidence.ts";
 import type { RecordedFailure } from "../../../src/core/failure/group-failures.ts";
 import { SyncError } from "../../../src/core/failure/sync-error.ts";
 import type { PlanningContext } from "../../../src/core/plan/planned-action.ts";
@@ -127,10 +128,14 @@ test("the advice for a failing group is the action of its code, and names servic
       change: aChangeFailure({ fingerprint: renamed.fingerprint, retryAt: new Date(0) }),
     }),
   });
-  const adviceFor = (code: string, service: Explanation["service"] = { updates: false, isProbed: true }) =>
-    standingOf(anExplanation({ tenant: renamed, known, record: failing("change", code), service })).advice;
+  const adviceFor = (
+    code: string,
+    service: Explanation["service"] = { evidence: { ...NO_EVIDENCE, probe: false } },
+  ) => standingOf(anExplanation({ tenant: renamed, known, record: failing("change", code), service })).advice;
   expect(adviceFor("NOT_UPDATED")).toContain("set service.update to replace");
-  expect(adviceFor("NOT_UPDATED", { updates: false, isProbed: false })).toMatch(/groupsync probe finds out/);
+  expect(adviceFor("NOT_UPDATED", { evidence: { ...NO_EVIDENCE, kept: ["a", "b", "c"] } })).toMatch(
+    /groupsync probe finds out/,
+  );
   expect(adviceFor("REFUSED")).toMatch(/^compare name, mapping and properties/);
   expect(adviceFor("UNHEARD_OF")).toBe("fix what the message names");
 });

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { NO_EVIDENCE } from "../../../src/core/apply/update-evidence.ts";
 import { ServiceFailure } from "../../../src/core/failure/service-failure.ts";
 import type { Group } from "../../../src/core/group/group.ts";
 import type { PlanOptions } from "../../../src/engine/plan/make-plan.ts";
@@ -79,7 +80,7 @@ describe("sync --refresh", () => {
     "tells another name, and the next sync repairs it as service.update: %s has it",
     async (update, next, name) => {
       const world = await worldWith("a", "b");
-      world.ledger.service = { ...world.ledger.service, updates: false };
+      world.ledger.service = { ...world.ledger.service, evidence: { ...NO_EVIDENCE, probe: false } };
       rename(world, "a", "the wrong name");
       const report = await refresh(world, {}, { update });
       expect(report).toMatchObject({ outcome: "partial", requests: 2, counts: { failed: 1, refreshed: 2 } });
@@ -92,7 +93,7 @@ describe("sync --refresh", () => {
   test("repairs the name at a service that updates by the look itself, and counts all as unverified", async () => {
     const world = await worldWith("a", "b");
     world.service.existing = "update";
-    world.ledger.service = { ...world.ledger.service, updates: true };
+    world.ledger.service = { ...world.ledger.service, evidence: { ...NO_EVIDENCE, probe: true } };
     rename(world, "a", "the wrong name");
     const report = await refresh(world);
     expect(report).toMatchObject({ outcome: "ok", counts: { refreshed: 2, unverified: 2 } });
@@ -230,7 +231,7 @@ const DAY = 24 * HOUR;
 async function keepingWorld(...which: string[]): Promise<World> {
   const world = new World(tenants(...which));
   await world.sync();
-  world.ledger.service = { ...world.ledger.service, updates: false };
+  world.ledger.service = { ...world.ledger.service, evidence: { ...NO_EVIDENCE, probe: false } };
   await world.time.sleep(HOUR);
   return world;
 }
@@ -244,7 +245,7 @@ test.each(["upsert", "replace", "never"] as const)(
     service.put = (group: Group) => put({ ...group, name: group.name.slice(0, 6) });
     const settings = { update };
     expect(await world.sync({ settings })).toMatchObject({ outcome: "ok" });
-    world.ledger.service = { ...world.ledger.service, updates: false };
+    world.ledger.service = { ...world.ledger.service, evidence: { ...NO_EVIDENCE, probe: false } };
     const before = new Map(service.tokens);
     await world.time.sleep(HOUR);
     const report = await world.sync({ refresh: true, settings });

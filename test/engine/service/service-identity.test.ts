@@ -1,13 +1,14 @@
 import { describe, expect, it } from "vitest";
+import { NO_EVIDENCE, type UpdateEvidence } from "../../../src/core/apply/update-evidence.ts";
 import { ServiceIdentity } from "../../../src/engine/service/service-identity.ts";
 import type { BoundService, KnownService } from "../../../src/ports/ledger/scope.ts";
 
 const URL = "https://dashboards.example.com";
+const shown: UpdateEvidence = { ...NO_EVIDENCE, took: ["a"] };
 const bound = (overrides: Partial<BoundService> = {}): BoundService => ({
   baseUrl: URL,
   teamId: 7,
-  updates: null,
-  isProbed: false,
+  evidence: NO_EVIDENCE,
   ...overrides,
 });
 const known = (overrides: Partial<BoundService> = {}): KnownService => ({
@@ -24,9 +25,9 @@ describe("the service's identity", () => {
     const { unrecorded = bound({ teamId: null }) } = identity;
     expect(unrecorded).toEqual(bound());
     expect(identity.unrecorded).toEqual(bound());
-    identity.learnUpdates(true);
+    identity.learn("a", "took");
     identity.recorded(unrecorded);
-    expect(identity.unrecorded).toEqual(bound({ updates: true }));
+    expect(identity.unrecorded).toEqual(bound({ evidence: shown }));
   });
 
   it("takes no answer to another team for a sign of life", () => {
@@ -38,47 +39,32 @@ describe("the service's identity", () => {
 
   it("has to be recorded until it is", () => {
     const identity = new ServiceIdentity(known(), URL);
-    identity.learnUpdates(true);
+    identity.learn("a", "took");
     const { unrecorded } = identity;
     if (unrecorded) identity.recorded(unrecorded);
-    expect(unrecorded).toEqual(bound({ updates: true }));
+    expect(unrecorded).toEqual(bound({ evidence: shown }));
     expect(identity.unrecorded).toBeUndefined();
   });
 
   it("needs no record if the ledger knows it already", () => {
-    const identity = new ServiceIdentity(known({ updates: true }), URL);
+    const identity = new ServiceIdentity(known({ evidence: shown }), URL);
     identity.confirmTeam(7);
-    identity.learnUpdates(undefined);
-    identity.learnUpdates(true);
+    identity.learn("a", "took");
     expect([identity.confirmed, identity.unrecorded]).toEqual([true, undefined]);
   });
 
-  it("includes whether a GET updates, as soon as that is seen", () => {
+  it("includes what a group shows, as soon as that is seen", () => {
     const identity = new ServiceIdentity(known(), URL);
-    identity.learnUpdates(false);
-    expect(identity.updates).toBe(false);
-    expect(identity.unrecorded).toEqual(bound({ updates: false }));
-  });
-
-  it.each<[string, Partial<BoundService>, boolean, boolean]>([
-    ["nothing was known", {}, true, true],
-    ["nothing was known", {}, false, false],
-    ["another group was kept", { updates: false }, true, true],
-    ["an update was taken", { updates: true }, false, true],
-    ["a probe says that it updates", { updates: true, isProbed: true }, false, true],
-    ["a probe says that it keeps", { updates: false, isProbed: true }, true, false],
-  ])("if %s (%j), a group that says %s leaves it at %s", (_, before, shown, after) => {
-    const identity = new ServiceIdentity(known(before), URL);
-    identity.learnUpdates(shown);
-    expect(identity.updates).toBe(after);
+    identity.learn("a", "took");
+    expect(identity.updates).toBe(true);
   });
 
   it("takes what a probe says, whatever was known", () => {
-    const identity = new ServiceIdentity(known({ updates: true }), URL);
+    const identity = new ServiceIdentity(known({ evidence: shown }), URL);
     identity.learnFromProbe(undefined);
     expect(identity.unrecorded).toBeUndefined();
     identity.learnFromProbe(false);
-    expect(identity.unrecorded).toEqual(bound({ updates: false, isProbed: true }));
+    expect(identity.unrecorded).toEqual(bound({ evidence: { ...shown, probe: false } }));
   });
 
   it("stops a run against another address, naming both", () => {

@@ -1,3 +1,4 @@
+import { doesUpdate } from "../../../src/core/apply/update-evidence.ts";
 import type { MissingGroups } from "../../../src/core/deletion/missing-tenants.ts";
 import type { HeldRemoval } from "../../../src/core/deletion/removals.ts";
 import { failingGroup, type RecordedFailure } from "../../../src/core/failure/group-failures.ts";
@@ -331,7 +332,7 @@ const byVerification = (a: Aged, b: Aged): number =>
   a.verifiedAt.getTime() - b.verifiedAt.getTime() || compareIds(a.user_group_id, b.user_group_id);
 
 const unverifiedIn = ({ unverified }: GroupRecord, { service }: LedgerState): GroupRecord["unverified"] =>
-  service.updates === true ? null : unverified;
+  doesUpdate(service.evidence) ? null : unverified;
 
 function held(state: LedgerState): HeldGroups | null {
   const { rows, history } = state;

@@ -1,3 +1,4 @@
+import { NO_EVIDENCE } from "../../../src/core/apply/update-evidence.ts";
 import type { HeldRemoval } from "../../../src/core/deletion/removals.ts";
 import type { RememberedRejection } from "../../../src/core/group/rejections.ts";
 import { NO_READ_HISTORY, type ReadHistory } from "../../../src/core/plan/read-history.ts";
@@ -47,8 +48,7 @@ export const newLedgerId = (): string => `ledger ${++ids}`;
 export const NO_SERVICE: KnownService = {
   baseUrl: null,
   teamId: null,
-  updates: null,
-  isProbed: false,
+  evidence: NO_EVIDENCE,
   answeredAt: null,
 };
 

@@ -78,13 +78,9 @@ const writes = (ledger: LedgerChanges): Omit<LedgerTransaction, "assertOpen"> =>
     ledger.enlist(() => ledger.state.forgetScope());
   },
 
-  async bindService({ baseUrl, teamId, updates, isProbed }) {
+  async bindService({ baseUrl, teamId, evidence }) {
     ledger.enlist(() => {
-      ledger.state.service = { ...ledger.state.service, baseUrl, teamId, updates, isProbed };
-      if (updates !== true) return;
-      const { rows } = ledger.state;
-      for (const [id, row] of rows)
-        if (row.unverified === "updated") rows.set(id, { ...row, unverified: null });
+      ledger.state.service = { ...ledger.state.service, baseUrl, teamId, evidence };
     });
   },
 

@@ -1,3 +1,4 @@
+import { NO_EVIDENCE, type UpdateEvidence } from "../../../core/apply/update-evidence.ts";
 import type { KnownService, ServiceReads, ServiceWrites } from "../../../ports/ledger/scope.ts";
 import type { LedgerReader } from "./ledger-reader.ts";
 import { type LedgerScope, setScopeRow } from "./scope.ts";
@@ -5,21 +6,27 @@ import { type LedgerScope, setScopeRow } from "./scope.ts";
 const NO_SERVICE: KnownService = {
   baseUrl: null,
   teamId: null,
-  updates: null,
-  isProbed: false,
+  evidence: NO_EVIDENCE,
   answeredAt: null,
 };
+
+interface ServiceRow extends Pick<KnownService, "answeredAt"> {
+  readonly baseUrl: string;
+  readonly teamId: string | null;
+  readonly evidence: string;
+}
 
 export const serviceReads = (reader: LedgerReader): ServiceReads => ({
   service: () =>
     reader.read(NO_SERVICE, async ({ connection, tables, scope }) => {
-      const [row] = await connection.query<Omit<KnownService, "teamId"> & { readonly teamId: string | null }>(
-        `SELECT base_url AS "baseUrl", team_id AS "teamId", updates, updates_probed AS "isProbed",
-           answered_at AS "answeredAt"
+      const [row] = await connection.query<ServiceRow>(
+        `SELECT base_url AS "baseUrl", team_id AS "teamId", update_evidence AS "evidence", answered_at AS "answeredAt"
          FROM ${tables.services} WHERE scope = $1`,
         [scope],
       );
-      return row ? { ...row, teamId: row.teamId === null ? null : Number(row.teamId) } : NO_SERVICE;
+      if (!row) return NO_SERVICE;
+      const teamId = row.teamId === null ? null : Number(row.teamId);
+      return { ...row, teamId, evidence: JSON.parse(row.evidence) as UpdateEvidence };
     }),
 
   canary: () =>
@@ -35,20 +42,12 @@ export const serviceReads = (reader: LedgerReader): ServiceReads => ({
 export const serviceWrites = (ledger: LedgerScope): ServiceWrites => {
   const { connection, tables, scope } = ledger;
   return {
-    async bindService({ baseUrl, teamId, updates, isProbed }) {
+    async bindService({ baseUrl, teamId, evidence }) {
       await setScopeRow(ledger, tables.services, {
         base_url: baseUrl,
         team_id: teamId,
-        updates,
-        updates_probed: isProbed,
+        update_evidence: JSON.stringify(evidence),
       });
-      // A service that is known to update has also taken the updates that could not be verified.
-      if (updates === true) {
-        await connection.query(
-          `UPDATE ${tables.groups} SET unverified = NULL WHERE scope = $1 AND unverified = 'updated'`,
-          [scope],
-        );
-      }
     },
 
     async recordAnswer(at) {

@@ -1,3 +1,4 @@
+import { doesUpdate } from "../../../core/apply/update-evidence.ts";
 import type { HeldRemoval } from "../../../core/deletion/removals.ts";
 import { type FailingGroup, failingGroup } from "../../../core/failure/group-failures.ts";
 import { FAILED_BY_SERVICE } from "../../../core/failure/service-failure.ts";
@@ -8,6 +9,7 @@ import type {
   FormerToken,
   GroupHistory,
   HeldGroups,
+  KnownService,
   LedgerStatus,
   RecordedRemoval,
   RecordedRun,
@@ -43,22 +45,23 @@ const NO_STATUS: Omit<LedgerStatus, "service"> = {
 const NO_RECORD: GroupHistory = { group: null, removals: [], formerTokens: [] };
 
 export const statusReads = (reader: LedgerReader): StatusReads => ({
-  status: async () => ({
-    ...(await reader.read(NO_STATUS, async (ledger) => ({
-      ...(await groupSums(ledger)),
+  status: async () => {
+    const service = await serviceReads(reader).service();
+    const sums = await reader.read(NO_STATUS, async (ledger) => ({
+      ...(await groupSums(ledger, service)),
       held: await heldGroups(ledger),
       failing: await failingGroups(ledger),
       rejected: await rejections(ledger),
       runs: await recordedRuns(ledger, "TRUE", SHOWN_RUNS),
       unanswered: await unanswered(ledger),
       lease: await leaseHolder(ledger),
-    }))),
-    service: await serviceReads(reader).service(),
-  }),
+    }));
+    return { ...sums, service };
+  },
 
   record: async (id) => {
-    const { updates } = await serviceReads(reader).service();
-    return reader.read(NO_RECORD, (ledger) => groupHistory(ledger, id, updates === true));
+    const service = await serviceReads(reader).service();
+    return reader.read(NO_RECORD, (ledger) => groupHistory(ledger, id, service));
   },
 
   names: (ids) =>
@@ -72,9 +75,9 @@ export const statusReads = (reader: LedgerReader): StatusReads => ({
 });
 
 async function groupSums(
-  ledger: LedgerScope,
+  { connection, tables, scope }: LedgerScope,
+  { evidence }: KnownService,
 ): Promise<Pick<LedgerStatus, "groups" | "oldestToken" | "oldestUnsynced">> {
-  const { connection, tables, scope } = ledger;
   const [row] = await connection.query<GroupSums>(
     `SELECT count(*) AS total,
        count(CASE WHEN intent IS NULL AND failing_since IS NULL AND gone IS NULL AND held IS NULL
@@ -83,7 +86,7 @@ async function groupSums(
        count(failing_since) AS failing,
        count(CASE WHEN verified_at = $2 THEN 1 END) AS in_doubt,
        count(gone) AS missing,
-       count(${unverifiedIn(ledger)}) AS unverified,
+       count(unverified) AS unverified,
        min(token_since) AS "oldestToken",
        min(CASE WHEN intent IS NOT NULL THEN intent_at END) AS "underWaySince",
        min(failing_since) AS "failingSince"
@@ -101,7 +104,7 @@ async function groupSums(
       failing: Number(counts.failing),
       in_doubt: Number(counts.in_doubt),
       missing: Number(counts.missing),
-      unverified: Number(counts.unverified),
+      unverified: doesUpdate(evidence) ? 0 : Number(counts.unverified),
     },
     oldestToken,
     oldestUnsynced: isFailing ? failingSince : underWaySince,
@@ -113,10 +116,6 @@ interface GroupSums extends Readonly<Record<keyof LedgerStatus["groups"], string
   readonly underWaySince: Date | null;
   readonly failingSince: Date | null;
 }
-
-/** SQL of `RecordedGroup.unverified`; $1 is the scope. */
-const unverifiedIn = ({ tables }: LedgerScope): string =>
-  `CASE WHEN NOT EXISTS (SELECT 1 FROM ${tables.services} WHERE scope = $1 AND updates) THEN unverified END`;
 
 async function heldGroups({ connection, tables, scope }: LedgerScope): Promise<HeldGroups | null> {
   // Read groups and code in one statement: a run may change both at any time.
@@ -166,7 +165,11 @@ async function leaseHolder({ dialect, connection, tables, scope }: LedgerScope):
   return row ?? null;
 }
 
-async function groupHistory(ledger: LedgerScope, id: string, isUpdating: boolean): Promise<GroupHistory> {
+async function groupHistory(
+  ledger: LedgerScope,
+  id: string,
+  { evidence }: KnownService,
+): Promise<GroupHistory> {
   // The ledger has no such id, and PostgreSQL would refuse it.
   if (storable(id) !== id) return NO_RECORD;
   const { connection, tables, scope } = ledger;
@@ -181,6 +184,6 @@ async function groupHistory(ledger: LedgerScope, id: string, isUpdating: boolean
      FROM ${tables.formerTokens} WHERE scope = $1 AND user_group_id = $2 ORDER BY id DESC LIMIT ${SHOWN}`,
     [scope, id],
   );
-  const group = record ? { ...record, unverified: isUpdating ? null : record.unverified } : null;
+  const group = record ? { ...record, unverified: doesUpdate(evidence) ? null : record.unverified } : null;
   return { group, removals, formerTokens };
 }
