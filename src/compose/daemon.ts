@@ -52,7 +52,7 @@ export async function composeDaemon(
     configPath: resolve(path),
     notifier: notifierOf(config.notify),
   });
-  const recent = new RecentWrites(hostClock);
+  const recent = new RecentWrites(hostClock.now());
   const silence = new Silence();
   const metrics = new Metrics(() => lifecycle.daemon.state, hostClock);
   const pause = new ServicePause(hostClock);

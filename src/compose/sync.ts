@@ -25,7 +25,7 @@ export async function composeSync(
   config: Config,
   host: Host,
   observe: Observe,
-  recent = new RecentWrites(hostClock),
+  recent = new RecentWrites(hostClock.now()),
 ): Promise<Opened<SyncSetup>> {
   const { service } = config;
   const databases = new Databases(config.name, TIMEOUTS, host.stop);

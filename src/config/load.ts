@@ -1,11 +1,10 @@
 import { describe, SyncError } from "../core/failure/sync-error.ts";
-import type { Secret } from "../core/secret/secret.ts";
+import { Secret } from "../core/secret/secret.ts";
 import { isJsonObject } from "../core/text/json.ts";
 import { type Config, configSchema } from "./config.ts";
 import { type Problem, readDocument } from "./document.ts";
 import type { ValueSources } from "./interpolate.ts";
 import { problemReport, schemaProblems } from "./problems.ts";
-import { secretsIn } from "./secrets-in.ts";
 
 /**
  * Reads and checks the config file; contacts nothing. Throws SyncError `CONFIG_UNREADABLE`, `CONFIG_TLS` if the
@@ -33,6 +32,21 @@ export function loadConfig(path: string, sources: ValueSources, onSecrets?: () =
     );
   const located = inSchema.map((problem) => ({ ...problem, line: lineOf(problem.path) }));
   throw invalid(path, [...problems, ...located.filter(isRead)]);
+}
+
+/** All secrets of a config, but for the database urls that have no password. */
+function* secretsIn(value: unknown): Generator<Secret> {
+  if (value instanceof Secret) yield value;
+  else if (typeof value === "object" && value !== null) {
+    if ("dialect" in value && "url" in value && value.url instanceof Secret && !hasPassword(value.url))
+      return;
+    for (const inner of Object.values(value)) yield* secretsIn(inner);
+  }
+}
+
+function hasPassword(url: Secret): boolean {
+  const { password, searchParams } = new URL(url.reveal());
+  return password !== "" || searchParams.has("password");
 }
 
 /** In characters. A config with a thousand mappings has a fifth of this length. */

@@ -104,21 +104,17 @@ export async function rotateDueTokens(
   });
 }
 
-/** Leaves out candidates that failed before and whose next attempt is not due, and reports them. */
+/** Leaves out candidates that failed before and whose next attempt is not due. */
 async function* dueCandidates(
   candidates: AsyncIterable<RotationCandidate>,
   failed: ReadonlySet<string>,
   most: number,
-  { clock, tally }: Run,
+  { clock }: Run,
 ): AsyncGenerator<string> {
   let left = most;
   for await (const { user_group_id, failure } of candidates) {
     if (left <= 0) return;
-    if (failed.has(user_group_id)) continue;
-    if (failure && !isDue(failure.retryAt, clock.now())) {
-      tally.waits(user_group_id, failure);
-      continue;
-    }
+    if (failed.has(user_group_id) || (failure && !isDue(failure.retryAt, clock.now()))) continue;
     left--;
     yield user_group_id;
   }

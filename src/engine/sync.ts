@@ -8,6 +8,7 @@ import { recordLedgerUpdates } from "./apply/record-ledger-updates.ts";
 import { pauseGraceClock, recordRead } from "./apply/record-read.ts";
 import { recordRejections } from "./apply/record-rejections.ts";
 import { RemovalCheck } from "./apply/removal-check.ts";
+import { reportOwed } from "./apply/report-owed.ts";
 import { deleteCanaryOrWarn } from "./canary.ts";
 import { leasedRun, type Run, type RunPorts, type RunSettings } from "./leased-run.ts";
 import { makePlan, type PlanOptions, type PlanSettings, readLedgerState } from "./plan/make-plan.ts";
@@ -78,7 +79,9 @@ async function syncOnce(
   for (const warning of await lostLedgerWarnings(run, service)) observe(warning);
 
   if (options.acknowledgeSwitchover)
-    await run.ledger.write(run.lease, (transaction) => transaction.trustAll(run.clock.now()));
+    await run.ledger.write(run.lease, (transaction) =>
+      transaction.changeAll({ kind: "trusted" }, run.clock.now()),
+    );
 
   observe({ kind: "phase", phase: "reading" });
   if (isWhole) run.locks.beginPlan();
@@ -106,6 +109,7 @@ async function syncOnce(
     const { silence } = settings.refresh;
     if (isWhole && silence) await seekSignOfLife(plan, undefined, silence, settings, run);
     if (isWhole) await reportUnserved(run.locks, run);
+    if (!run.signal.aborted) await reportOwed(plan, options, run);
     await deleteCanaryOrWarn(run, settings);
   } finally {
     await removals.close();

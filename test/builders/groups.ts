@@ -82,6 +82,7 @@ export const aLedgerGroup = (overrides: Partial<LedgerGroup> = {}): LedgerGroup 
   absence: null,
   held: null,
   failures: NO_FAILURES,
+  owes: [],
   ...overrides,
 });
 

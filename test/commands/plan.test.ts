@@ -391,7 +391,7 @@ function aPlan(
   { notReady = 0, isWhole = true } = {},
 ): Plan {
   const builder = aBuilder();
-  builder.addUnread({ unchanged, notReady: isWhole ? notReady : 0 });
+  builder.addUnread({ unchanged, notReady: isWhole ? notReady : 0, owing: 0 });
   if (notReady > 0) builder.add(undefined, aTenantNotReady(), null);
   if (missing) builder.add(undefined, { kind: "missing", user_group_id: "acme", ...missing }, null);
   return built(builder, isWhole);

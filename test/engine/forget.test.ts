@@ -248,7 +248,7 @@ describe("somebody else at work", () => {
 
   it("is a daemon between two syncs: its next sync is refused, and sends nothing", async () => {
     const world = await aSyncedWorld("a", "b");
-    const ofDaemon = new RecentWrites(new VirtualClock(world.time));
+    const ofDaemon = new RecentWrites(new VirtualClock(world.time).now());
     await world.time.sleep(60_000);
     await forget(world, DELETE);
     world.service.requests.length = 0;
@@ -258,7 +258,7 @@ describe("somebody else at work", () => {
       expect(await world.sync()).toMatchObject({ outcome: "failed", error: { code: "SCOPE_FORGOTTEN" } });
     }
     expect({ sent: world.service.requests, rows: rowsOf(world) }).toEqual({ sent: [], rows: [] });
-    world.recent = new RecentWrites(new VirtualClock(world.time));
+    world.recent = new RecentWrites(new VirtualClock(world.time).now());
     expect(await world.sync()).toMatchObject({ outcome: "ok", counts: { created: 2 } });
     world.recent = ofDaemon;
     expect(await world.sync()).toMatchObject({ outcome: "ok", requests: 0 });

@@ -55,7 +55,7 @@ export class World {
   /** The ports of one process to this world. */
   ports(instance: Instance, clock: VirtualClock): Omit<SyncPorts, "observe"> {
     const { step } = instance;
-    const recent = this.recent ?? new RecentWrites(clock);
+    const recent = this.recent ?? new RecentWrites(clock.now());
     const ledger = inMemoryLedger(this.ledger, step, () => this.time.now(), { recent });
     return {
       source: new InMemoryTenantSource(this.tenants, step),

@@ -218,14 +218,21 @@ const hopelessIn = ({ errors }: RunReport, world: SimulatedWorld): number =>
   errors.filter(
     ({ user_group_id: id, code }) =>
       (code === "UNSETTLED" && isUnsettled(id, world)) ||
+      isFailedRotation(id, code, world) ||
       (code === "TOKEN_NOT_EVERYWHERE" && id !== null && isLeftBehind(id, world)),
   ).length;
+
+/** A rotation that failed is owed until somebody asks for it again. */
+const isFailedRotation = (id: string | null, code: string, { ledger }: SimulatedWorld): boolean =>
+  ledger.rows.get(id ?? "")?.failures.rotation?.code === code;
 
 function mayFail(id: string | null, code: string, world: SimulatedWorld): boolean {
   // With service.update: never, no refresh is sent to a service that may change groups.
   if (id === null) return code === "REFRESH_UNSAFE";
+  if (isFailedRotation(id, code, world)) return true;
   const row = world.visibleRows().get(id);
-  if (row === undefined) return false;
+  // Without a valid row, nobody knows whether the tenant is gone.
+  if (row === undefined) return ![...world.visibleRows().values()].some((other) => !isRejected(other));
   if (isRejected(row)) return true;
   // A service that keeps existing groups applies no update.
   return code === "NOT_UPDATED" && world.service.existing === "keep";

@@ -85,7 +85,7 @@ export class Program {
       this.#ledger.disconnect();
       this.#session?.end();
     });
-    this.#recent = new RecentWrites(this.clock);
+    this.#recent = new RecentWrites(this.clock.now());
     this.#ledger = watchedLedger(world, this.record, this.#instance.step, this.#recent);
     const { session } = options;
     if (session)

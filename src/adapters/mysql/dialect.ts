@@ -39,7 +39,6 @@ export const mysql: Dialect = {
   isOneOf: (column, parameter) => `${column} IN (${parameter})`,
   rowsByIndex: (table, column) => `(SELECT * FROM ${table} WHERE scope = $1 AND ${column} IN ($2)) AS g`,
   same: (a, b) => `${a} = ${b}`,
-  differ: (a, b) => `NOT (${a} <=> ${b})`,
   rows: jsonRows,
   jsonObject: (members) =>
     `JSON_OBJECT(${Object.entries(members)
@@ -54,13 +53,9 @@ export const mysql: Dialect = {
     const assignments = set?.((column) => `VALUES(${column})`, was) ?? nothing;
     return `INSERT INTO ${into} (${columns.join(", ")}) ${from} ON DUPLICATE KEY UPDATE ${assign(assignments, into)}`;
   },
-  updateFrom: ({ table, from, set, where }) =>
-    `UPDATE ${from} STRAIGHT_JOIN ${table} AS g SET ${assign(set, "g")} WHERE ${where}`,
-  // Read from the index alone: that locks the index entry, and not the row that a renewal of the lease updates. The subquery
-  // locks nothing.
+  // Read from the index alone: that locks the index entry, and not the row that a renewal of the lease updates.
   selectFenced: (leases, where) =>
-    `SELECT (SELECT w.writes FROM ${leases} AS w WHERE w.scope = f.scope) AS writes
-     FROM ${leases} AS f FORCE INDEX (fence) WHERE ${where} LOCK IN SHARE MODE`,
+    `SELECT epoch FROM ${leases} FORCE INDEX (fence) WHERE ${where} LOCK IN SHARE MODE`,
   serverIdentity,
   durabilityRisks,
   tableExists,

@@ -52,6 +52,7 @@ const MIGRATIONS: readonly Migration[] = [
         gone ${WORD},
         gone_since DATETIME(6),
         held ${WORD},
+        owes ${WORD},
         at_rest SMALLINT NOT NULL,
         failing_since DATETIME(6),
         state LONGTEXT NOT NULL,

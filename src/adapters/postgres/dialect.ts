@@ -53,7 +53,6 @@ export const postgres: Dialect = {
     `unnest($2::text[]) AS wanted (value)
      CROSS JOIN LATERAL (SELECT * FROM ${table} WHERE scope = $1 AND ${column} = wanted.value OFFSET 0) AS g`,
   same: (a, b) => `${a} OPERATOR(pg_catalog.=) ${b}`,
-  differ: (a, b) => `${a} IS DISTINCT FROM ${b}`,
   rows: (parameter, columns) =>
     `json_to_recordset(${parameter}) AS t (${Object.entries(columns)
       .map(([name, type]) => `${name} ${TYPES[type]}`)
@@ -71,9 +70,7 @@ export const postgres: Dialect = {
     return `INSERT INTO ${into} AS g (${columns.join(", ")}) ${from}
       ON CONFLICT (${key.join(", ")}) DO ${otherwise}`;
   },
-  updateFrom: ({ table, from, set, where }) =>
-    `UPDATE ${table} AS g SET ${assign(set)} FROM ${from} WHERE ${where}`,
-  selectFenced: (leases, where) => `SELECT writes FROM ${leases} WHERE ${where} FOR KEY SHARE`,
+  selectFenced: (leases, where) => `SELECT 1 FROM ${leases} WHERE ${where} FOR KEY SHARE`,
   serverIdentity,
   durabilityRisks,
   tableExists,

@@ -54,7 +54,9 @@ const MIGRATIONS: readonly Migration[] = [
         gone_since timestamptz,
         -- 'delete' or 'replace': due, and waiting for approval.
         held text,
-        -- 1 if a plan needn't read the group unless its row has changed. Follows from the others, as the next column does.
+        -- What is not done. Follows from the others, as the next columns do.
+        owes text,
+        -- 1 if a plan needn't read the group unless its row has changed.
         at_rest smallint NOT NULL,
         -- Since when the first of its failures lasts.
         failing_since timestamptz,
@@ -62,8 +64,6 @@ const MIGRATIONS: readonly Migration[] = [
         PRIMARY KEY (scope, user_group_id)
       );
       CREATE INDEX ON ${tables.groups} (scope, user_group_id) WHERE held IS NOT NULL;
-      -- Finds the updates that are verified once the service is seen to update.
-      CREATE INDEX ON ${tables.groups} (scope, user_group_id) WHERE unverified = 'updated';
       -- Every sync asks for the oldest tokens. No column of an intent may be in this index: to begin a change and
       -- to end it would then cost an entry each.
       CREATE INDEX ON ${tables.groups} (scope, token_since, user_group_id) WHERE token_since IS NOT NULL;

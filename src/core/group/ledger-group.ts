@@ -1,4 +1,4 @@
-import type { GroupFailures } from "../failure/group-failures.ts";
+import type { FailureKind, GroupFailures } from "../failure/group-failures.ts";
 import type { RowDigest } from "./tenant.ts";
 
 /**
@@ -32,7 +32,12 @@ export interface LedgerGroup {
   /** The removal that waits for approval. */
   readonly held: "replace" | "delete" | null;
   readonly failures: GroupFailures;
+  /** What is not done for the group, see `owes`. */
+  readonly owes: readonly Owed[];
 }
+
+/** Something that is not done for a group. */
+export type Owed = "under way" | "leftover" | `failing ${FailureKind}` | "held" | "doubted";
 
 /**
  * How a tenant is gone.

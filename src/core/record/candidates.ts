@@ -3,14 +3,25 @@ import type { Group } from "../group/group.ts";
 import { type LedgerGroup, UNKNOWN_STATE } from "../group/ledger-group.ts";
 import type { RowDigest } from "../group/tenant.ts";
 import type { RotationCandidate } from "../rotation/rotation-policy.ts";
-import { type GroupRecord, isAtRest } from "./record.ts";
+import { isAtRest, owes } from "./owes.ts";
+import type { GroupRecord } from "./record.ts";
 
 /** What a plan needs of the record. */
 export const plannedFrom = (record: GroupRecord): LedgerGroup => {
-  const { user_group_id, fingerprint, bucket, digest, intent, unverified, absence, held, failures } = record;
+  const { user_group_id, fingerprint, bucket, digest, intent, absence, held, failures } = record;
   const row = digest === null ? null : { bucket, digest };
-  const isUpdateUnverified = unverified === "updated";
-  return { user_group_id, fingerprint, row, intent, isUpdateUnverified, absence, held, failures };
+  const isUpdateUnverified = record.unverified === "updated";
+  return {
+    user_group_id,
+    fingerprint,
+    row,
+    intent,
+    isUpdateUnverified,
+    absence,
+    held,
+    failures,
+    owes: owes(record),
+  };
 };
 
 /** A group as the service last confirmed it. */

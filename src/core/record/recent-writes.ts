@@ -30,17 +30,9 @@ interface Saved {
   readonly record: GroupRecord | null;
   /** The number of the write that saved it, or a higher one: writes that are committed at the same time overtake each other. */
   readonly write: number;
-  /** By the monotonic clock. */
-  readonly at: number;
 }
 
-interface Time {
-  now(): Date;
-  monotonic(): number;
-}
-
-/** How long a record is remembered, in milliseconds, and how many of them are. */
-const REMEMBERED_MS = 10 * 60_000;
+/** How many records are remembered. */
 const MOST = 20_000;
 
 /**
@@ -50,7 +42,6 @@ const MOST = 20_000;
 export class RecentWrites {
   /** When this process began to remember. */
   readonly since: Date;
-  readonly #time: Time;
   /** By group, the oldest first. */
   readonly #saved = new Map<string, Saved>();
   /** The lease that this process had last; null if it had none. */
@@ -64,9 +55,8 @@ export class RecentWrites {
   #lost: LostWrites | null = null;
   #server: string | null = null;
 
-  constructor(time: Time) {
-    this.since = time.now();
-    this.#time = time;
+  constructor(since: Date) {
+    this.since = since;
   }
 
   /** The last lease of this process; null if it had none. */
@@ -152,13 +142,12 @@ export class RecentWrites {
   /** A write is committed that has saved these records; null: the ledger keeps nothing of the group any more. */
   committed(records: ReadonlyMap<string, GroupRecord | null>): void {
     this.#writes++;
-    const at = this.#time.monotonic();
     for (const [id, record] of records) {
       this.#saved.delete(id);
-      this.#saved.set(id, { record, write: this.#begun, at });
+      this.#saved.set(id, { record, write: this.#begun });
     }
     for (const [id, saved] of this.#saved) {
-      if (at - saved.at <= REMEMBERED_MS && this.#saved.size <= MOST) break;
+      if (this.#saved.size <= MOST) break;
       this.#saved.delete(id);
       this.#since = Math.max(this.#since, saved.write);
     }

@@ -1,6 +1,6 @@
 import { type ChangeFailure, NO_FAILURES, type RecordedFailure } from "../failure/group-failures.ts";
 import type { Group } from "../group/group.ts";
-import { type Absence, type Intent, UNKNOWN_STATE, type UnverifiedOutcome } from "../group/ledger-group.ts";
+import type { Absence, Intent, UnverifiedOutcome } from "../group/ledger-group.ts";
 import type { RowDigest } from "../group/tenant.ts";
 
 /**
@@ -92,18 +92,9 @@ export const newRecord = (user_group_id: string, bucket: number, now: Date): Gro
 export const isNeverMade = ({ fingerprint, intent }: Pick<GroupRecord, "fingerprint" | "intent">): boolean =>
   fingerprint === null && intent === null;
 
-/** Whether nothing of the group is open, and nothing failed: a plan needn't read it unless its row has changed. */
-export const isAtRest = ({ fingerprint, digest, intent, absence, failures }: GroupRecord): boolean =>
-  fingerprint !== null &&
-  fingerprint !== UNKNOWN_STATE &&
-  digest !== null &&
-  intent === null &&
-  absence === null &&
-  failures.change === null &&
-  failures.storing === null;
-
 /** When the first of the failures that last began; null if nothing fails. */
 export function failingSince({ failures: { change, rotation, storing } }: GroupRecord): Date | null {
+  if (!change && !rotation && !storing) return null;
   const times = [change, rotation, storing].flatMap((failure) => failure?.since.getTime() ?? []);
-  return times.length === 0 ? null : new Date(Math.min(...times));
+  return new Date(Math.min(...times));
 }

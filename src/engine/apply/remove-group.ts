@@ -3,7 +3,6 @@ import { type Group, tokenFingerprint } from "../../core/group/group.ts";
 import type { Delete, Replace } from "../../core/plan/change.ts";
 import type { GroupRecord } from "../../core/record/record.ts";
 import type { GetAnswer } from "../../ports/group-service.ts";
-import type { GroupReads } from "../../ports/ledger/groups.ts";
 import type { TokenStore } from "../../ports/token-store.ts";
 import { isTokenRefused, type ServiceCalls, type Unanswered } from "../service/service-calls.ts";
 import type { ServiceIdentity } from "../service/service-identity.ts";
@@ -15,10 +14,6 @@ interface StoredTokens extends Waiting {
   readonly identity: Pick<ServiceIdentity, "confirmed">;
 }
 
-interface Deleting extends StoredTokens {
-  readonly ledger: Pick<GroupReads, "confirmed">;
-}
-
 /**
  * Deletes a group with its stored token. If that token is unknown or refused, a GET returns the live token; if the group
  * was gone, that GET creates it again, and the DELETE then removes it. No call is made if the service has deleted the
@@ -28,7 +23,7 @@ export async function deleteGroup(
   change: Delete,
   before: GroupRecord | null,
   calls: ServiceCalls,
-  run: Deleting,
+  run: StoredTokens,
 ): Promise<Outcome | undefined> {
   const { user_group_id } = change;
   if (before?.intent === "remove") return { kind: "deleted", change };
@@ -36,14 +31,12 @@ export async function deleteGroup(
   if (attempt.kind === "deleted") return { kind: "deleted", change };
   if (attempt.kind !== "token unknown") return calls.failed(change, attempt);
 
-  const confirmed = await run.ledger.confirmed([user_group_id]);
-  const group = confirmed.get(user_group_id) ?? bareGroup(user_group_id);
-  const dataSourceId = before?.dataSourceId ?? null;
+  const group = before?.confirmed ?? bareGroup(user_group_id);
   for (let isLast = false; ; isLast = true) {
     const found = await calls.getOrCreate(group);
     if (found.kind !== "answered") return calls.failed(change, found);
     const { token } = found.answer.group;
-    const removed = await calls.remove({ user_group_id, token, dataSourceId });
+    const removed = await calls.remove({ user_group_id, token, dataSourceId: before?.dataSourceId ?? null });
     if (removed.kind === "answered") return { kind: "deleted", change };
     // An attempt whose answer was lost may have deleted the group, or the token has changed. A GET tells which.
     if (isLast || !isRefusedRepetition(removed)) return calls.failed(change, removed);

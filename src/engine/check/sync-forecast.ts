@@ -1,7 +1,6 @@
 import { doesUpdate } from "../../core/apply/update-evidence.ts";
 import { describeHeldRemovals } from "../../core/deletion/removals.ts";
 import type { SyncError } from "../../core/failure/sync-error.ts";
-import { IN_DOUBT } from "../../core/record/record.ts";
 import type { ResolvedTables } from "../../core/report/tables-text.ts";
 import type { RotationPolicy } from "../../core/rotation/rotation-policy.ts";
 import { quantity } from "../../core/text/quantity.ts";
@@ -74,13 +73,7 @@ export async function forecastSync(
       plan,
       {},
       { ...settings, refresh: policy },
-      {
-        ledger,
-        updates: doesUpdate(service.evidence),
-        now,
-        doubted: await ledger.refreshableCount(IN_DOUBT),
-        isRecorded: false,
-      },
+      { ledger, updates: doesUpdate(service.evidence), now, isRecorded: false },
     );
     return {
       plan,

@@ -29,7 +29,7 @@ export async function recordLostWrites(
   if (lost === null) return undefined;
   const now = clock.now();
   await ledger.write(lease, async (transaction) => {
-    if (lost.mayBeMore) await transaction.doubtAll(now);
+    if (lost.mayBeMore) await transaction.changeAll({ kind: "doubted" }, now);
     const ids = [...lost.records.keys()];
     const doubted = ids.map((user_group_id): EventOf => ({ kind: "doubted", user_group_id }));
     // What another instance has recorded since is newer.
@@ -41,10 +41,7 @@ export async function recordLostWrites(
     );
   });
   recent.recovered();
-  return rewound(
-    lost,
-    "`groupsync sync` asks the service for them and stores their live tokens. If a database was moved without any loss, run `groupsync sync --acknowledge-switchover`",
-  );
+  return rewound(lost);
 }
 
 /**
@@ -86,15 +83,17 @@ export async function keepLostWrites(
 
 const NEVER = new AbortController().signal;
 
-/** The ledger lacks what was written to it. `hint` says what heals that. */
-function rewound({ records, mayBeMore }: LostWrites, hint: string): SyncError {
+function rewound({ records, mayBeMore }: LostWrites): SyncError {
   const named = [...records.keys()].slice(0, MOST_NAMED).map((id) => printableId(id));
   const more = records.size > named.length ? ` and ${records.size - named.length} more` : "";
-  const which = records.size === 0 ? "" : `${quantity(records.size, "group")}: ${named.join(", ")}${more}`;
+  const lost =
+    records.size === 0 ? "" : ` and lost ${quantity(records.size, "group")}: ${named.join(", ")}${more}`;
   const message = mayBeMore
-    ? `the ledger's database is another one than before, or went back in time: what was committed last may be lost, and all groups are in doubt${which && `; this process knows of ${which}`}`
-    : `the ledger's database went back in time, and lost what this process had committed; in doubt: ${which}`;
-  return new SyncError("LEDGER_REWOUND", message, { hint });
+    ? `the ledger's database is another one than before, or went back in time${lost}; all groups are in doubt`
+    : `the ledger's database went back in time${lost}; these groups are in doubt`;
+  return new SyncError("LEDGER_REWOUND", message, {
+    hint: "`groupsync sync` asks the service for them and stores their live tokens. If a database was moved without any loss, run `groupsync sync --acknowledge-switchover`",
+  });
 }
 
 const unchecked = ({ message }: SyncError) => ({

@@ -16,12 +16,14 @@ interface ChangedBuckets {
   readonly unchanged: number;
   /** How many rows of the other buckets are not ready. */
   readonly notReady: number;
+  /** How many groups of the other buckets owe something that a plan doesn't do. */
+  readonly owing: number;
 }
 
-const NO_GROUPS = { rows: 0, sum: "0", dirty: 0 };
+const NO_GROUPS = { rows: 0, sum: "0", dirty: 0, owing: 0 };
 
 /** All buckets have to be read. */
-export const ALL_BUCKETS: ChangedBuckets = { changed: undefined, unchanged: 0, notReady: 0 };
+export const ALL_BUCKETS: ChangedBuckets = { changed: undefined, unchanged: 0, notReady: 0, owing: 0 };
 
 /** With more changed buckets than this, one read of everything costs the database less. */
 const TOO_MANY = BUCKETS / 4;
@@ -45,6 +47,7 @@ export async function findChangedBuckets(
   const changed: ChangedBucket[] = [];
   let unchanged = 0;
   let waiting = 0;
+  let owing = 0;
   for (const their of theirs) {
     const { bucket, rows, sum, notReady } = their;
     const our = unmatched.get(bucket) ?? NO_GROUPS;
@@ -52,11 +55,12 @@ export async function findChangedBuckets(
     if (our.dirty === 0 && our.rows === rows && our.sum === sum) {
       unchanged += rows;
       waiting += notReady;
+      owing += our.owing;
     } else changed.push({ ...their, known: knownIn(our) });
   }
   for (const [bucket, our] of unmatched)
     changed.push({ bucket, rows: 0, sum: "0", notReady: 0, known: knownIn(our) });
-  return changed.length > TOO_MANY ? ALL_BUCKETS : { changed, unchanged, notReady: waiting };
+  return changed.length > TOO_MANY ? ALL_BUCKETS : { changed, unchanged, notReady: waiting, owing };
 }
 
 const knownIn = ({ rows, dirty }: Pick<LedgerBucket, "rows" | "dirty">): number => rows + dirty;

@@ -52,7 +52,7 @@ export class PlanBuilder {
   readonly #leftUnderWay: LeftUnderWay[] = [];
   #unchanged = 0;
   #notReady = 0;
-  #notEverywhere = 0;
+  #owing = 0;
   #owned = 0;
   #conclusive = false;
 
@@ -62,9 +62,10 @@ export class PlanBuilder {
   }
 
   /** Counts rows that need not be read: rows that equal what the ledger has recorded, and rows that are not ready. */
-  addUnread({ unchanged, notReady }: Pick<Plan, "unchanged" | "notReady">): void {
+  addUnread({ unchanged, notReady, owing }: Pick<Plan, "unchanged" | "notReady" | "owing">): void {
     this.#unchanged += unchanged;
     this.#notReady += notReady;
+    this.#owing += owing;
     this.#owned += unchanged;
     this.#conclusive ||= unchanged + notReady > 0;
   }
@@ -72,7 +73,7 @@ export class PlanBuilder {
   /** Counts a group of the ledger, even if the plan will have no entry for it. */
   see(group: LedgerGroup): void {
     this.#owned++;
-    if (group.failures.storing !== null) this.#notEverywhere++;
+    if (group.owes.length > 0) this.#owing++;
     this.#removals.see(group);
   }
 
@@ -117,7 +118,7 @@ export class PlanBuilder {
       unchanged: this.#unchanged,
       notReady: this.#notReady + this.#counts.not_ready,
       leftUnderWay: this.#leftUnderWay,
-      notEverywhere: this.#notEverywhere,
+      owing: this.#owing,
       conclusive,
       ...known,
       removals,

@@ -26,8 +26,8 @@ export interface Plan {
   readonly notReady: number;
   /** Groups with an update or a rotation under way that none of the changes settles. */
   readonly leftUnderWay: readonly LeftUnderWay[];
-  /** How many groups have a token that, by the ledger, is not in every store. */
-  readonly notEverywhere: number;
+  /** How many groups owed something when the plan was made, see `owes`. */
+  readonly owing: number;
   /** Whether the read had a row that isn't rejected. */
   readonly conclusive: boolean;
   /** False if the operator has named the ids that the plan is about. */

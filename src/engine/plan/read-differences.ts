@@ -47,14 +47,14 @@ export async function readAll(read: PlanRead): Promise<ReadSource> {
   const snapshot = await source.open(columnsOf(rules), digestSeed(rules), stop, tableBefore);
   try {
     // An empty ledger has no buckets to compare.
-    const { changed, unchanged, notReady } =
+    const { changed, ...unread } =
       service.baseUrl === null
         ? ALL_BUCKETS
         : await findChangedBuckets(snapshot, ledger, { serviceUpdates: doesUpdate(service.evidence) });
-    builder.addUnread({ unchanged, notReady });
+    builder.addUnread(unread);
     if (changed?.length !== 0) {
-      const { rows, groups, ...unread } = await readBuckets(snapshot, ledger, changed, unchanged);
-      builder.addUnread({ unchanged: 0, ...unread });
+      const { rows, groups, notReady } = await readBuckets(snapshot, ledger, changed, unread.unchanged);
+      builder.addUnread({ unchanged: 0, notReady, owing: 0 });
       await mergeById(readTenants(rows, rules), groups, (tenant, group) => {
         if (group !== undefined) builder.see(group);
         decide(tenant, group);

@@ -1,6 +1,6 @@
 import { GONE_TEXT, missingText } from "../../core/deletion/missing-tenants.ts";
 import { describeHeldRemovals, type HeldRemoval } from "../../core/deletion/removals.ts";
-import { tenantGone, tenantNotReady } from "../../core/failure/sync-error.ts";
+import { isClockDifference, tenantGone, tenantNotReady } from "../../core/failure/sync-error.ts";
 import { clockDifference } from "../../core/plan/read-history.ts";
 import { quantity } from "../../core/text/quantity.ts";
 import type { StatusReads } from "../../ports/ledger/scope.ts";
@@ -37,7 +37,7 @@ export async function reportPlan(plan: Plan, { tally, observe }: Reporting): Pro
     for (const entry of batch) {
       if (entry.kind === "rejected") {
         tally.report(entry.user_group_id, entry);
-      } else if (entry.kind === "waiting") {
+      } else if (entry.kind === "waiting" && isClockDifference(entry)) {
         tally.waits(entry.user_group_id, { ...entry, retryAt: new Date(entry.retryAt) });
       } else if (entry.kind === "gone") {
         tally.report(entry.user_group_id, tenantGone(GONE_TEXT));

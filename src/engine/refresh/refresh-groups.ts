@@ -1,8 +1,6 @@
 import { isFoundGone, type Outcome } from "../../core/apply/outcome.ts";
 import { describeHeldRefresh, type RefreshHold } from "../../core/drift/refresh.ts";
 import type { Change } from "../../core/plan/change.ts";
-import { IN_DOUBT } from "../../core/record/record.ts";
-import { quantity } from "../../core/text/quantity.ts";
 import type { Warning } from "../../ports/observer.ts";
 import { type Applying, applyChanges } from "../apply/apply-changes.ts";
 import type { PlanOptions } from "../plan/make-plan.ts";
@@ -14,8 +12,7 @@ import { type RefreshSettings, type RefreshStart, startOfRefresh } from "./refre
 /**
  * Asks the service for groups about which nothing else is to be done, and heals what somebody else has changed there. Each sync
  * asks for the groups in doubt, and a sync of all tenants for the share that is due by `service.refresh`; `options.refresh` asks
- * for all groups of the plan's tenants. The GETs are updates that send each group as the service confirmed it. Groups that stay in
- * doubt count as failed.
+ * for all groups of the plan's tenants. The GETs are updates that send each group as the service confirmed it.
  *
  * A GET makes a group again that is gone. So once more groups were gone than `deletion.limit` allows, no further GET is sent,
  * and the refresh is held. Rejects if the run has to end.
@@ -26,21 +23,9 @@ export async function refreshGroups(
   settings: RefreshSettings,
   run: Applying,
 ): Promise<void> {
-  const doubted = await run.ledger.refreshableCount(IN_DOUBT);
-  await refreshDue(plan, options, settings, doubted, run);
-  if (doubted > 0) await reportDoubted(options.only, run);
-}
-
-async function refreshDue(
-  plan: Plan,
-  options: PlanOptions,
-  settings: RefreshSettings,
-  doubted: number,
-  run: Applying,
-): Promise<void> {
   const { ledger, clock, signal, observe } = run;
   if (signal.aborted) return;
-  const known = { ledger, updates: run.identity.updates, now: clock.now(), doubted, isRecorded: true };
+  const known = { ledger, updates: run.identity.updates, now: clock.now(), isRecorded: true };
   const start = await startOfRefresh(plan, options, settings, known);
   const isApproved = isApprovedBy(options.refreshApproval, start?.hold ?? null, run);
   if (start === null) return;
@@ -119,22 +104,6 @@ function isApprovedBy(
     hint: "take the code that is shown now: it changes with each group that is found gone",
   });
   return false;
-}
-
-/** The groups that are still in doubt: of all groups, or of those with these ids. */
-async function reportDoubted(
-  only: ReadonlySet<string> | undefined,
-  { ledger, tally }: Applying,
-): Promise<void> {
-  const doubted = only
-    ? (await ledger.refreshable({ ...IN_DOUBT, limit: only.size, of: [...only] })).length
-    : await ledger.refreshableCount(IN_DOUBT);
-  if (doubted === 0) return;
-  tally.counts.failed += doubted;
-  tally.report(null, {
-    code: "IN_DOUBT",
-    message: `${quantity(doubted, "group")} ${doubted === 1 ? "is" : "are"} in doubt, because the ledger's database went back in time: each sync asks the service for them, unless their rows are rejected or not ready`,
-  });
 }
 
 /** `count` groups were to be asked for, and were not. */

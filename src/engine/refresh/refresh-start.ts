@@ -1,5 +1,6 @@
 import { type RefreshHold, refreshHold, refreshShare, syncIntervalMs } from "../../core/drift/refresh.ts";
 import { removalsAllowed } from "../../core/plan/deletion-policy.ts";
+import { IN_DOUBT } from "../../core/record/record.ts";
 import type { LedgerView } from "../../ports/ledger/ledger.ts";
 import type { Warning } from "../../ports/observer.ts";
 import type { PlanOptions, PlanSettings } from "../plan/make-plan.ts";
@@ -40,8 +41,6 @@ interface Known {
   /** Whether a GET changes an existing group; null if nobody knows. */
   readonly updates: boolean | null;
   readonly now: Date;
-  /** How many groups are in doubt. */
-  readonly doubted: number;
   /** The run history has this sync already. */
   readonly isRecorded: boolean;
 }
@@ -59,14 +58,15 @@ export async function startOfRefresh(
   const { ledger, updates, now } = known;
   // Without a valid row, nobody knows which tenants are present.
   if (plan.isWhole && !plan.conclusive) return null;
-  const { due, withinMs } = await shareOf(plan, options, refresh, known);
+  const doubted = await ledger.refreshableCount(IN_DOUBT);
+  const { due, withinMs } = await shareOf(plan, options, refresh, doubted, known);
   if (due === 0) return null;
   const unsafe = unsafeToAsk(update, updates);
   const owned = await ledger.existingCount({});
   const gone = await goneLately(ledger, now);
   return {
     due,
-    doubted: known.doubted,
+    doubted,
     withinMs,
     unsafe,
     hold: unsafe ? null : refreshHold(name, gone, { limit, owned }),
@@ -85,7 +85,8 @@ async function shareOf(
   plan: Plan,
   { refresh: asksForAll, only }: Pick<PlanOptions, "refresh" | "only">,
   { everyMs, silence }: RefreshPolicy,
-  { ledger, now, isRecorded, doubted }: Known,
+  doubted: number,
+  { ledger, now, isRecorded }: Known,
 ): Promise<Pick<RefreshStart, "due" | "withinMs">> {
   const { at: began } = plan.reading;
   const isOwnShare = plan.isWhole && !asksForAll && everyMs !== null;

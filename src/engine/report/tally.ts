@@ -45,6 +45,10 @@ export class Tally {
     if (this.errors.length < MAX_REPORTED) this.errors.push({ user_group_id, code, message });
   }
 
+  hasFailed(user_group_id: string): boolean {
+    return this.#failing.has(user_group_id);
+  }
+
   /** Reports the failure of a group. The group counts once, however often it fails. */
   failed(user_group_id: string, failure: Failure): void {
     const place = this.#failing.get(user_group_id);

@@ -35,7 +35,6 @@ export async function settleRotations(
     if (run.signal.aborted) break;
     const failure = failures.get(id);
     const waits = failure && !isEager && !isDue(failure.retryAt, run.clock.now());
-    if (waits) run.tally.waits(id, failure);
     if (waits || !(await withLock(run.locks, [id], () => settleToken(id, run)))) unsettled.add(id);
   }
   return unsettled;

@@ -29,8 +29,7 @@ export async function reportUnserved(
     const group = groups.get(id);
     const why = unserved.get(id);
     const failing = group?.failures.change ?? group?.failures.storing;
-    if (failing) reporting.tally.waits(id, failing);
-    else if (why && (why.wanted === undefined || why.wanted !== group?.fingerprint))
+    if (!failing && why && (why.wanted === undefined || why.wanted !== group?.fingerprint))
       reportFailure(id, why, reporting);
   }
 }

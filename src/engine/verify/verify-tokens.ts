@@ -1,5 +1,4 @@
 import { isDue } from "../../core/failure/backoff.ts";
-import type { VouchedToken } from "../../core/record/candidates.ts";
 import type { Applying } from "../apply/apply-changes.ts";
 import type { RecordedUpdates } from "../apply/record-ledger-updates.ts";
 import type { PlanOptions } from "../plan/make-plan.ts";
@@ -37,9 +36,11 @@ export async function verifyTokens(
     (verifyTokensMs !== undefined &&
       isVerificationDue(verifyTokensMs, await run.ledger.tokensVerifiedAt(), now));
   if (!verifiesAll) {
-    // Don't ask the ledger for groups whose tokens are missing if there are none: that question reads all groups.
-    if (plan.notEverywhere + cameBack === 0) return NOTHING_TO_RESTORE;
-    return restoreTokens("not everywhere", run, (page) => dueOf(page, recordedAt, run));
+    // Don't ask the ledger for groups whose tokens are missing if nothing is owed: that question reads all groups.
+    if (plan.owing + cameBack === 0) return NOTHING_TO_RESTORE;
+    return restoreTokens("not everywhere", run, (page) =>
+      page.filter(({ failure }) => failure === null || isDue(failure.retryAt, recordedAt)),
+    );
   }
   for (const warning of await untrackedWarnings(plan, run)) run.observe(warning);
   const unrestored = await restoreTokens("all", run);
@@ -58,17 +59,4 @@ export async function verifyTokens(
 function isVerificationDue(everyMs: number, verifiedAt: Date | null, now: Date): boolean {
   if (verifiedAt === null || verifiedAt > now) return true;
   return now.getTime() - verifiedAt.getTime() >= everyMs;
-}
-
-/** Leaves out groups whose next try is not due, and reports their failures: a store may still lack their tokens. */
-function dueOf(
-  page: readonly VouchedToken[],
-  dueAt: Date,
-  { tally }: Pick<Applying, "tally">,
-): readonly VouchedToken[] {
-  return page.filter(({ user_group_id, failure }) => {
-    if (failure === null || isDue(failure.retryAt, dueAt)) return true;
-    tally.waits(user_group_id, failure);
-    return false;
-  });
 }

@@ -7,7 +7,7 @@ import type { BucketSum } from "../../core/group/tenant.ts";
 import type { Change } from "../../core/plan/change.ts";
 import type { ReadHistory } from "../../core/plan/read-history.ts";
 import type { RefreshCandidate, VouchedToken } from "../../core/record/candidates.ts";
-import type { EventOf } from "../../core/record/next.ts";
+import type { EventOf, GroupEvent } from "../../core/record/next.ts";
 import type { GroupRecord } from "../../core/record/record.ts";
 import type { RotationCandidate } from "../../core/rotation/rotation-policy.ts";
 import type { TokenTable } from "../../core/tokens/destination.ts";
@@ -16,8 +16,8 @@ import type { KnownService } from "./scope.ts";
 export interface GroupReads {
   /** Every bucket that has groups, in any order. */
   buckets(options: BucketOptions): Promise<readonly LedgerBucket[]>;
-  /** All groups, or those of some buckets, in batches, ordered by the UTF-8 bytes of the id. */
-  groups(buckets?: readonly number[]): AsyncIterable<readonly LedgerGroup[]>;
+  /** All groups, those of some buckets, or those that owe something, in batches, ordered by the UTF-8 bytes of the id. */
+  groups(which?: readonly number[] | "owing"): AsyncIterable<readonly LedgerGroup[]>;
   /** The groups with these ids, ordered by the UTF-8 bytes of the id; unknown ids are left out. */
   of(ids: readonly string[]): Promise<readonly LedgerGroup[]>;
   /** The groups as the service last confirmed them; unknown ids are left out. */
@@ -50,10 +50,8 @@ export interface GroupWrites {
    * unknown ids are left out.
    */
   change(events: readonly EventOf[], now: Date): Promise<ReadonlyMap<string, GroupRecord>>;
-  /** All groups are in doubt: changes each as the event `doubted` does. */
-  doubtAll(now: Date): Promise<void>;
-  /** No group is in doubt any more: changes each as the event `trusted` does. */
-  trustAll(now: Date): Promise<void>;
+  /** Records the same event for all groups. */
+  changeAll(event: GroupEvent, now: Date): Promise<void>;
 }
 
 export interface BucketOptions {
@@ -68,6 +66,8 @@ export interface LedgerBucket extends BucketSum {
    * token that is not in every store. Rejected rows too.
    */
   readonly dirty: number;
+  /** Groups that owe something, see `owes`. */
+  readonly owing: number;
 }
 
 export interface ExistingOptions {

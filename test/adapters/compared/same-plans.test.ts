@@ -79,7 +79,7 @@ class Side {
       openSpool,
       observe: () => {},
       durability: { risks: async () => [] },
-      recent: new RecentWrites(hostClock),
+      recent: new RecentWrites(hostClock.now()),
     };
     const seen: unknown[] = [];
     for (const rows of states) {

@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import { HttpGroupService } from "../../../src/adapters/service/http-group-service.ts";
 import { SERVICE_FAILURES, ServiceFailure } from "../../../src/core/failure/service-failure.ts";
 import { Secret } from "../../../src/core/secret/secret.ts";
+import { hidesCharacters } from "../../../src/core/text/printable.ts";
 import type { ServiceGroup, ServiceMethod } from "../../../src/ports/group-service.ts";
 import { aGroup } from "../../builders/groups.ts";
 import { everythingIn } from "../../contracts/everything-in.ts";
@@ -270,10 +271,11 @@ function promisedIn(wire: WireBytes, method: ServiceMethod, id: string): Record<
     return undefined;
   if (
     typeof token !== "string" ||
-    token === "" ||
+    token.trim() === "" ||
     token.length > 8192 ||
-    token.includes("\0") ||
-    /\p{Cs}/u.test(token)
+    token.includes(KEY) ||
+    /\p{Cs}/u.test(token) ||
+    hidesCharacters(token)
   )
     return undefined;
   return method === "GET" ? { isNew, group: { teamId, token, name } } : { teamId, token, name };

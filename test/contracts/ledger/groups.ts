@@ -48,13 +48,13 @@ export function ledgerGroupsContract(name: string, makePlace: () => Promise<Ledg
 
       const bucketsIn = async (options: BucketOptions) =>
         (await at.ledger.buckets(options)).toSorted((one, other) => one.bucket - other.bucket);
-      const alone = { bucket: 8, rows: 1, sum: "9223372036854775807", dirty: 0 };
+      const alone = { bucket: 8, rows: 1, sum: "9223372036854775807", dirty: 0, owing: 0 };
       expect(await bucketsIn({ unverifiedAtRest: true })).toEqual([
-        { bucket: 7, rows: 3, sum: "27670116110564327421", dirty: 4 },
+        { bucket: 7, rows: 3, sum: "27670116110564327421", dirty: 4, owing: 2 },
         alone,
       ]);
       expect(await bucketsIn({ unverifiedAtRest: false })).toEqual([
-        { bucket: 7, rows: 2, sum: "18446744073709551614", dirty: 5 },
+        { bucket: 7, rows: 2, sum: "18446744073709551614", dirty: 5, owing: 2 },
         alone,
       ]);
       const some = await collect(at.ledger.groups([8, 9]));

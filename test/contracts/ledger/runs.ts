@@ -93,8 +93,8 @@ export function ledgerRunsContract(name: string, makePlace: () => Promise<Ledger
       await recordAt(at, NOW, [a, counted, b]);
       const buckets = await at.ledger.buckets({ unverifiedAtRest: true });
       expect(buckets.toSorted((one, two) => one.bucket - two.bucket)).toEqual([
-        { bucket: 7, rows: 0, sum: "0", dirty: 2 },
-        { bucket: 4095, rows: 0, sum: "0", dirty: 1 },
+        { bucket: 7, rows: 0, sum: "0", dirty: 2, owing: 0 },
+        { bucket: 4095, rows: 0, sum: "0", dirty: 1, owing: 0 },
       ]);
     });
   });

@@ -8,7 +8,10 @@ import { aDaemon, EVERY_SECOND } from "./a-daemon.ts";
 
 const withMissingCa = (url: string): string => {
   const changed = new URL(url);
-  changed.search = "sslmode=verify-full&sslrootcert=/gone/ca.pem";
+  changed.search =
+    changed.protocol === "mysql:"
+      ? "ssl-mode=VERIFY_IDENTITY&ssl-ca=/gone/ca.pem"
+      : "sslmode=verify-full&sslrootcert=/gone/ca.pem";
   return changed.href;
 };
 

@@ -53,6 +53,7 @@ const inLedger = (overrides: Partial<LedgerBucket> = {}): LedgerBucket => ({
   rows: 3,
   sum: "12",
   dirty: 0,
+  owing: 0,
   ...overrides,
 });
 
@@ -67,6 +68,7 @@ describe("a bucket counts as changed", () => {
       changed: [{ ...source, known }],
       unchanged: 0,
       notReady: 0,
+      owing: 0,
     });
   });
 
@@ -74,16 +76,16 @@ describe("a bucket counts as changed", () => {
     const found = await compare([inSource(), inSource({ bucket: 2 })], [inLedger(), inLedger({ bucket: 3 })]);
     const onlyInSource = { ...inSource({ bucket: 2 }), known: 0 };
     const onlyInLedger = { bucket: 3, rows: 0, sum: "0", notReady: 0, known: 3 };
-    expect(found).toEqual({ changed: [onlyInSource, onlyInLedger], unchanged: 3, notReady: 0 });
+    expect(found).toEqual({ changed: [onlyInSource, onlyInLedger], unchanged: 3, notReady: 0, owing: 0 });
   });
 
   it("and unchanged buckets are left out, however many there are", async () => {
     const all = Array.from({ length: BUCKETS }, (_, bucket) => bucket);
     const found = await compare(
       all.map((bucket) => inSource({ bucket })),
-      all.map((bucket) => inLedger({ bucket })),
+      all.map((bucket) => inLedger({ bucket, owing: 1 })),
     );
-    expect(found).toEqual({ changed: [], unchanged: 3 * BUCKETS, notReady: 0 });
+    expect(found).toEqual({ changed: [], unchanged: 3 * BUCKETS, notReady: 0, owing: BUCKETS });
   });
 
   it("but not for rows that aren't ready and have no group: they are counted", async () => {
@@ -101,7 +103,7 @@ describe("a bucket counts as changed", () => {
     ];
     const { changed, ...counts } = await compare(source, ledger);
     expect(changed?.map(({ bucket }) => bucket)).toEqual([3, 4]);
-    expect(counts).toEqual({ unchanged: 3, notReady: 5 });
+    expect(counts).toEqual({ unchanged: 3, notReady: 5, owing: 0 });
   });
 });
 
@@ -114,6 +116,7 @@ it("with many changed buckets, all buckets are read at once", async () => {
     changed: undefined,
     unchanged: 0,
     notReady: 0,
+    owing: 0,
   });
 });
 

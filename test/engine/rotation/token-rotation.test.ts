@@ -92,7 +92,8 @@ describe("a rotation", () => {
     expect(report.counts).toMatchObject({ rotated, failed: 1 - rotated });
     expect(world.sent.filter((request) => request === "POST a").length).toBeLessThanOrEqual(1);
     expect(world.store.tokens).toEqual(world.service.tokens);
-    expect(await world.sync()).toMatchObject({ outcome: "ok" });
+    // A rotation that is not done is owed.
+    expect(await world.sync()).toMatchObject({ outcome: rotated === 1 ? "ok" : "partial" });
     expect(world.store.tokens).toEqual(world.service.tokens);
   });
 

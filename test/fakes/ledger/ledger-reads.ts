@@ -14,7 +14,8 @@ import {
   rotationCandidate,
   vouchedToken,
 } from "../../../src/core/record/candidates.ts";
-import { type GroupRecord, isAtRest, isInDoubt } from "../../../src/core/record/record.ts";
+import { isAtRest, owes } from "../../../src/core/record/owes.ts";
+import type { GroupRecord } from "../../../src/core/record/record.ts";
 import { FORGET } from "../../../src/core/report/health.ts";
 import type { RotationCandidate } from "../../../src/core/rotation/rotation-policy.ts";
 import type { ExistingOptions, Unverified } from "../../../src/ports/ledger/groups.ts";
@@ -40,7 +41,7 @@ export interface CommittedLedger {
 
 export const inMemoryReads = (committed: CommittedLedger): LedgerView => ({
   ...stepping(reads(committed), committed.step, CALLS),
-  groups: (buckets) => batches(committed, buckets),
+  groups: (which) => batches(committed, which),
 });
 
 /** Calls whose names tell less than a point needs, because a source has such a call too, say. */
@@ -54,9 +55,11 @@ const CALLS: Readonly<Record<string, string>> = {
 
 async function* batches(
   { state, step, batch }: CommittedLedger,
-  buckets?: readonly number[],
+  which?: readonly number[] | "owing",
 ): AsyncGenerator<readonly LedgerGroup[]> {
-  const groups = groupsWhere(state, (_, { bucket }) => buckets?.includes(bucket) ?? true);
+  const groups = groupsWhere(state, (_, row) =>
+    which === "owing" ? owes(row).length > 0 : (which?.includes(row.bucket) ?? true),
+  );
   for (let start = 0; start < groups.length; start += batch) {
     await step({ when: "before", call: "groups" });
     yield groups.slice(start, start + batch);
@@ -100,6 +103,7 @@ const reads = ({ state, now }: CommittedLedger): Omit<LedgerView, "groups"> => (
     return [...new Set([...rows, ...dirty].map(({ bucket }) => bucket))].map((bucket) => ({
       ...(resting.find((sum) => sum.bucket === bucket) ?? { bucket, rows: 0, sum: "0" }),
       dirty: dirty.filter((one) => one.bucket === bucket).length,
+      owing: [...state.rows.values()].filter((row) => row.bucket === bucket && owes(row).length > 0).length,
     }));
   },
 
@@ -230,13 +234,10 @@ const reads = ({ state, now }: CommittedLedger): Omit<LedgerView, "groups"> => (
     return {
       groups: {
         total: all.length,
-        in_sync: all.filter(
-          (row) =>
-            !row.intent && failuresOf(row).length === 0 && !row.absence && !row.held && !isInDoubt(row),
-        ).length,
+        in_sync: all.filter((row) => owes(row).length === 0 && !row.absence).length,
         under_way: all.filter((row) => row.intent !== null).length,
         failing: all.filter((row) => failuresOf(row).length > 0).length,
-        in_doubt: all.filter(isInDoubt).length,
+        in_doubt: all.filter((row) => owes(row).includes("doubted")).length,
         missing: all.filter((row) => row.absence !== null).length,
         unverified: all.filter((row) => unverifiedIn(row, state) !== null).length,
       },

@@ -114,14 +114,8 @@ const writes = (ledger: LedgerChanges): Omit<LedgerTransaction, "assertOpen"> =>
     );
   },
 
-  async doubtAll(now) {
-    for (const user_group_id of ledger.state.rows.keys())
-      ledger.take({ kind: "doubted", user_group_id }, now);
-  },
-
-  async trustAll(now) {
-    for (const user_group_id of ledger.state.rows.keys())
-      ledger.take({ kind: "trusted", user_group_id }, now);
+  async changeAll(event, now) {
+    for (const user_group_id of ledger.state.rows.keys()) ledger.take({ ...event, user_group_id }, now);
   },
 
   async markHeld(held) {

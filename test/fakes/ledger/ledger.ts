@@ -18,7 +18,7 @@ export function inMemoryLedger(
   now: () => Date,
   {
     batch = 3,
-    recent = new RecentWrites({ now, monotonic: () => now().getTime() }),
+    recent = new RecentWrites(now()),
   }: { readonly batch?: number | undefined; readonly recent?: RecentWrites } = {},
 ): InMemoryLedger {
   const committed = { state, step, now, batch };

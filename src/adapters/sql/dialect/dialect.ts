@@ -34,16 +34,6 @@ interface Upsert {
   readonly set?: (is: (column: string) => string, was: (column: string) => string) => Assignments;
 }
 
-interface UpdateFrom {
-  /** A table, quoted; `g` in the expressions. */
-  readonly table: string;
-  /** A relation made by `rows`; `t` in the expressions. */
-  readonly from: string;
-  /** MySQL may compute these in any order: use values of `t`, or values that no other assignment changes. */
-  readonly set: Assignments;
-  readonly where: string;
-}
-
 /** Column to expression, in order. */
 export type Assignments = Readonly<Record<string, string>>;
 
@@ -74,18 +64,12 @@ export interface Dialect extends Identifiers, Failures, TablePlaces, TableOwners
   rowsByIndex(table: string, column: string): string;
   /** Whether two texts are the same. Also for statements on the customer's tables. */
   same(a: string, b: string): string;
-  /** Whether two values differ; null differs from everything but null. */
-  differ(a: string, b: string): string;
   /** A relation `t` with these columns, from a parameter that is a JSON array of objects. Times are ISO 8601. */
   rows(parameter: string, columns: Readonly<Record<string, ColumnType>>): string;
   /** The text of a JSON object. Times are text that JavaScript can parse. */
   jsonObject(members: Readonly<Record<string, { readonly of: string; readonly isTime?: boolean }>>): string;
   upsert(upsert: Upsert): string;
-  updateFrom(update: UpdateFrom): string;
-  /**
-   * Selects a lease's row, with its number of writes, and locks it against a new holder until the transaction ends, but not
-   * against a renewal.
-   */
+  /** Selects a lease's row and locks it against a new holder until the transaction ends, but not against a renewal. */
   selectFenced(leases: string, where: string): string;
   /**
    * Identifies the server of this connection among all that may have the ledger, and what it has gone through: after a

@@ -1,7 +1,9 @@
 import type { MissingGroups } from "../../../core/deletion/missing-tenants.ts";
 import { NO_READ_HISTORY } from "../../../core/plan/read-history.ts";
+import type { EventOf } from "../../../core/record/next.ts";
 import type { DatedHistory, DeletionReads, DeletionWrites } from "../../../ports/ledger/groups.ts";
 import type { LedgerReader } from "./ledger-reader.ts";
+import { changeEach, changeRecords } from "./records.ts";
 import { countWhere, type LedgerScope, setScopeRow } from "./scope.ts";
 
 export const deletionReads = (reader: LedgerReader): DeletionReads => ({
@@ -48,39 +50,25 @@ interface HistoryColumns extends Omit<DatedHistory, "clock"> {
 export const deletionWrites = (ledger: LedgerScope): DeletionWrites => ({
   /** Writes only what changes: until somebody approves them, the same removals are held run after run. */
   async markHeld(held) {
-    const { dialect, connection, tables, scope } = ledger;
+    const { dialect } = ledger;
+    // These events change nothing that has a time.
+    const now = new Date(0);
+    const release = (condition: string, values: readonly unknown[]): Promise<void> =>
+      changeEach(ledger, { kind: "held", removal: null }, now, `held IS NOT NULL AND ${condition}`, values);
     let last = "";
     for await (const batch of held) {
       const end = batch.at(-1)?.user_group_id;
-      // For no rows, MariaDB would read and lock the whole table.
       if (end === undefined) continue;
+      const events = batch.map(({ user_group_id, kind }): EventOf => {
+        return { kind: "held", user_group_id, removal: kind };
+      });
+      await changeRecords(ledger, events, now);
       const ids = batch.map(({ user_group_id }) => user_group_id);
-      const rows = batch.map(({ user_group_id, kind }) => ({ id: user_group_id, kind }));
-      // The ids are there twice: for the join alone, PostgreSQL would read the whole table as long as a new table has no
-      // statistics.
-      const named = `g.scope = $1 AND ${dialect.isOneOf("g.user_group_id", "$2")} AND g.user_group_id = t.id`;
-      await connection.query(
-        dialect.updateFrom({
-          table: tables.groups,
-          from: dialect.rows("$3", { id: "id", kind: "text" }),
-          set: { held: "t.kind" },
-          where: `${named} AND ${dialect.differ("g.held", "t.kind")}`,
-        }),
-        [scope, ids, JSON.stringify(rows)],
-      );
-      await connection.query(
-        `UPDATE ${tables.groups} SET held = NULL
-         WHERE scope = $1 AND held IS NOT NULL AND user_group_id > $2 AND user_group_id < $3
-           AND NOT (${dialect.isOneOf("user_group_id", "$4")})`,
-        [scope, last, end, ids],
-      );
+      const between = `user_group_id > $3 AND user_group_id < $4 AND NOT (${dialect.isOneOf("user_group_id", "$5")})`;
+      await release(between, [last, end, ids]);
       last = end;
     }
-    await connection.query(
-      `UPDATE ${tables.groups} SET held = NULL
-       WHERE scope = $1 AND held IS NOT NULL AND user_group_id > $2`,
-      [scope, last],
-    );
+    await release("user_group_id > $3", [last]);
   },
 
   recordReadHistory: ({ source, table, clock, healthyAt, heldCode, approvals }) =>

@@ -1,9 +1,10 @@
 import { plannedFrom } from "../../../core/record/candidates.ts";
-import { DOUBTED, type GroupRecord } from "../../../core/record/record.ts";
+import type { GroupRecord } from "../../../core/record/record.ts";
 import type { ExistingOptions, GroupReads, GroupWrites, SharedGroups } from "../../../ports/ledger/groups.ts";
 import { databaseError } from "../connection/failures.ts";
 import type { LedgerReader } from "./ledger-reader.ts";
 import {
+  changeEach,
   changeRecords,
   type GroupColumns,
   groupColumns,
@@ -22,28 +23,28 @@ export const groupReads = (reader: LedgerReader): GroupReads => ({
       const rows = await connection.query<BucketColumns>(
         `SELECT bucket, count(CASE WHEN is_clean THEN 1 END) AS "rows",
            coalesce(sum(CASE WHEN is_clean THEN row_digest END), 0) AS "sum",
-           count(CASE WHEN NOT is_clean THEN 1 END) AS "dirty"
+           count(CASE WHEN NOT is_clean THEN 1 END) AS "dirty", count(owes) AS "owing"
          FROM (
-           SELECT bucket, row_digest, at_rest = 1 AND (${HAS_NO_UNVERIFIED_UPDATE} OR $2) AS is_clean
+           SELECT bucket, row_digest, owes, at_rest = 1 AND (${HAS_NO_UNVERIFIED_UPDATE} OR $2) AS is_clean
            FROM ${tables.groups} WHERE scope = $1
-           UNION ALL SELECT bucket, NULL, FALSE FROM ${tables.rejections} WHERE scope = $1) AS g
+           UNION ALL SELECT bucket, NULL, NULL, FALSE FROM ${tables.rejections} WHERE scope = $1) AS g
          GROUP BY bucket`,
         [scope, unverifiedAtRest],
       );
-      return rows.map(({ bucket, rows, sum, dirty }) => {
-        return { bucket, rows: Number(rows), sum, dirty: Number(dirty) };
+      return rows.map(({ bucket, rows, sum, dirty, owing }) => {
+        return { bucket, rows: Number(rows), sum, dirty: Number(dirty), owing: Number(owing) };
       });
     }),
 
-  async *groups(ofBuckets) {
+  async *groups(which) {
     const ledger = await reader.read(undefined, async (found) => found);
     if (!ledger) return;
     const { dialect, tables, scope } = ledger;
     const text = `
       SELECT ${groupColumns(dialect)} FROM ${tables.groups}
-      WHERE scope = $1 ${ofBuckets ? `AND ${dialect.isOneOf("bucket", "$2")}` : ""}
+      WHERE scope = $1 ${which === "owing" ? "AND owes IS NOT NULL" : which ? `AND ${dialect.isOneOf("bucket", "$2")}` : ""}
       ORDER BY user_group_id`;
-    const values = ofBuckets ? [scope, ofBuckets] : [scope];
+    const values = typeof which === "object" ? [scope, which] : [scope];
     try {
       const batches = reader.database.stream<GroupColumns>(dialect.begin.snapshot, text, values, BATCH);
       for await (const rows of batches) yield rows.map(ledgerGroup);
@@ -104,6 +105,7 @@ interface BucketColumns {
   readonly rows: string;
   readonly sum: string;
   readonly dirty: string;
+  readonly owing: string;
 }
 
 /** A condition: the group exists, or may exist. Appends its parameters to the statement's `values`. */
@@ -133,28 +135,5 @@ export const groupWrites = (ledger: LedgerScope, saved: Map<string, GroupRecord 
     return before;
   },
 
-  async doubtAll(now) {
-    const isUnproven = "unverified = coalesce(unverified, 'adopted')";
-    await changeAll(ledger, `verified_at = $2, ${isUnproven}`, "fingerprint IS NOT NULL", DOUBTED);
-    await changeAll(ledger, "intent = 'delete'", "intent = 'remove'");
-    await changeAll(
-      ledger,
-      "intent = 'apply', intent_at = $2",
-      "fingerprint IS NULL AND intent IS NULL",
-      now,
-    );
-  },
-
-  trustAll: (now) => changeAll(ledger, "verified_at = $2", "verified_at = $3", now, DOUBTED),
+  changeAll: (event, now) => changeEach(ledger, event, now, "TRUE", []),
 });
-
-/** The values are $2 and so on. */
-async function changeAll(
-  { connection, tables, scope }: LedgerScope,
-  set: string,
-  where: string,
-  ...values: readonly unknown[]
-): Promise<void> {
-  const text = `UPDATE ${tables.groups} SET ${set} WHERE scope = $1 AND ${where}`;
-  await connection.query(text, [scope, ...values]);
-}

@@ -9,12 +9,15 @@ import { LEASE_CALL } from "../connection/wait-limits.ts";
 import type { LedgerReader } from "./ledger-reader.ts";
 
 /**
- * A query that finds the number of writes if the lease is held, and locks its row: until the transaction ends, a new holder
- * waits. A renewal of the lease does not wait.
+ * A query that finds a row if the lease is held and the ledger has at least so many writes, and locks the row: until the
+ * transaction ends, a new holder waits. A renewal of the lease does not wait.
  */
-export async function ifHeld(reader: LedgerReader, lease: Lease): Promise<string> {
+export async function ifHeld(reader: LedgerReader, lease: Lease, writes: number): Promise<string> {
+  const { literal, same, selectFenced } = reader.database.dialect;
   const { leases } = await reader.tables();
-  return reader.database.dialect.selectFenced(leases, isHeld(reader, lease));
+  // A subquery, because MySQL would lock the row to read the number from it, and a renewal would wait.
+  const found = `SELECT w.writes FROM ${leases} AS w WHERE ${same("w.scope", literal(reader.scope))}`;
+  return selectFenced(leases, `${isHeld(reader, lease)} AND (${found}) >= ${writes}`);
 }
 
 /** What the lease's row tells of the writes; undefined if there is no row. */

@@ -34,16 +34,13 @@ export interface SqlLedger extends Ledger {
   ifOfNoOther(token: StoredToken, lease: Lease): Promise<string>;
 }
 
-/** Of a ledger whose writes no other run of this process has to know. */
-const TIME = { now: (): Date => new Date(), monotonic: (): number => performance.now() };
-
 /** `historyMs`: how long the history of the runs is kept. `recent`: what this process knows of its writes to the ledger. */
 export function sqlLedger(
   database: Database,
   location: LedgerLocation,
   scope: string,
   historyMs: number,
-  recent = new RecentWrites(TIME),
+  recent = new RecentWrites(new Date()),
 ): SqlLedger {
   const { dialect } = database;
   const reader = new LedgerReader(database, location, scope);
@@ -51,14 +48,11 @@ export function sqlLedger(
 
   async function write<T>(lease: Lease, body: (transaction: LedgerTransaction) => Promise<T>): Promise<T> {
     const tables = await reader.tables();
-    const begin = [...dialect.begin.write, await ifHeld(reader, lease)];
-    const least = recent.writes;
+    const begin = [...dialect.begin.write, await ifHeld(reader, lease, recent.writes)];
     const saved = new Map<string, GroupRecord | null>();
     recent.begins();
     const result = await database.transaction(begin, async (connection, held) => {
-      const [fence] = held as readonly { readonly writes: string }[];
-      if (fence === undefined || Number(fence.writes) < least)
-        throw recent.whyLost(await leaseState(connection, tables.leases, scope));
+      if (held.length === 0) throw recent.whyLost(await leaseState(connection, tables.leases, scope));
       saved.clear();
       const transaction = {
         ...allWrites({ dialect, connection, tables, scope }, historyMs, saved),

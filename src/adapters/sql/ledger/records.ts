@@ -5,15 +5,12 @@ import type {
   GraceClock,
   Intent,
   LedgerGroup,
+  Owed,
   UnverifiedOutcome,
 } from "../../../core/group/ledger-group.ts";
-import { type EventOf, type JournalEntry, next } from "../../../core/record/next.ts";
-import {
-  failingSince,
-  type GroupRecord,
-  isAtRest,
-  type RecordFailures,
-} from "../../../core/record/record.ts";
+import { type EventOf, type GroupEvent, type JournalEntry, next } from "../../../core/record/next.ts";
+import { isAtRest, owes } from "../../../core/record/owes.ts";
+import { failingSince, type GroupRecord, type RecordFailures } from "../../../core/record/record.ts";
 import type { ColumnType, Dialect } from "../dialect/dialect.ts";
 import { jsonBatches, type LedgerScope, ofIds, possibleIds } from "./scope.ts";
 
@@ -25,7 +22,7 @@ interface Column {
 
 /**
  * A group's row: what each column has of the record. `state` has all that no statement selects, sums or sorts by;
- * `at_rest` and `failing_since` follow from it, and are columns for the sake of such statements.
+ * `owes`, `at_rest` and `failing_since` follow from it, and are columns for the sake of such statements.
  */
 const COLUMNS: Readonly<Record<string, Column>> = {
   bucket: { type: "integer", of: (record) => record.bucket },
@@ -42,6 +39,7 @@ const COLUMNS: Readonly<Record<string, Column>> = {
   gone: { type: "text", of: (record) => record.absence?.kind ?? null },
   gone_since: { type: "time", of: (record) => record.absence?.since ?? null },
   held: { type: "text", of: (record) => record.held },
+  owes: { type: "text", of: (record) => owes(record).join(", ") || null },
   at_rest: { type: "integer", of: (record) => (isAtRest(record) ? 1 : 0) },
   failing_since: { type: "time", of: failingSince },
   state: { type: "json", of: stateOf },
@@ -145,17 +143,18 @@ const timed = <F extends RecordedFailure>(failure: F | null): F | null =>
 /** A condition: a plan needn't read the group for the sake of its last update. */
 export const HAS_NO_UNVERIFIED_UPDATE = "(unverified IS NULL OR unverified <> 'updated')";
 
-/** The last column is null, and costs nothing, for a group at rest; nearly every group is at rest. */
+/** The last column is null, and costs nothing, for a group that owes nothing; nearly all owe nothing. */
 export const groupColumns = ({
   jsonObject,
 }: Dialect): string => `user_group_id, fingerprint, bucket, row_digest,
-  CASE WHEN at_rest = 1 AND ${HAS_NO_UNVERIFIED_UPDATE} AND held IS NULL AND failing_since IS NULL THEN NULL
+  CASE WHEN owes IS NULL AND gone IS NULL AND ${HAS_NO_UNVERIFIED_UPDATE} THEN NULL
   ELSE ${jsonObject({
     intent: { of: "intent" },
     unverified: { of: "unverified" },
     held: { of: "held" },
     gone: { of: "gone" },
     since: { of: "gone_since", isTime: true },
+    owes: { of: "owes" },
     state: { of: "state" },
   })} END AS more`;
 
@@ -170,15 +169,23 @@ export type GroupColumns = [
 /** The members of the last column's JSON. */
 interface More extends Pick<RecordRow, "intent" | "unverified" | "held" | "gone" | "state"> {
   readonly since: string;
+  readonly owes: string | null;
 }
 
-const AT_REST = { intent: null, isUpdateUnverified: false, absence: null, held: null, failures: NO_FAILURES };
+const OWES_NOTHING = {
+  intent: null,
+  isUpdateUnverified: false,
+  absence: null,
+  held: null,
+  failures: NO_FAILURES,
+  owes: [],
+};
 
 /** Reads a row of `groupColumns`. */
 export function ledgerGroup([user_group_id, fingerprint, bucket, digest, text]: GroupColumns): LedgerGroup {
   const row = digest === null ? null : { bucket, digest };
-  if (text === null) return { user_group_id, fingerprint, row, ...AT_REST };
-  const { intent, unverified, held, gone, since, state } = JSON.parse(text) as More;
+  if (text === null) return { user_group_id, fingerprint, row, ...OWES_NOTHING };
+  const { intent, unverified, held, gone, since, owes, state } = JSON.parse(text) as More;
   const { goneAt, failures } = readState(state);
   return {
     user_group_id,
@@ -189,6 +196,7 @@ export function ledgerGroup([user_group_id, fingerprint, bucket, digest, text]: 
     absence: gone && goneAt && { kind: gone, since: new Date(since), at: goneAt },
     held,
     failures,
+    owes: owes === null ? [] : (owes.split(", ") as Owed[]),
   };
 }
 
@@ -233,14 +241,40 @@ export async function changeRecords(
   const after = new Map<string, GroupRecord | null>(before);
   const journal: JournalEntry[] = [];
   for (const event of events) {
-    const { user_group_id } = event;
-    const step = next(after.get(user_group_id) ?? null, event, now);
-    after.set(user_group_id, step.record);
+    const step = next(after.get(event.user_group_id) ?? null, event, now);
+    after.set(event.user_group_id, step.record);
     journal.push(...step.journal);
   }
   await save(ledger, before, after);
   await keep(ledger, journal);
   return { before, after };
+}
+
+/** How many groups are changed at once. */
+const PAGE = 1_000;
+
+/** Takes the event for each group that fulfils the condition. `values` are those of the condition, from $3 on. */
+export async function changeEach(
+  ledger: LedgerScope,
+  event: GroupEvent,
+  now: Date,
+  condition: string,
+  values: readonly unknown[],
+): Promise<void> {
+  const { connection, tables, scope } = ledger;
+  const text = `SELECT user_group_id FROM ${tables.groups}
+    WHERE scope = $1 AND user_group_id > $2 AND ${condition} ORDER BY user_group_id LIMIT ${PAGE}`;
+  for (let after = ""; ; ) {
+    const page = await connection.query<Pick<RecordRow, "user_group_id">>(text, [scope, after, ...values]);
+    const last = page.at(-1);
+    if (last === undefined) return;
+    await changeRecords(
+      ledger,
+      page.map((group) => ({ ...event, ...group })),
+      now,
+    );
+    after = last.user_group_id;
+  }
 }
 
 async function save(

@@ -3,7 +3,6 @@ import type { HeldRemoval } from "../../../core/deletion/removals.ts";
 import { type FailingGroup, failingGroup } from "../../../core/failure/group-failures.ts";
 import { FAILED_BY_SERVICE } from "../../../core/failure/service-failure.ts";
 import { STALE_CODE } from "../../../core/plan/read-history.ts";
-import { DOUBTED, IN_DOUBT } from "../../../core/record/record.ts";
 import type { LeaseHolder } from "../../../ports/ledger/lease.ts";
 import type {
   FormerToken,
@@ -80,18 +79,17 @@ async function groupSums(
 ): Promise<Pick<LedgerStatus, "groups" | "oldestToken" | "oldestUnsynced">> {
   const [row] = await connection.query<GroupSums>(
     `SELECT count(*) AS total,
-       count(CASE WHEN intent IS NULL AND failing_since IS NULL AND gone IS NULL AND held IS NULL
-         AND coalesce(verified_at, $3) <> $2 THEN 1 END) AS in_sync,
+       count(CASE WHEN owes IS NULL AND gone IS NULL THEN 1 END) AS in_sync,
        count(CASE WHEN intent IS NOT NULL THEN 1 END) AS under_way,
        count(failing_since) AS failing,
-       count(CASE WHEN verified_at = $2 THEN 1 END) AS in_doubt,
+       count(CASE WHEN owes LIKE '%doubted%' THEN 1 END) AS in_doubt,
        count(gone) AS missing,
        count(unverified) AS unverified,
        min(token_since) AS "oldestToken",
        min(CASE WHEN intent IS NOT NULL THEN intent_at END) AS "underWaySince",
        min(failing_since) AS "failingSince"
      FROM ${tables.groups} WHERE scope = $1`,
-    [scope, DOUBTED, IN_DOUBT.since],
+    [scope],
   );
   if (!row) return NO_STATUS;
   const { oldestToken, underWaySince, failingSince, ...counts } = row;

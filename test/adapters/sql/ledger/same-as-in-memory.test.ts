@@ -61,7 +61,9 @@ test(`whatever happens, it tells what the ledger in memory tells (GROUPSYNC_TEST
       for (const [n, events] of transactions.entries()) {
         if (n === 3)
           for (const to of [{ ...at }, { ledger: memory, lease }])
-            await to.ledger.write(to.lease, (transaction) => transaction.doubtAll(inDays(n)));
+            await to.ledger.write(to.lease, (transaction) =>
+              transaction.changeAll({ kind: "doubted" }, inDays(n)),
+            );
         const known = await at.ledger.write(at.lease, (to) => to.change(events, inDays(n)));
         expect(known).toEqual(await memory.write(lease, (to) => to.change(events, inDays(n))));
       }

@@ -1,0 +1,56 @@
+import { type Owed, UNKNOWN_STATE } from "../group/ledger-group.ts";
+import { DELETED } from "../plan/change.ts";
+import { type GroupRecord, isInDoubt } from "./record.ts";
+
+/**
+ * What is not done for a group: the only definition. A sync ends with exit code 0 only if nothing is owed of what was asked for.
+ *
+ * | owed             | because                                             | if the tenant is gone                  |
+ * |------------------|-----------------------------------------------------|----------------------------------------|
+ * | under way        | nobody knows what came of a call                    | only a deletion: the group may stay as |
+ * |                  |                                                     | it is until its grace period ends      |
+ * | leftover         | the group is deleted, and its token is still stored | as otherwise                           |
+ * | failing change   | a change failed, and is tried again                 | only a deletion                        |
+ * | failing rotation | a rotation failed                                   | never                                  |
+ * | failing storing  | a token is perhaps not in every store               | only while a call for it is under way  |
+ * | held             | a removal waits for approval                        | as otherwise                           |
+ * | doubted          | the ledger went back in time, and the service has   | never                                  |
+ * |                  | not been asked for the group since                  |                                        |
+ */
+export function owes(record: GroupRecord): readonly Owed[] {
+  const { fingerprint, intent, absence, held } = record;
+  const { change, rotation, storing } = record.failures;
+  const isGone = absence !== null;
+  const isAskedFor = intent !== null && fingerprint !== null;
+  const owed: Record<Owed, boolean> = {
+    "under way": isGone ? intent === "delete" : intent !== null && intent !== "remove",
+    leftover: intent === "remove",
+    "failing change": change !== null && (!isGone || change.fingerprint === DELETED),
+    "failing rotation": rotation !== null && !isGone,
+    "failing storing": storing !== null && (!isGone || isAskedFor),
+    held: held !== null,
+    doubted: isInDoubt(record) && !isGone,
+  };
+  return ALL.filter((what) => owed[what]);
+}
+
+const ALL: readonly Owed[] = [
+  "under way",
+  "leftover",
+  "failing change",
+  "failing rotation",
+  "failing storing",
+  "held",
+  "doubted",
+];
+
+/** What a plan doesn't do. */
+const UNPLANNED: readonly Owed[] = ["failing rotation", "held", "doubted"];
+
+/** Whether a plan needn't read the group unless its row has changed. */
+export const isAtRest = (record: GroupRecord): boolean =>
+  record.fingerprint !== null &&
+  record.fingerprint !== UNKNOWN_STATE &&
+  record.digest !== null &&
+  record.absence === null &&
+  owes(record).every((owed) => UNPLANNED.includes(owed));

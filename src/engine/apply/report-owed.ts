@@ -1,0 +1,53 @@
+import type { Failure } from "../../core/failure/sync-error.ts";
+import { wasNeverMade } from "../../core/plan/planned-action.ts";
+import type { GroupReads } from "../../ports/ledger/groups.ts";
+import type { Locks } from "../lease/tenant-locks.ts";
+import type { PlanOptions } from "../plan/make-plan.ts";
+import type { Plan } from "../plan/plan.ts";
+import { inOneBatch } from "../plan/read-tenants.ts";
+import type { Tally } from "../report/tally.ts";
+
+/**
+ * Reports what the ledger still owes of what was asked for, so that a run ends well only if that is nothing. A call for a tenant
+ * that was looked up singly goes on beside the run.
+ */
+export async function reportOwed(
+  plan: Plan,
+  { only }: Pick<PlanOptions, "only">,
+  run: { readonly tally: Tally; readonly ledger: Pick<GroupReads, "groups" | "of">; readonly locks: Locks },
+): Promise<void> {
+  const { tally, ledger, locks } = run;
+  const owedNothing = plan.isWhole && plan.owing === 0 && Object.values(plan.counts).every((n) => n === 0);
+  // That question reads all groups, so ask it only if anything may be owed.
+  if (owedNothing && tally.requests === 0) return;
+  const owing = only === undefined ? ledger.groups("owing") : inOneBatch(await ledger.of([...only]));
+  let held = 0;
+  for await (const batch of owing) {
+    for (const group of batch) {
+      const { user_group_id: id, failures, owes: owed } = group;
+      // A plan of all tenants has judged what is held.
+      if (only !== undefined && owed.includes("held")) held++;
+      const kind = FAILURES.find((kind) => owed.includes(`failing ${kind}`));
+      const failure = kind && failures[kind];
+      // The tenant of a group that was never made, and that this run has not tried to make, is gone.
+      const isForgotten = only !== undefined && wasNeverMade(group);
+      if (tally.hasFailed(id) || isForgotten) continue;
+      if (failure) tally.waits(id, failure);
+      else if (owed.includes("under way") && !locks.wasLookedUp(id)) tally.failed(id, UNSETTLED);
+      else if (owed.includes("doubted")) tally.failed(id, IN_DOUBT);
+    }
+  }
+  tally.counts.held = Math.max(tally.counts.held, held);
+}
+
+const FAILURES = ["change", "storing", "rotation"] as const;
+
+const UNSETTLED: Failure = {
+  code: "UNSETTLED",
+  message: "an earlier call for its group is under way, and nobody knows what came of it",
+};
+
+const IN_DOUBT: Failure = {
+  code: "IN_DOUBT",
+  message: "the ledger went back in time, and the service has not been asked for its group since",
+};
