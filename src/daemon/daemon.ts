@@ -251,6 +251,7 @@ export class Daemon {
 
   #beginSession(): Session {
     const { clock, log, openSync } = this.#ports;
+    const [due, dueAfter] = [1, 2].map((count) => this.#timetable.after(clock.now(), count));
     this.#tracker.begins();
     const session = beginSession({
       clock,
@@ -259,6 +260,8 @@ export class Daemon {
       observe: this.observe,
       open: openSync,
       notice: (noticing) => this.#notice(noticing),
+      // Half of the time between two syncs is for everything else: the next one begins on time.
+      wantedMs: due && dueAfter ? (dueAfter.getTime() - due.getTime()) / 2 : undefined,
       next: this.#nextSync.begins(),
       stop: this.#signal,
     });

@@ -1,22 +1,21 @@
 import { isDue } from "../core/failure/backoff.ts";
-import { interrupted, withHint } from "../core/failure/sync-error.ts";
-import {
-  dueBefore,
-  mayStart,
-  type RotationCandidate,
-  type RotationPolicy,
-} from "../core/rotation/rotation-policy.ts";
+import { asSyncError, type Failure, interrupted, withHint } from "../core/failure/sync-error.ts";
+import type { GroupEvent } from "../core/record/next.ts";
+import { dueBefore, mayStart, type RotationPolicy } from "../core/rotation/rotation-policy.ts";
+import type { DueTokens } from "../ports/ledger/groups.ts";
 import { withLock } from "./lease/tenant-locks.ts";
-import { leasedRun, type Run, type RunPorts, type RunSettings } from "./leased-run.ts";
+import { leasedRun, NO_TOKENS, type Run, type RunPorts, type RunSettings } from "./leased-run.ts";
 import type { RunReport } from "./report/run-report.ts";
 import { reportFailure } from "./report/tally.ts";
 import {
   existingGroups,
+  existingPages,
+  type GroupSelection,
   groupsOf,
   type RotationSelection,
   rotationCandidates,
 } from "./rotation/rotation-selection.ts";
-import { NOT_BEGUN, TokenRotation } from "./rotation/token-rotation.ts";
+import { isOutage, NOT_BEGUN, TokenRotation } from "./rotation/token-rotation.ts";
 import { insistOnLedger } from "./tokens/lost-ledger.ts";
 import { UNTRACKED, untrackedGroups } from "./verify/untracked-tokens.ts";
 
@@ -25,8 +24,9 @@ export interface RotateSettings extends RunSettings {
 }
 
 /**
- * Rotates the tokens of the selected groups, whatever `rotation` in the config allows; see `leasedRun`. The outcome is "ok"
- * only if each of these groups has a new token. The report names every group that has none.
+ * Gives the selected groups new tokens, whatever `rotation` in the config allows; see `leasedRun`. What is wanted is in the ledger
+ * before the first call, so every later sync goes on with what this run doesn't reach; and unless ids are given, this run goes on
+ * with what was wanted before. The outcome is "ok" only if no token is wanted any more. The report names every group without one.
  */
 export const rotate = (
   ports: RunPorts,
@@ -37,123 +37,186 @@ export const rotate = (
   leasedRun("rotate", ports, settings, signal, async (run, service) => {
     await insistOnLedger(run, service);
     const which = await groupsOf(selection, run);
-    run.observe({ kind: "rotating", tokens: await run.ledger.existingCount(which) });
-    run.observe({ kind: "phase", phase: "applying" });
-    const began = run.clock.now();
-    const rotated = new Set<string>();
-    const observe: Run["observe"] = (event) => {
-      if (event.kind === "rotated") rotated.add(event.user_group_id);
-      run.observe(event);
-    };
-    const left = () => whatIsLeft(selection, began, rotated);
-    await rotateTokens(
-      existingGroups(run.ledger, which),
-      { ...run, observe },
-      {
-        concurrency: settings.rotation.concurrency,
-        mayStart: () => true,
-        notBegun: (id) => {
-          run.tally.keptTokens.add(id);
-          reportFailure(id, NOT_BEGUN, run);
-        },
-      },
-    ).catch((error: unknown) => {
-      throw withHint(left(), error);
+    const by = selection.kind === "only" ? "name" : "choice";
+    await changeAll({ kind: "wanted", by }, which, run).catch((error: unknown) => {
+      throw withHint(PERHAPS_WANTED, error);
     });
-    if (run.signal.aborted) throw withHint(left(), interrupted());
+    const rotations = new Rotations({ of: which.of, isEager: true }, settings.rotation, run);
+    await rotations.count();
+    run.observe({ kind: "phase", phase: "applying" });
+    try {
+      await rotations.rotateWanted();
+      if (run.signal.aborted) throw interrupted();
+    } catch (error) {
+      throw withHint(STAYS_WANTED, error);
+    } finally {
+      await rotations.count().catch(() => {});
+    }
     if (selection.kind === "all")
       for await (const id of untrackedGroups(run)) reportFailure(id, UNTRACKED, run);
   });
 
-/**
- * What the operator does about the tokens that a rotation, begun at this time, did not reach: no sync goes on with it. Leaves out
- * those in `rotated`: an application may have read such a token already.
- */
-function whatIsLeft(selection: RotationSelection, began: Date, rotated: ReadonlySet<string>): string {
-  const noSync = "no sync rotates the tokens that were not reached";
-  switch (selection.kind) {
-    case "all":
-      return `${noSync}: run groupsync rotate --older-than AGE, where AGE is the time since ${began.toISOString()}, such as 3m`;
-    case "older than":
-      return `${noSync}: run the same command again, which leaves out the new ones`;
-    case "only":
-      return `${noSync}: give these ids to --only again: ${[...selection.ids].filter((id) => !rotated.has(id)).join(", ")}`;
-  }
-}
+const STAYS_WANTED =
+  "the tokens that were not reached stay wanted: every sync goes on with them, until groupsync rotate --cancel takes that back";
+const PERHAPS_WANTED =
+  "nothing was sent, and all of these new tokens are wanted now or none is, which groupsync status tells: run groupsync rotate again, which does no harm";
 
-/**
- * Rotates the tokens that are due by `rotation` in the config: the oldest first, at most `max_per_run`. Leaves out the groups
- * in `failed`: a GET for their tokens has failed in this sync, and the next sync tries again.
- */
-export async function rotateDueTokens(
-  policy: RotationPolicy,
-  failed: ReadonlySet<string>,
-  run: Run,
-): Promise<void> {
-  const now = run.clock.now();
-  const until = dueBefore(policy, now);
-  if (until === null || !mayStart(policy, now)) return;
-  const count = await run.ledger.rotatableCount(until);
-  if (count === 0) return;
-  const most = Math.min(count, policy.maxPerRun ?? count);
-  run.observe({ kind: "rotating", tokens: most });
-  const due = dueCandidates(rotationCandidates(run.ledger, until), failed, most, run);
-  await rotateTokens(due, run, {
-    concurrency: policy.concurrency,
-    mayStart: () => mayStart(policy, run.clock.now()),
+/** Takes back that new tokens are wanted, for all groups or those in `ids`. Calls neither the service nor a token store. */
+export const cancelRotations = (
+  ports: RunPorts,
+  settings: RotateSettings,
+  ids: ReadonlySet<string> | undefined,
+  signal: AbortSignal,
+): Promise<RunReport> =>
+  leasedRun("rotate --cancel", { ...ports, tokens: NO_TOKENS }, settings, signal, async (run) => {
+    const which = ids === undefined ? {} : await groupsOf({ kind: "only", ids }, run);
+    await changeAll({ kind: "unwanted" }, { ...which, isWanted: true }, run);
   });
+
+/** Commits the event for all of these groups, or for none. */
+const changeAll = (event: GroupEvent, which: GroupSelection, run: Run): Promise<void> =>
+  run.ledger.write(run.lease, async (transaction) => {
+    for await (const ids of existingPages(run.ledger, which)) {
+      const events = ids.map((user_group_id) => ({ ...event, user_group_id }));
+      await transaction.change(events, run.clock.now());
+    }
+  });
+
+/** How long a sync rotates wanted tokens before it reads the source, in milliseconds. The rest come after the changes. */
+const WANTED_FIRST = 60_000;
+
+interface RotationOptions {
+  /** Undefined: wanted tokens of all groups. */
+  readonly of: readonly string[] | undefined;
+  /** An operator asks for it now: no group waits for its next try. */
+  readonly isEager: boolean;
+  /** For how long the rotation of a wanted token may begin, in milliseconds. Left out: at any time. */
+  readonly wantedMs?: number | undefined;
 }
 
-/** Leaves out candidates that failed before and whose next attempt is not due. */
-async function* dueCandidates(
-  candidates: AsyncIterable<RotationCandidate>,
-  failed: ReadonlySet<string>,
-  most: number,
-  { clock }: Run,
-): AsyncGenerator<string> {
-  let left = most;
-  for await (const { user_group_id, failure } of candidates) {
-    if (left <= 0) return;
-    if (failed.has(user_group_id) || (failure && !isDue(failure.retryAt, clock.now()))) continue;
-    left--;
-    yield user_group_id;
+/** The rotations of one run: of the tokens that are wanted, and of those that are too old. */
+export class Rotations {
+  readonly #options: RotationOptions;
+  readonly #run: Run;
+  readonly #policy: RotationPolicy;
+  /** When it begins no further rotation of a wanted token, by the monotonic clock. */
+  readonly #until: number;
+  /** For the whole run: once a new token could not be stored, no further rotation begins. */
+  readonly #rotation: TokenRotation;
+  /** The groups that it leaves to the next run: it has tried them, or a GET has failed. */
+  readonly tried = new Set<string>();
+
+  constructor(options: RotationOptions, policy: RotationPolicy, run: Run) {
+    this.#options = options;
+    this.#run = run;
+    this.#policy = policy;
+    this.#until = run.clock.monotonic() + (options.wantedMs ?? Number.POSITIVE_INFINITY);
+    this.#rotation = new TokenRotation(run);
+  }
+
+  /** Counts what is wanted. */
+  async count(): Promise<void> {
+    const { ledger, tally } = this.#run;
+    tally.counts.wanted = await ledger.existingCount({ isWanted: true, of: this.#options.of });
+  }
+
+  /**
+   * Rotates wanted tokens for a minute, before the source is read: first those that were asked for by name. If the service or a
+   * token store stops that, the changes may still be possible, and `rotateWanted` tries again after them.
+   */
+  async rotateFirst(): Promise<void> {
+    const until = Math.min(this.#until, this.#run.clock.monotonic() + WANTED_FIRST);
+    try {
+      await this.#rotateDue("wanted by name", until);
+      await this.#rotateDue("wanted", until);
+    } catch (error) {
+      if (!isOutage(asSyncError(error))) throw error;
+    }
+  }
+
+  /** Rotates the tokens that are still wanted. Reports the groups whose rotation didn't begin, if somebody waits for it. */
+  async rotateWanted(): Promise<void> {
+    await this.#rotateDue("wanted", this.#until);
+    if (!this.#options.isEager) return;
+    await this.#reportLeft(UNSETTLED, "anything");
+    await this.#reportLeft(NOT_BEGUN);
+  }
+
+  /** Rotates the tokens that are due by `rotation` in the config: the oldest first, at most `max_per_run`. */
+  async rotateAged(): Promise<void> {
+    const due = dueBefore(this.#policy, this.#run.clock.now());
+    if (due !== null) await this.#rotateDue(due);
+  }
+
+  async #rotateDue(due: DueTokens["due"], until?: number): Promise<void> {
+    const { ledger, clock, tally, observe } = this.#run;
+    const isWanted = !(due instanceof Date);
+    const isTime = (): boolean =>
+      until === undefined ? mayStart(this.#policy, clock.now()) : clock.monotonic() < until;
+    if (!isTime() || (isWanted && tally.counts.wanted === 0)) return;
+    const which = { due, of: this.#options.of };
+    const count = await ledger.rotatableCount(which);
+    if (count === 0) return;
+    const most = isWanted ? count : Math.min(count, this.#policy.maxPerRun ?? count);
+    observe({ kind: "rotating", tokens: most });
+    await this.#rotateAll(this.#candidates(which, most), isTime);
+  }
+
+  /** Leaves out candidates that failed before and whose next attempt is not due. */
+  async *#candidates(which: DueTokens, most: number): AsyncGenerator<string> {
+    const { ledger, clock } = this.#run;
+    let left = most;
+    for await (const { user_group_id, failure } of rotationCandidates(ledger, which)) {
+      if (left <= 0) return;
+      if (this.tried.has(user_group_id)) continue;
+      if (failure && !this.#options.isEager && !isDue(failure.retryAt, clock.now())) continue;
+      left--;
+      yield user_group_id;
+    }
+  }
+
+  /** Rejects if the run has to end, once the rotations under way have ended. */
+  async #rotateAll(ids: AsyncGenerator<string>, mayStart: () => boolean): Promise<void> {
+    const run = this.#run;
+    const ending = new AbortController();
+    const signal = AbortSignal.any([run.signal, ending.signal]);
+    const rotateUntilEnd = async (): Promise<void> => {
+      try {
+        while (!signal.aborted && mayStart()) {
+          const next = await ids.next();
+          if (next.done === true) return;
+          const id = next.value;
+          this.tried.add(id);
+          if (await withLock(run.locks, [id], () => this.#rotation.rotate(id, signal))) continue;
+          this.tried.delete(id);
+          return;
+        }
+      } catch (error) {
+        ending.abort();
+        throw error;
+      }
+    };
+    const results = await Promise.allSettled(
+      Array.from({ length: this.#policy.concurrency }, rotateUntilEnd),
+    );
+    const failed = results.find((result) => result.status === "rejected");
+    if (failed) throw failed.reason;
+  }
+
+  /** Reports groups whose new token is wanted, and whose rotation this run hasn't begun. */
+  async #reportLeft(failure: Failure, underWay?: "anything"): Promise<void> {
+    const { ledger, tally, signal } = this.#run;
+    if (signal.aborted || tally.counts.wanted === 0) return;
+    for await (const id of existingGroups(ledger, { isWanted: true, of: this.#options.of, underWay })) {
+      if (this.tried.has(id)) continue;
+      this.tried.add(id);
+      if (underWay === undefined) tally.keptTokens.add(id);
+      reportFailure(id, failure, this.#run);
+    }
   }
 }
 
-interface Rotating {
-  /** The most tokens at a time that are new in the service and not stored yet. */
-  readonly concurrency: number;
-  /** Called before each rotation: false if no further rotation may start. */
-  readonly mayStart: () => boolean;
-  /** Called for each group whose rotation does not start, because another group's new token could not be stored. */
-  readonly notBegun?: (id: string) => void;
-}
-
-/** Rejects if the run has to end, once the rotations under way have ended. */
-async function rotateTokens(
-  ids: AsyncIterable<string>,
-  run: Run,
-  { concurrency, mayStart, notBegun }: Rotating,
-): Promise<void> {
-  const ending = new AbortController();
-  const signal = AbortSignal.any([run.signal, ending.signal]);
-  const rotation = new TokenRotation(run, signal);
-  const queue = ids[Symbol.asyncIterator]();
-  const rotateUntilEnd = async (): Promise<void> => {
-    try {
-      while (!signal.aborted && mayStart()) {
-        const next = await queue.next();
-        if (next.done === true) return;
-        if (await withLock(run.locks, [next.value], () => rotation.rotate(next.value))) continue;
-        if (notBegun === undefined) return;
-        notBegun(next.value);
-      }
-    } catch (error) {
-      ending.abort();
-      throw error;
-    }
-  };
-  const results = await Promise.allSettled(Array.from({ length: concurrency }, rotateUntilEnd));
-  const failed = results.find((result) => result.status === "rejected");
-  if (failed) throw failed.reason;
-}
+const UNSETTLED: Failure = {
+  code: "UNSETTLED",
+  message: "an earlier run left another change of this group under way, and a sync has to settle it first",
+};

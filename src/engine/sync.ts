@@ -17,7 +17,7 @@ import { refreshGroups } from "./refresh/refresh-groups.ts";
 import type { RefreshPolicy } from "./refresh/refresh-start.ts";
 import { seekSignOfLife } from "./refresh/sign-of-life.ts";
 import type { RunReport } from "./report/run-report.ts";
-import { rotateDueTokens } from "./rotate.ts";
+import { Rotations } from "./rotate.ts";
 import { settleRotations } from "./rotation/settle-rotations.ts";
 import { reportUnserved } from "./serving/report-unserved.ts";
 import type { WorkBeside } from "./serving/serve-tenants.ts";
@@ -58,12 +58,21 @@ export const sync = (
     ports,
     settings,
     signal,
-    (run, service) =>
-      syncOnce(ports, settings, options, run, service).catch((error: unknown) => {
+    async (run, service) => {
+      const { only, wantedMs } = options;
+      const which = { of: only && [...only], isEager: only !== undefined, wantedMs };
+      const rotations = new Rotations(which, settings.rotation, run);
+      await rotations.count();
+      try {
+        await syncOnce(ports, settings, options, run, { service, rotations });
+      } catch (error) {
         throw isInterruption(asSyncError(error))
           ? withHint(options.refresh ? REFRESH_IS_LEFT : NEXT_SYNC_GOES_ON, error)
           : error;
-      }),
+      } finally {
+        if (run.tally.counts.wanted > 0) await rotations.count().catch(() => {});
+      }
+    },
     beside,
   );
 
@@ -72,7 +81,7 @@ async function syncOnce(
   settings: SyncSettings,
   options: PlanOptions,
   run: Run,
-  service: KnownService,
+  { service, rotations }: { readonly service: KnownService; readonly rotations: Rotations },
 ): Promise<void> {
   const { observe } = run;
   const isWhole = options.only === undefined;
@@ -82,6 +91,8 @@ async function syncOnce(
     await run.ledger.write(run.lease, (transaction) =>
       transaction.changeAll({ kind: "trusted" }, run.clock.now()),
     );
+  // A leaked token must not wait until a backfill is done, nor new tenants until all tokens are rotated.
+  if (isWhole) await rotations.rotateFirst();
 
   observe({ kind: "phase", phase: "reading" });
   if (isWhole) run.locks.beginPlan();
@@ -103,8 +114,9 @@ async function syncOnce(
     // Report this after the changes: the answer to an update brings the group's token, so fewer tokens are missing now.
     const stillMissing = await reportUnaskable(unaskable, run);
     const unsettled = await settleRotations(plan.leftUnderWay, { isEager: !isWhole }, run);
-    const failed = new Set([...failedGets, ...stillMissing, ...unsettled]);
-    if (isWhole) await rotateDueTokens(settings.rotation, failed, run);
+    for (const id of [...failedGets, ...stillMissing, ...unsettled]) rotations.tried.add(id);
+    await rotations.rotateWanted();
+    if (isWhole) await rotations.rotateAged();
     await refreshGroups(plan, options, settings, run);
     const { silence } = settings.refresh;
     if (isWhole && silence) await seekSignOfLife(plan, undefined, silence, settings, run);

@@ -81,7 +81,7 @@ async function rotate(
       times.commits.push(...JSON.parse(await runBare("rotation.mjs", bare)));
       answered.clear();
       visible.clear();
-      await outputOf(groupsync([...config.flags, "rotate", "--all"]));
+      await outputOf(groupsync([...config.flags, "rotate", "--all", "--yes"]));
       // The last notifications may still be on their way. They come before the answer.
       await observer.query("SELECT 1");
       if (visible.size !== tenants) throw new Error(`${visible.size} of ${tenants} tokens were seen`);

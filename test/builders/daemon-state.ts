@@ -64,7 +64,16 @@ export const aCurrentRun = (overrides: Partial<CurrentRun> = {}): CurrentRun => 
 
 /** All is in sync. */
 export const aLedgerStatus = (overrides: Partial<LedgerStatus> = {}): LedgerStatus => ({
-  groups: { total: 1, in_sync: 1, under_way: 0, failing: 0, in_doubt: 0, missing: 0, unverified: 0 },
+  groups: {
+    total: 1,
+    in_sync: 1,
+    under_way: 0,
+    failing: 0,
+    in_doubt: 0,
+    wanted: 0,
+    missing: 0,
+    unverified: 0,
+  },
   oldestToken: new Date("2026-02-01T00:00:00Z"),
   oldestUnsynced: null,
   held: null,

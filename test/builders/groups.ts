@@ -178,6 +178,7 @@ export const aDelete = (overrides: Partial<Delete> = {}): Delete => ({
 
 export const anApplied = (overrides: Partial<Applied> = {}): Applied => ({
   kind: "created",
+  isNew: (overrides.kind ?? "created") === "created",
   change: anApply(),
   token: new Secret("ugt_acme"),
   serviceName: "Acme",
@@ -187,6 +188,7 @@ export const anApplied = (overrides: Partial<Applied> = {}): Applied => ({
 
 export const aNotUpdated = (overrides: Partial<NotUpdated> = {}): NotUpdated => ({
   kind: "not_updated",
+  isNew: false,
   change: anApply(),
   token: new Secret("ugt_acme"),
   serviceName: "Acme",
@@ -218,6 +220,7 @@ export const aRotation = (
   user_group_id: "acme",
   tokenFingerprint: tokenFingerprint(new Secret("ugt_acme_2")),
   failure: null,
+  isNew: true,
   isOpen: false,
   ...overrides,
 });

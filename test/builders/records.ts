@@ -58,9 +58,11 @@ export const anEvent = (user_group_id = "acme"): fc.Arbitrary<GroupEvent> =>
         "change_dropped",
         "forgotten",
         "returned",
+        "unwanted",
       )
       .map((kind) => ({ kind }) as GroupEvent),
     aRotationEnd(),
+    fc.constantFrom("name", "choice").map((by): GroupEvent => ({ kind: "wanted", by })),
     fc
       .option(aFailure())
       .map(
@@ -127,6 +129,7 @@ function anOutcome(user_group_id: string): fc.Arbitrary<Outcome> {
     fc
       .record({
         kind: fc.constantFrom("created", "adopted", "updated", "replaced"),
+        isNew: fc.boolean(),
         change: applied,
         token,
         unverified: fc.boolean(),
@@ -145,6 +148,7 @@ const aRotationEnd = (): fc.Arbitrary<GroupEvent> =>
     .record({
       tokenFingerprint: fc.option(fc.constantFrom(...TOKENS.map(tokenFingerprint))),
       failure: fc.option(aFailure()),
+      isNew: fc.boolean(),
       isOpen: fc.boolean(),
     })
     .map((end): GroupEvent => ({ kind: "rotation_ended", ...end }));

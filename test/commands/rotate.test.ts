@@ -1,6 +1,7 @@
+import { PassThrough } from "node:stream";
 import { describe, expect, test } from "vitest";
 import { cli } from "../../src/cli.ts";
-import { type RotateFlags, rotateAndPrint, rotateCommand, selectionOf } from "../../src/commands/rotate.ts";
+import { type RotateFlags, rotateAndPrint, rotateCommand } from "../../src/commands/rotate.ts";
 import { Instance } from "../fakes/instance.ts";
 import { VirtualClock } from "../fakes/virtual-time.ts";
 import { syncSettings, tenants, World } from "../fakes/world.ts";
@@ -13,6 +14,14 @@ describe("the choice of tokens", () => {
     await cli(["--config", "/no/such/config.yaml", "rotate", ...flags], io);
     return printed;
   }
+
+  test("is agreed to by --yes alone with --json, which asks no question", async () => {
+    const { io, printed } = anIo();
+    const person = () => ({ input: new PassThrough(), output: new PassThrough() });
+    const flags = ["rotate", "--all", "--json"];
+    await cli(["--config", "/no/such/config.yaml", ...flags], { ...io, person });
+    expect(printed).toMatchObject({ code: 64, stderr: expect.stringContaining("say --yes") });
+  });
 
   test.each([
     ["no choice is made", [], "say whose tokens: --only <ID>, --older-than <AGE> or --all"],
@@ -27,6 +36,14 @@ describe("the choice of tokens", () => {
       "argument '3 weeks' is invalid. Write it like 12h or 90d.",
     ],
     ["the age is missing", ["--older-than"], "argument missing"],
+    [
+      "nobody can agree to the end of all tokens",
+      ["--all"],
+      "say --yes, because nobody can be asked without a terminal",
+    ],
+    ["nobody can agree to the end of old tokens", ["--older-than", "90d"], "--cancel takes back"],
+    ["no token is chosen to agree to", ["--yes"], "or --cancel to take back"],
+    ["what is taken back is asked for, too", ["--cancel", "--all"], "cannot be used with option '--all'"],
   ])("is wrong usage if %s, and one message says so", async (_, flags, message) => {
     const { code, stdout, stderr } = await usage(...flags);
     expect({ code, stdout }).toEqual({ code: 64, stdout: "" });
@@ -37,7 +54,7 @@ describe("the choice of tokens", () => {
   test("is explained by --help", async () => {
     const { code, stdout } = await usage("--help");
     expect(code).toBe(0);
-    expect(stdout).toContain("One of --only, --older-than and --all is required.");
+    expect(stdout).toContain("One of --only, --older-than, --all and --cancel is required.");
   });
 });
 
@@ -49,14 +66,21 @@ describe("a rotation", () => {
     return world;
   }
 
-  async function rotate(world: World, ...flags: string[]): Promise<Printed> {
+  const rotate = (world: World, ...flags: string[]): Promise<Printed> => rotateAsked(undefined, world, flags);
+
+  /** `answer` is what the person types; undefined if nobody is there. */
+  async function rotateAsked(
+    answer: string | undefined,
+    world: World,
+    flags: readonly string[],
+  ): Promise<Printed> {
     const { io, context, printed } = anIo();
     const ports = { ...world.ports(new Instance(), new VirtualClock(world.time)), observe: () => {} };
     const command = rotateCommand(context).action(async (parsed: RotateFlags) => {
-      const selection = selectionOf(parsed);
-      if (selection) await rotateAndPrint({ ports, settings: syncSettings() }, selection, parsed, io);
+      const ask = answer === undefined ? undefined : async () => answer;
+      await rotateAndPrint({ ports, settings: syncSettings() }, parsed, ask, io);
     });
-    await command.parseAsync(flags, { from: "user" });
+    await command.parseAsync([...flags], { from: "user" });
     return printed;
   }
 
@@ -73,7 +97,7 @@ describe("a rotation", () => {
     const world = await aSyncedWorld();
     world.store.tokens.delete("b");
     world.store.refused.add("b");
-    const { code, stdout } = await rotate(world, "--all", "--json");
+    const { code, stdout } = await rotate(world, "--all", "--yes", "--json");
     expect(code).toBe(3);
     expect(JSON.parse(stdout)).toMatchObject({
       outcome: "partial",
@@ -84,6 +108,41 @@ describe("a rotation", () => {
       errors: [{ user_group_id: "b", code: "TOKEN_NOT_STORED" }],
     });
     for (const token of world.service.tokens.values()) expect(stdout).not.toContain(token);
+  });
+
+  test.each([
+    ["y", ["a", "b", "c"], 0],
+    ["no", [], 1],
+  ])("of all groups begins if the person agrees, and %s does so for %j", async (answer, ids, code) => {
+    const world = await aSyncedWorld();
+    const printed = await rotateAsked(answer, world, ["--all"]);
+    expect({ code: printed.code, ids: rotated(world) }).toEqual({ code, ids });
+    const isWanted = [...world.ledger.rows.values()].some(({ wantedSince }) => wantedSince !== null);
+    expect(isWanted).toBe(false);
+  });
+
+  test("with --dry-run only counts", async () => {
+    const world = await aSyncedWorld();
+    expect(await rotate(world, "--all", "--dry-run", "--yes")).toMatchObject({
+      code: 0,
+      stdout: "3 tokens to rotate\n",
+    });
+    expect((await rotate(world, "--only", "a", "--dry-run", "--json")).stdout).toBe('{"tokens":1}\n');
+    expect(rotated(world)).toEqual([]);
+  });
+
+  test("can be taken back, of some groups or of all", async () => {
+    const world = await aSyncedWorld();
+    for (const [id, record] of world.ledger.rows)
+      world.ledger.rows.set(id, { ...record, wantedSince: new Date(0) });
+    expect(await rotate(world, "--cancel", "--only", "a", "--yes")).toMatchObject({
+      code: 0,
+      stdout: "No new token is wanted any more for these groups\n",
+    });
+    expect(world.ledger.rows.get("b")?.wantedSince).not.toBeNull();
+    await rotate(world, "--cancel");
+    expect(world.ledger.rows.get("b")?.wantedSince).toBeNull();
+    expect(rotated(world)).toEqual([]);
   });
 
   test("of an unknown group is wrong usage", async () => {

@@ -46,7 +46,16 @@ export const aFreshDaemon = (overrides: Partial<DaemonState> = {}): DaemonState 
     ledger: aLedgerSnapshot({
       readAt: secondsAgo(3),
       status: aLedgerStatus({
-        groups: { total: 0, in_sync: 0, under_way: 0, failing: 0, in_doubt: 0, missing: 0, unverified: 0 },
+        groups: {
+          total: 0,
+          in_sync: 0,
+          under_way: 0,
+          failing: 0,
+          in_doubt: 0,
+          wanted: 0,
+          missing: 0,
+          unverified: 0,
+        },
         oldestToken: null,
         service: { baseUrl: null, teamId: null, evidence: NO_EVIDENCE, answeredAt: null },
       }),
@@ -98,7 +107,16 @@ export const anUnfinishedRun = (overrides: Partial<RecordedRun> = {}): RecordedR
 
 export const aHealthyStatus = (overrides: Partial<LedgerStatus> = {}): LedgerStatus =>
   aLedgerStatus({
-    groups: { total: 383, in_sync: 381, under_way: 0, failing: 0, in_doubt: 0, missing: 2, unverified: 0 },
+    groups: {
+      total: 383,
+      in_sync: 381,
+      under_way: 0,
+      failing: 0,
+      in_doubt: 0,
+      wanted: 0,
+      missing: 2,
+      unverified: 0,
+    },
     oldestToken: daysAgo(86),
     runs: [aPastRun()],
     service: {

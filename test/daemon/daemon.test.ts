@@ -36,6 +36,17 @@ describe("a daemon", () => {
     expect(staleAt.getTime() - (lastGoodSync?.getTime() ?? 0)).toBe(3 * PERIOD);
   });
 
+  test("rotates wanted tokens for half of the time between two syncs", async () => {
+    const ids = Array.from({ length: 40 }, (_, n) => `t${n}`);
+    const stage = new Stage(new World(tenants(...ids)));
+    await stage.begin();
+    const { ledger, time } = stage.world;
+    for (const [id, record] of ledger.rows) ledger.rows.set(id, { ...record, wantedSince: time.now() });
+    stage.world.network = () => time.sleep(10_000);
+    await stage.scheduledRun();
+    expect(stage.daemon.state.lastRun).toMatchObject({ counts: { rotated: 15, wanted: 25 } });
+  });
+
   test("waits for its first scheduled time if it must not run at the start, and reads the ledger all the same", async () => {
     const world = new World(tenants("a"));
     await world.sync();

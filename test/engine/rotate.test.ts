@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { ServiceFailure, type ServiceFailureCode } from "../../src/core/failure/service-failure.ts";
+import { SyncError } from "../../src/core/failure/sync-error.ts";
 import type { RotationPolicy } from "../../src/core/rotation/rotation-policy.ts";
 import type { RotationSelection } from "../../src/engine/rotation/rotation-selection.ts";
 import type { Point } from "../fakes/instance.ts";
@@ -53,6 +54,10 @@ const fails =
       throw new ServiceFailure(code, `POST: ${code}`);
     }
   };
+
+const noPost = ({ call, when }: Point): void => {
+  if (call === "rotate" && when === "before") throw new ServiceFailure("UNREACHABLE", "no route");
+};
 
 describe("rotate gives every selected group a new token,", () => {
   it.each(selections)("even if a killed sync left the group under way (%s)", async (_, selection) => {
@@ -235,8 +240,9 @@ describe("rotate gives every selected group a new token,", () => {
   });
 });
 
-describe("a rotation that ends early says that no sync goes on with it, and what does,", () => {
-  it("if it is told to stop", async () => {
+describe("a token that was asked for stays wanted until it is new:", () => {
+  /** All are asked for, and the rotation ends after the first answer. */
+  async function aStoppedRotation(): Promise<World> {
     const world = await aSyncedWorld(...IDS);
     const stop = new AbortController();
     const { error } = await world.rotate(ALL, {
@@ -245,33 +251,369 @@ describe("a rotation that ends early says that no sync goes on with it, and what
         if (point.call === "rotate" && point.when === "after") stop.abort();
       },
     });
-    const hint = expect.stringMatching(/^no sync rotates .*: run groupsync rotate --older-than AGE/);
-    expect(error).toMatchObject({ code: "INTERRUPTED", hint });
-  });
+    expect(error).toMatchObject({ code: "INTERRUPTED" });
+    world.service.requests.length = 0;
+    return world;
+  }
 
-  it("if it was of some groups, and names those that are left", async () => {
-    const world = await aSyncedWorld("a", "b", "c", "d");
-    const stop = new AbortController();
-    const { error } = await world.rotate(only("a", "b", "c"), {
-      signal: stop.signal,
-      at: ({ call, when, id }) => {
-        if (call === "rotate" && when === "after" && id === "a") stop.abort();
-      },
+  const wanted = ({ ledger }: World): string[] =>
+    [...ledger.rows].flatMap(([id, { wantedSince }]) => (wantedSince === null ? [] : [id]));
+
+  it("the next sync goes on with what a stopped rotation did not reach, outside the window too", async () => {
+    const world = await aStoppedRotation();
+    const settings = { rotation: { ...DUE.rotation, window: { from: 0, to: 1, timeZone: "UTC" }, maxPerRun: 1 } };
+    expect(await world.sync({ settings })).toMatchObject({
+      outcome: "ok",
+      counts: { rotated: 3, wanted: 0 },
     });
-    expect(error?.hint).toMatch(/^no sync rotates .*: give these ids to --only again: b, c$/);
+    expect(world.sent).toEqual(["POST b", "POST c", "POST d"]);
+    expect(world.store.tokens).toEqual(world.service.tokens);
   });
 
-  it("if the service ends it", async () => {
+  it("a sync of some tenants goes on with theirs alone", async () => {
+    const world = await aStoppedRotation();
+    expect(await world.sync({ settings: {}, only: new Set(["c"]) })).toMatchObject({
+      outcome: "ok",
+      counts: { rotated: 1, wanted: 0 },
+    });
+    expect(wanted(world)).toEqual(["b", "d"]);
+  });
+
+  it("wanted tokens come before a backfill", async () => {
+    const world = await aStoppedRotation();
+    world.tenants = tenants(...IDS, "new");
+    await world.sync();
+    expect(world.sent).toEqual(["POST b", "POST c", "POST d", "GET new"]);
+  });
+
+  it("tokens that were asked for by name come first", async () => {
+    const world = await aStoppedRotation();
+    await world.rotate(only("d"), { at: noPost });
+    await world.sync();
+    expect(world.sent).toEqual(["POST d", "POST b", "POST c"]);
+  });
+
+  it("if the service refuses it, syncs try again with growing delays, and none is ok before", async () => {
     const world = await aSyncedWorld(...IDS);
-    const { error } = await world.rotate(ALL, {
-      at: ({ call, when }) => {
-        if (call === "rotate" && when === "before") throw new ServiceFailure("UNREACHABLE", "no route");
+    await world.rotate(only("b"), { at: fails("REFUSED", "before", "b", 10) });
+    const refused = { at: fails("REFUSED", "before", "b", 10) };
+    for (let times = 0; times < 5; times++)
+      expect(await world.sync(refused)).toMatchObject({
+        outcome: "partial",
+        counts: { wanted: 1, failed: 1 },
+      });
+    expect(world.sent.filter((request) => request === "POST b").length).toBeLessThanOrEqual(3);
+    await world.time.sleep(DAY);
+    expect(await world.sync()).toMatchObject({ outcome: "ok", counts: { rotated: 1, wanted: 0 } });
+    expect(world.ledger.rows.get("b")?.failures.rotation).toBeNull();
+  });
+
+  it("the operator can take it back", async () => {
+    const world = await aStoppedRotation();
+    const cancel = async (ids?: ReadonlySet<string>): Promise<string> =>
+      (await world.cancelRotations(ids)).outcome;
+    expect(await cancel(new Set(["c"]))).toBe("ok");
+    expect(wanted(world)).toEqual(["b", "d"]);
+    expect(await cancel()).toBe("ok");
+    expect(await world.sync()).toMatchObject({ outcome: "ok", counts: { rotated: 0 } });
+    expect(world.sent).toEqual([]);
+  });
+
+  it.each<[string, (world: World) => Promise<unknown>]>([
+    ["the service", (world) => world.rotate(only("b"), { at: fails("SERVICE_ERROR", "before", "b", 99) })],
+    [
+      "the token store",
+      async (world) => {
+        world.store.refused.add("b");
+        await world.rotate(only("b"));
+        world.store.refused.clear();
       },
+    ],
+  ])("a sync of its tenant alone rotates it, although %s refused it before", async (_, refused) => {
+    const world = await aSyncedWorld(...IDS);
+    const before = world.service.tokens.get("b");
+    await refused(world);
+    expect(world.service.tokens.get("b")).toBe(before);
+    expect(await world.sync({ only: new Set(["b"]) })).toMatchObject({
+      outcome: "ok",
+      counts: { rotated: 1 },
     });
+    expect(world.service.tokens.get("b")).not.toBe(before);
+    expect(world.store.tokens).toEqual(world.service.tokens);
+    expect(world.ledger.rows.get("b")?.failures).toEqual({ change: null, rotation: null, storing: null });
+  });
+
+  it("the hint of a failure says so, and how to take it back", async () => {
+    const world = await aSyncedWorld(...IDS);
+    const { error } = await world.rotate(ALL, { at: noPost });
     expect(error).toMatchObject({
       code: "SERVICE_UNAVAILABLE",
-      hint: expect.stringMatching(/^check service.base_url.*; .*groupsync rotate --older-than AGE/),
+      hint: expect.stringMatching(/^check service.base_url.*; .*stay wanted.* groupsync rotate --cancel/),
     });
+    expect(wanted(world)).toEqual(IDS);
+  });
+});
+
+describe("a sync that goes on with wanted tokens", () => {
+  /** Tokens of these ids are wanted, and no call has been sent. Of all groups, unless `ids` are given. */
+  async function aWorldOfWishes(ids: readonly string[] = IDS): Promise<World> {
+    const world = await aSyncedWorld(...IDS);
+    for (const id of ids) want(world, id);
+    return world;
+  }
+
+  const want = ({ ledger, time }: World, id: string): void => {
+    const record = ledger.rows.get(id);
+    if (record) ledger.rows.set(id, { ...record, wantedSince: time.now() });
+  };
+  const wanted = ({ ledger }: World): string[] =>
+    [...ledger.rows].flatMap(([id, { wantedSince }]) => (wantedSince === null ? [] : [id]));
+  const posts = ({ sent }: World): string[] => sent.filter((request) => request.startsWith("POST"));
+  /** The store takes the present tokens of these groups, and refuses new ones. */
+  const refusesNew =
+    (world: World, ...ids: string[]) =>
+    ({ when, call, id }: Point): void => {
+      if (when === "after" && call === "rotate" && ids.includes(id ?? "")) world.store.refused.add(id ?? "");
+    };
+
+  it.each<[string, string, (point: Point) => void]>([
+    ["the service lets no POST through", "SERVICE_UNAVAILABLE", noPost],
+    [
+      "a token store is away",
+      "TOKEN_STORE_UNAVAILABLE",
+      ({ call, when }) => {
+        if (call === "readTokens" && when === "before")
+          throw new SyncError("TOKEN_STORE_UNAVAILABLE", "no such host");
+      },
+    ],
+  ])("does all else first, and fails only then, if %s", async (_, code, at) => {
+    const world = await aWorldOfWishes();
+    world.tenants = tenants(...IDS, "new");
+    expect(await world.sync({ at })).toMatchObject({
+      outcome: "failed",
+      error: { code },
+      counts: { created: 1, wanted: 4 },
+    });
+  });
+
+  let isFirst = false;
+  it.each<[string, (point: Point) => void]>([
+    ["the service can't be reached", fails("UNREACHABLE", "before", "a", 99)],
+    [
+      "the token store seems to be away",
+      ({ call, id }) => {
+        if (call === "rotation_begun" && id === "a") isFirst = true;
+        if (call !== "readTokens" || !isFirst) return;
+        isFirst = false;
+        throw new SyncError("TOKEN_STORE_UNAVAILABLE", "it was answered HTTP 500");
+      },
+    ],
+  ])("comes to the others, and backs off, if %s because of one group", async (_, at) => {
+    const world = await aWorldOfWishes();
+    const outcome = { outcome: "partial", errors: [{ user_group_id: "a" }] };
+    expect(await world.sync({ at })).toMatchObject({ ...outcome, counts: { rotated: 3, wanted: 1 } });
+    for (let times = 0; times < 5; times++) await world.sync({ at });
+    expect(world.ledger.rows.get("a")).toMatchObject({ intent: null, failures: { rotation: { count: 3 } } });
+    expect(await world.sync({ at })).toMatchObject({ ...outcome, counts: { wanted: 1 } });
+  });
+
+  it("doesn't take the token from before for a new one", async () => {
+    const world = await aWorldOfWishes(["b"]);
+    const token = world.service.tokens.get("b");
+    world.service.newToken = () => token ?? "";
+    expect(await world.sync()).toMatchObject({
+      outcome: "partial",
+      counts: { rotated: 0, failed: 1, wanted: 1 },
+      errors: [
+        {
+          user_group_id: "b",
+          code: "BAD_RESPONSE",
+          message: expect.stringContaining("same token as before"),
+        },
+      ],
+    });
+    expect(world.ledger.rows.get("b")).toMatchObject({ intent: null, failures: { rotation: { count: 1 } } });
+    for (let times = 0; times < 5; times++) await world.sync();
+    expect(world.sent).toEqual(["POST b", "POST b", "POST b"]);
+  });
+
+  it("names a group whose new token it can't ask for", async () => {
+    const world = await aWorldOfWishes([]);
+    world.tenants = tenants(...IDS, "new");
+    world.store.refused.add("new");
+    await world.sync();
+    want(world, "new");
+    world.tenants = tenants(...IDS);
+    const deletion = { when: "never", gracePeriodMs: 0, limit: { count: 0, percent: 0 } } as const;
+    expect(await world.sync({ settings: { deletion } })).toMatchObject({
+      outcome: "partial",
+      counts: { wanted: 1 },
+      errors: [{ user_group_id: "new", code: "UNSETTLED" }],
+    });
+  });
+
+  it("ends at once if the key is refused", async () => {
+    const world = await aWorldOfWishes();
+    world.tenants = tenants(...IDS, "new");
+    const at = ({ when, call }: Point): void => {
+      if (when === "before" && (call === "rotate" || call === "rotateNobody" || call === "getOrCreate"))
+        throw new ServiceFailure("KEY_REFUSED", "HTTP 401");
+    };
+    const { instance, report } = world.start({ at });
+    expect(await report).toMatchObject({ outcome: "failed", error: { code: "KEY_REFUSED" } });
+    expect(instance.history("before openSource")).toEqual([]);
+  });
+
+  it("rotates no other token, by age neither, once it could not store one", async () => {
+    const world = await aWorldOfWishes(["a", "b"]);
+    await world.time.sleep(90 * DAY);
+    const report = await world.sync({ settings: DUE, at: refusesNew(world, "a") });
+    expect(posts(world)).toEqual(["POST a"]);
+    expect(report).toMatchObject({ outcome: "partial", counts: { rotated: 0, failed: 1, wanted: 1 } });
+  });
+
+  it("settles a rotation under way that it didn't come to", async () => {
+    const world = await aWorldOfWishes(["a", "b", "c"]);
+    const record = world.ledger.rows.get("c");
+    if (record) world.ledger.rows.set("c", { ...record, intent: "rotate" });
+    world.tenants = [...tenants("a", "b", "d"), { id: "c", name: null, plan: "gold" }];
+    const settings = { rotation: { ...DUE.rotation, maxAgeMs: null, concurrency: 2 } };
+    await world.sync({ settings, at: refusesNew(world, "a") });
+    expect(world.sent).toEqual(["POST a", "POST b", "GET a", "GET c"]);
+  });
+
+  it("asks less and less often if no answer arrives", async () => {
+    const world = await aWorldOfWishes(["b"]);
+    const at = ({ when, call }: Point): void => {
+      const isLost = when === "after" && call === "rotate";
+      const isFollowUp = when === "before" && call === "getOrCreate" && world.sent.at(-1) === "POST b";
+      if (isLost || isFollowUp) throw new ServiceFailure("CONNECTION_LOST", "it was closed");
+    };
+    let sent = 0;
+    for (let times = 0; times < 8; times++) {
+      await world.sync({ at });
+      sent += posts(world).length;
+      world.service.requests.length = 0;
+    }
+    expect(sent).toBe(3);
+    expect(wanted(world)).toEqual(["b"]);
+    expect(world.ledger.rows.get("b")?.failures.rotation).toMatchObject({ count: 3 });
+  });
+
+  it("doesn't take the token that a GET tells after a lost answer for the new one", async () => {
+    const world = await aSyncedWorld("a");
+    for (const [times, rotated] of [
+      [1, 1],
+      [2, 0],
+    ] as const) {
+      world.service.requests.length = 0;
+      const report = await world.rotate(ALL, { at: fails("CONNECTION_LOST", "after", "a", times) });
+      expect(report.counts).toMatchObject({ rotated, failed: 1 - rotated, wanted: 1 - rotated });
+      expect(world.sent).toEqual(["POST a", "GET a", "POST a", ...(times === 2 ? ["GET a"] : [])]);
+      expect(world.store.tokens).toEqual(world.service.tokens);
+    }
+    const told = world.service.tokens.get("a");
+    expect(await world.sync()).toMatchObject({ outcome: "ok", counts: { rotated: 1, wanted: 0 } });
+    expect(world.service.tokens.get("a")).not.toBe(told);
+    expect(world.store.tokens).toEqual(world.service.tokens);
+  });
+
+  it("doesn't take a token that it finds after a crash for the new one, and keeps to the backoff", async () => {
+    const world = await aWorldOfWishes(["b"]);
+    const record = world.ledger.rows.get("b");
+    const retryAt = new Date(world.time.now().getTime() + 3_600_000);
+    const rotation = { code: "TIMEOUT", message: "no answer", count: 7, since: new Date(0), retryAt };
+    const failures = { change: null, storing: null, rotation };
+    if (record) world.ledger.rows.set("b", { ...record, intent: "rotate", failures });
+    const held = world.service.groups.get("b");
+    if (held) held.token = "another";
+    world.tenants = [...tenants("a", "c", "d"), { id: "b", name: null, plan: "gold" }];
+    expect(await world.sync()).toMatchObject({ outcome: "partial", counts: { rotated: 0, wanted: 1 } });
+    expect(world.sent).toEqual(["GET b"]);
+    expect(world.store.tokens).toEqual(world.service.tokens);
+    expect(world.ledger.rows.get("b")?.failures.rotation).toEqual(rotation);
+  });
+
+  it("reports no failure of a token that becomes due, and is rotated, in the same sync", async () => {
+    const world = await aWorldOfWishes(["b"]);
+    const record = world.ledger.rows.get("b");
+    const retryAt = new Date(world.time.now().getTime() + 30_000);
+    const rotation = { code: "TIMEOUT", message: "no answer", count: 3, since: new Date(0), retryAt };
+    const failures = { change: null, storing: null, rotation };
+    if (record) world.ledger.rows.set("b", { ...record, failures });
+    world.tenants = tenants(...IDS, "new");
+    world.network = () => world.time.sleep(60_000);
+    expect(await world.sync()).toMatchObject({ outcome: "ok", counts: { rotated: 1, failed: 0 } });
+  });
+
+  it("names a group whose tenant is gone with its place for a token, and goes on no more", async () => {
+    const world = await aWorldOfWishes(["a", "b"]);
+    const deletion = { when: "never", gracePeriodMs: 0, limit: { count: 0, percent: 0 } } as const;
+    const sync = () => world.sync({ settings: { deletion } });
+    world.tenants = tenants("c", "d");
+    world.store.tokens.delete("b");
+    world.store.refused.add("b");
+    await sync();
+    expect(await sync()).toMatchObject({
+      outcome: "partial",
+      counts: { rotated: 0, failed: 1, wanted: 0 },
+      errors: [
+        { user_group_id: "b", code: "TOKEN_NOT_STORED", message: expect.stringContaining("old token") },
+      ],
+    });
+    expect(world.sent).toEqual(["POST a", "GET b", "GET b", "GET b"]);
+    expect(await sync()).toMatchObject({ outcome: "ok" });
+    expect(world.ledger.rows.get("b")).toMatchObject({ intent: null, wantedSince: null });
+  });
+
+  it("sends nothing before it knows the ids that the operator named", async () => {
+    const world = await aWorldOfWishes();
+    expect(await world.sync({ only: new Set(["a", "A"]) })).toMatchObject({ error: { code: "UNKNOWN_ID" } });
+    expect(world.sent).toEqual([]);
+  });
+
+  it("rotates none of the rest once the time for that is over", async () => {
+    const world = await aWorldOfWishes();
+    world.network = () => world.time.sleep(25_000);
+    expect((await world.sync({ wantedMs: 40_000 })).counts).toMatchObject({ rotated: 2, wanted: 2 });
+    expect((await world.sync({ wantedMs: 0 })).counts).toMatchObject({ rotated: 0, wanted: 2 });
+    expect((await world.sync()).counts).toMatchObject({ rotated: 2, wanted: 0 });
+  });
+});
+
+describe("the marks of a rotation", () => {
+  const isMarked = ({ ledger }: World): boolean =>
+    [...ledger.rows.values()].some(({ wantedSince }) => wantedSince !== null);
+
+  it("are committed all or none, and a lost answer tells what to do", async () => {
+    const MANY = Array.from({ length: 700 }, (_, n) => `t${n}`);
+    for (const when of ["before", "after"] as const) {
+      const world = await aSyncedWorld(...MANY);
+      let pages = 0;
+      const at = ({ call, when: at }: Point): void => {
+        if (call === "wanted") pages++;
+        if (call === "commit" && at === when && pages === 2)
+          throw new SyncError("LEDGER_UNAVAILABLE", "cannot write the ledger: the connection was closed");
+      };
+      expect(await world.rotate(ALL, { at })).toMatchObject({
+        outcome: "failed",
+        error: { code: "LEDGER_UNAVAILABLE", hint: expect.stringMatching(/run groupsync rotate again/) },
+      });
+      const marked = [...world.ledger.rows.values()].filter(({ wantedSince }) => wantedSince !== null);
+      expect(marked).toHaveLength(when === "before" ? 0 : 700);
+      expect(world.sent).toEqual([]);
+    }
+  });
+
+  it("are taken back although a token store is away", async () => {
+    const world = await aSyncedWorld(...IDS);
+    const record = world.ledger.rows.get("a");
+    if (record) world.ledger.rows.set("a", { ...record, wantedSince: new Date(0) });
+    const at = ({ call }: Point): void => {
+      if (/token/i.test(call)) throw new SyncError("TOKEN_STORE_UNAVAILABLE", "no such host");
+    };
+    expect(await world.cancelRotations(undefined, { at })).toMatchObject({ outcome: "ok" });
+    expect(isMarked(world)).toBe(false);
   });
 });
 

@@ -3,7 +3,7 @@ import { deleteAndForget, type Forgotten, forgetScope } from "../../src/engine/f
 import type { PlanOptions } from "../../src/engine/plan/make-plan.ts";
 import { type ProbeReport, probe } from "../../src/engine/probe.ts";
 import type { RunReport } from "../../src/engine/report/run-report.ts";
-import { rotate } from "../../src/engine/rotate.ts";
+import { cancelRotations, rotate } from "../../src/engine/rotate.ts";
 import type { RotationSelection } from "../../src/engine/rotation/rotation-selection.ts";
 import { type SyncPorts, type SyncSettings, sync } from "../../src/engine/sync.ts";
 import type { DurabilityRisk } from "../../src/ports/ledger/ledger.ts";
@@ -76,6 +76,13 @@ export class World {
   /** Starts `rotate`. */
   startRotation(selection: RotationSelection, options: StartOptions = {}): Started {
     return this.launch(options, (ports, settings, signal) => rotate(ports, settings, selection, signal));
+  }
+
+  /** Takes back what rotations were asked for, of all groups or of those in `ids`. */
+  async cancelRotations(ids?: ReadonlySet<string>, options: StartOptions = {}): Promise<RunReport> {
+    return ended(
+      this.launch(options, (ports, settings, signal) => cancelRotations(ports, settings, ids, signal)),
+    );
   }
 
   /** Starts `probe`. */

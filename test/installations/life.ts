@@ -111,7 +111,7 @@ const LIFE: Readonly<Record<Step, (customer: Customer, running: Running) => Prom
 
   async rotation({ world, report, expectEqual }) {
     const before = await world.live();
-    expectEnded(await report("rotate", "--all"), { code: 0 });
+    expectEnded(await report("rotate", "--all", "--yes"), { code: 0 });
     const after = await world.live();
     expect(Object.keys(after).filter((id) => after[id] === before[id])).toEqual([]);
     await expectEqual();

@@ -1,5 +1,6 @@
 import { doesUpdate } from "../../src/core/apply/update-evidence.ts";
 import { UNKNOWN_STATE } from "../../src/core/group/ledger-group.ts";
+import { DELETED } from "../../src/core/plan/change.ts";
 import type { RunReport } from "../../src/engine/report/run-report.ts";
 import { LEASE_MS } from "./config.ts";
 import { poisoning } from "./faults.ts";
@@ -61,6 +62,10 @@ export async function checkAfterFaults(
   }
   for (const orphan of orphansIn(world, undefined)) watch.breach(`2: ${orphan}`);
   if (refreshes) for (const complaint of unhealed(world)) watch.breach(`1: after a refresh ${complaint}`);
+
+  for (const id of watch.wishes.left)
+    if (!last?.errors.some((error) => error.user_group_id === id))
+      watch.breach(`13: nobody says why ${id} has no new token`);
 
   await repairMeddling(world);
   const repaired = [...world.visibleRows()].filter(([id]) => !isBeyondRepair(id, world));
@@ -226,10 +231,16 @@ const hopelessIn = ({ errors }: RunReport, world: SimulatedWorld): number =>
 const isFailedRotation = (id: string | null, code: string, { ledger }: SimulatedWorld): boolean =>
   ledger.rows.get(id ?? "")?.failures.rotation?.code === code;
 
+/** A long pause begins the grace period anew: the deletion that failed before is owed, and is not due. */
+const isFailedDeletion = (id: string | null, code: string, { ledger }: SimulatedWorld): boolean => {
+  const { absence, failures } = ledger.rows.get(id ?? "") ?? {};
+  return Boolean(absence) && failures?.change?.fingerprint === DELETED && failures.change.code === code;
+};
+
 function mayFail(id: string | null, code: string, world: SimulatedWorld): boolean {
   // With service.update: never, no refresh is sent to a service that may change groups.
   if (id === null) return code === "REFRESH_UNSAFE";
-  if (isFailedRotation(id, code, world)) return true;
+  if (isFailedRotation(id, code, world) || isFailedDeletion(id, code, world)) return true;
   const row = world.visibleRows().get(id);
   // Without a valid row, nobody knows whether the tenant is gone.
   if (row === undefined) return ![...world.visibleRows().values()].some((other) => !isRejected(other));

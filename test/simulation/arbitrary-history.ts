@@ -194,6 +194,13 @@ const command: fc.Arbitrary<Command> = fc.oneof(
       ),
     }),
   },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      name: fc.constant("rotate --cancel" as const),
+      only: fc.option(id.map((only) => [only])),
+    }),
+  },
 );
 
 const run: fc.Arbitrary<RunStep> = fc.record({

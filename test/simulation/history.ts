@@ -146,7 +146,9 @@ export type Command =
       /** Whether it asks for all groups again. */
       readonly refreshes: boolean;
     }
-  | { readonly name: "rotate"; readonly selection: RotationSelection };
+  | { readonly name: "rotate"; readonly selection: RotationSelection }
+  /** Null: of all groups. */
+  | { readonly name: "rotate --cancel"; readonly only: readonly string[] | null };
 
 export interface Poison {
   readonly id: string;

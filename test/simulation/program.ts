@@ -4,7 +4,7 @@ import { RecentWrites } from "../../src/core/record/recent-writes.ts";
 import { Silence } from "../../src/engine/refresh/sign-of-life.ts";
 import { type RunReport, reportOn } from "../../src/engine/report/run-report.ts";
 import { Tally } from "../../src/engine/report/tally.ts";
-import { rotate } from "../../src/engine/rotate.ts";
+import { cancelRotations, rotate } from "../../src/engine/rotate.ts";
 import type { RotationSelection } from "../../src/engine/rotation/rotation-selection.ts";
 import { type SyncPorts, type SyncSettings, sync } from "../../src/engine/sync.ts";
 import type { RunEvent } from "../../src/ports/observer.ts";
@@ -69,6 +69,7 @@ export class Program {
       isAbout: (id) => command.name === "sync" && (command.only?.includes(id) ?? true),
       wallTime: () => this.clock.now().getTime(),
       toRotate: undefined,
+      takesBack: command.name === "rotate --cancel",
       events: [],
       read: undefined,
       lookedUp: new Map(),
@@ -123,6 +124,7 @@ export class Program {
     const { signal } = this.#stop;
     if (command.name === "rotate") return rotate(ports, settings, command.selection, signal);
     const only = command.only === null ? undefined : new Set(command.only);
+    if (command.name === "rotate --cancel") return cancelRotations(ports, settings, only, signal);
     const { approval, refreshApproval } = this.#options;
     const beside = this.#session?.beside({ ...ports, source: this.#source("looks") }, settings);
     const { verifies: verifyTokens, refreshes: refresh } = command;
@@ -213,6 +215,7 @@ export class Program {
     if (event.kind === "started" && command.name === "rotate")
       this.record.toRotate = this.#toRotate(command.selection);
     if (event.kind === "phase" && event.phase === "reading") this.#world.watch.begins(this.record);
+    if (event.kind === "phase" && event.phase === "applying") this.#world.watch.applies(this.record);
     if (event.kind === "refreshing") this.record.isRefreshing = true;
     if (event.kind === "planned") this.#world.watch.hasRead(this.record);
     if (event.kind !== "finished") return;

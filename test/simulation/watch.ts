@@ -18,6 +18,7 @@ import type { Row, SimulatedConfig } from "./history.ts";
 import { type LiveTokens, stillLive } from "./rotation-checks.ts";
 import type { SimulatedWorld } from "./simulated-world.ts";
 import { complaintOn, isRejected, outOfSync, tellsToken } from "./sync-checks.ts";
+import { Wishes } from "./wishes.ts";
 
 const DAY = 86_400_000;
 /** Clocks that differ by no more than this agree, in milliseconds. */
@@ -46,6 +47,8 @@ export interface RunRecord {
   readonly wallTime: () => number;
   /** The tokens that were live when the run got its lease and that it has to replace; undefined if it is no rotation. */
   toRotate: LiveTokens | undefined;
+  /** Whether it takes back that new tokens are wanted. */
+  readonly takesBack: boolean;
   readonly events: RunEvent[];
   /** Whether the run asks for groups again: everything else that its full sync does at the service is done. */
   isRefreshing: boolean;
@@ -105,10 +108,12 @@ interface Removal {
  * Checks from outside, with full knowledge of the world, that everything that reaches the service, the ledger and the
  * token stores keeps the guarantees, without asking the engine. The number of a breach names the guarantee: 1 every tenant
  * has a group and its live token is stored, 2 no orphan, 3 no deletion on bad evidence, 5 no token is told, 6 one instance
- * at a time, 7 one bad tenant costs one tenant, 8 no wasted calls, 10 done means done, 11 nobody else's tokens.
+ * at a time, 7 one bad tenant costs one tenant, 8 no wasted calls, 10 done means done, 11 nobody else's tokens, 13 what was
+ * asked for stays due until it is done.
  */
 export class Watch {
   readonly breaches: string[] = [];
+  readonly wishes: Wishes;
   readonly #world: SimulatedWorld;
   readonly #reads: Read[] = [];
   readonly #removals: Removal[] = [];
@@ -124,6 +129,7 @@ export class Watch {
 
   constructor(world: SimulatedWorld) {
     this.#world = world;
+    this.wishes = new Wishes(world);
   }
 
   #now(): number {
@@ -239,6 +245,7 @@ export class Watch {
       this.breach(`1: ${what} sends an older state of its tenant than the one that was looked at`);
     if (operation !== "GET" && isServed) this.breach(`3: ${what}, whose tenant is being served singly`);
     if (operation === "GET" && !service.groups.has(id)) this.#world.makers.set(id, "groupsync");
+    if (operation === "POST") this.wishes.rotates(id, run);
     if (operation !== "DELETE") return;
     const victim = service.find(id, request.token);
     if (victim === undefined) return;
@@ -294,6 +301,11 @@ export class Watch {
     }
   }
 
+  /** A run sends its calls from now on. */
+  applies(run: RunRecord): void {
+    if (this.#lastAtWork === run) this.wishes.recorded(run);
+  }
+
   /** The command has ended. If it is a session's sync, the session goes on. */
   finishes(run: RunRecord, { outcome, error }: Pick<RunSummary, "outcome" | "error">): void {
     const world = this.#world;
@@ -304,6 +316,8 @@ export class Watch {
     for (const complaint of run.toRotate ? stillLive(run.toRotate, world) : [])
       this.breach(`10: ${run.holder} ended well, but ${complaint}`);
     if (!run.isWhole || run.read === undefined) return;
+    for (const id of this.wishes.left)
+      this.breach(`10: ${run.holder} ended well, but the new token of ${id} is still wanted`);
     const isUnderWay = (id: string): boolean =>
       run.served.has(id) ||
       run.waiting.has(id) ||
@@ -464,7 +478,9 @@ export class Watch {
   }
 }
 
-const isMisdirected = ({ config }: RunRecord): boolean => config.tokens === "another scope's";
+/** To take back a rotation, no store is needed. */
+const isMisdirected = ({ config, takesBack }: RunRecord): boolean =>
+  config.tokens === "another scope's" && !takesBack;
 
 /** The row by which a run decides. */
 const rowIn = ({ rows, again }: Read, id: string): Row | undefined =>
@@ -479,10 +495,10 @@ const isConclusive = ({ rows }: Read): boolean => [...rows.values()].some((row) 
 const isGood = (read: Read): boolean => read.isComplete && isConclusive(read);
 
 /** A service that tells the watch when calls begin and end. */
-export function watchedService(service: GroupService, watch: Watch, { holder }: RunRecord): GroupService {
+export function watchedService(service: GroupService, watch: Watch, run: RunRecord): GroupService {
   const underWay = new Set<string>();
   const alone = async <T>(id: string, call: () => Promise<T>): Promise<T> => {
-    if (underWay.has(id)) watch.breach(`6: ${holder} makes two calls for ${id} at a time`);
+    if (underWay.has(id)) watch.breach(`6: ${run.holder} makes two calls for ${id} at a time`);
     underWay.add(id);
     try {
       return await call();
@@ -493,7 +509,11 @@ export function watchedService(service: GroupService, watch: Watch, { holder }: 
   return {
     getOrCreate: (group, beforeSend) =>
       alone(group.user_group_id, () => service.getOrCreate(group, beforeSend)),
-    rotate: (id, token, beforeSend) => alone(id, () => service.rotate(id, token, beforeSend)),
+    rotate: async (id, token, beforeSend) => {
+      const answer = await alone(id, () => service.rotate(id, token, beforeSend));
+      watch.wishes.answered(id, run);
+      return answer;
+    },
     remove: (group, beforeSend) => alone(group.user_group_id, () => service.remove(group, beforeSend)),
     getWithWrongKey: (beforeSend) => service.getWithWrongKey(beforeSend),
     rotateNobody: (beforeSend) => service.rotateNobody(beforeSend),
@@ -515,6 +535,7 @@ export function watchedLedger(
         enlist(transaction, () => world.watch.commits(run));
         const result = await body(transaction);
         enlist(transaction, () => world.watch.hasCommitted(run));
+        enlist(transaction, () => world.watch.wishes.committed(run));
         return result;
       }),
   };

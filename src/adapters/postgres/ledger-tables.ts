@@ -44,6 +44,9 @@ const MIGRATIONS: readonly Migration[] = [
         token_fingerprint text,
         -- Since when its token is the live one, as far as the ledger has seen.
         token_since timestamptz,
+        -- Since when somebody wants a new token.
+        wanted_since timestamptz,
+        wanted_by text,
         -- Fingerprint of a token that the service has told for this group, and that belongs to another one.
         shared_token text,
         -- Set before a call, cleared with its outcome.
@@ -67,6 +70,7 @@ const MIGRATIONS: readonly Migration[] = [
       -- Every sync asks for the oldest tokens. No column of an intent may be in this index: to begin a change and
       -- to end it would then cost an entry each.
       CREATE INDEX ON ${tables.groups} (scope, token_since, user_group_id) WHERE token_since IS NOT NULL;
+      CREATE INDEX ON ${tables.groups} (scope, token_since, user_group_id) WHERE wanted_since IS NOT NULL;
       CREATE INDEX ON ${tables.groups} (scope, token_fingerprint) WHERE token_fingerprint IS NOT NULL;
       CREATE INDEX ON ${tables.groups} (scope, shared_token) WHERE shared_token IS NOT NULL;
       -- A refresh asks first for the group that was asked for longest ago.

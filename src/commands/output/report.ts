@@ -58,6 +58,7 @@ export function reportText(of: Reported, report: RunReport, colours: boolean): s
 const NOTES = [
   ["unverified", "unverified: a GET's answer doesn't show whether mapping and properties were taken"],
   ["outdated", "outdated: changed, but left alone (service.update is never)"],
+  ["wanted", "wanted: a new token was asked for; every sync tries again until it is there"],
   ["missing", "missing: their tenants are gone; groupsync plan tells what becomes of them"],
   ["not_ready", "not ready: they wait for source.ready_when, and their groups stay as they are"],
 ] as const;

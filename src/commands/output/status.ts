@@ -53,6 +53,7 @@ export function statusText(
     [groups.under_way, "under way"],
     [groups.failing, "failing"],
     [groups.in_doubt, "in doubt"],
+    [groups.wanted, "wanted"],
     [groups.missing, "missing"],
     [groups.unverified, "unverified"],
   ] as const;

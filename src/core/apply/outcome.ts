@@ -9,6 +9,8 @@ export type Outcome = Applied | NotUpdated | Deleted | Failed;
 /** The service has the group as sent, and `token` is its live token. */
 export interface Applied {
   readonly kind: "created" | "adopted" | "updated" | "replaced";
+  /** The answer says that this call has made the group, and so its token. */
+  readonly isNew: boolean;
   readonly change: Apply;
   readonly token: Secret;
   /** The name in the service's answer. */
@@ -21,6 +23,7 @@ export interface Applied {
 /** The service kept the group as it was before the change. The token in its answer is valid. */
 export interface NotUpdated {
   readonly kind: "not_updated";
+  readonly isNew: boolean;
   readonly change: Apply;
   readonly token: Secret;
   readonly serviceName: string;

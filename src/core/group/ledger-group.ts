@@ -37,7 +37,7 @@ export interface LedgerGroup {
 }
 
 /** Something that is not done for a group. */
-export type Owed = "under way" | "leftover" | `failing ${FailureKind}` | "held" | "doubted";
+export type Owed = "under way" | "leftover" | `failing ${FailureKind}` | "held" | "doubted" | "wanted";
 
 /**
  * How a tenant is gone.

@@ -1,6 +1,6 @@
 import type { RetryableFailure } from "../failure/group-failures.ts";
 import type { Group } from "../group/group.ts";
-import { type LedgerGroup, UNKNOWN_STATE } from "../group/ledger-group.ts";
+import { intendsRemoval, type LedgerGroup, UNKNOWN_STATE } from "../group/ledger-group.ts";
 import type { RowDigest } from "../group/tenant.ts";
 import type { RotationCandidate } from "../rotation/rotation-policy.ts";
 import { isAtRest, owes } from "./owes.ts";
@@ -80,9 +80,17 @@ export function refreshCandidate(record: GroupRecord): RefreshCandidate | null {
   return { user_group_id, verifiedAt, ...confirmed };
 }
 
-/** Null if no rotation may begin: the group has no known token, its tenant is gone, or another call is under way. */
+/**
+ * Null if no rotation may begin. A token that somebody wants to be rid of waits for less than one that is only old: neither for
+ * a tenant that is gone, nor for an update that is under way, if a GET can tell the live token.
+ */
 export function rotationCandidate(record: GroupRecord): RotationCandidate | null {
-  const { user_group_id, tokenSince, absence, intent, failures } = record;
-  if (tokenSince === null || absence !== null || (intent !== null && intent !== "rotate")) return null;
-  return { user_group_id, tokenSince, failure: failures.rotation };
+  const { user_group_id, tokenSince, wantedSince, absence, intent, confirmed, failures } = record;
+  const mayBegin =
+    wantedSince === null
+      ? absence === null && (intent === null || intent === "rotate")
+      : intent === null || (confirmed !== null && !intendsRemoval(intent));
+  if (tokenSince === null || !mayBegin) return null;
+  // A store that refuses the group's token refuses a new one as well.
+  return { user_group_id, tokenSince, failure: failures.storing ?? failures.rotation };
 }

@@ -26,6 +26,10 @@ export type GroupEvent =
   | { readonly kind: "rotation_unsent" }
   | ({ readonly kind: "rotation_ended" } & RotationEnd)
   | ({ readonly kind: "storing_ended" } & StoringEnd)
+  /** An operator wants a new token, and gets it as soon as the service and the stores let it. */
+  | { readonly kind: "wanted"; readonly by: "name" | "choice" }
+  /** The operator wants it no more. */
+  | { readonly kind: "unwanted" }
   /** The group is as its row wants it. */
   | { readonly kind: "settled"; readonly row: RowDigest; readonly dataSourceId: string | null }
   /** Nothing tries the change again that has failed. */
@@ -62,8 +66,13 @@ export interface RotationEnd {
   /** Of the token that is live and stored; null if no token is known to be both. */
   readonly tokenFingerprint: string | null;
   /**
-   * Null if nothing failed. That clears an earlier failure only if the token has changed: as long as the old token is live,
-   * the rotation is still to be done.
+   * Whether that token is new: a POST was answered with it, or a GET made the group. A GET of a group that was there may tell
+   * the very token that somebody wants to be rid of.
+   */
+  readonly isNew: boolean;
+  /**
+   * Null if nothing failed. That clears an earlier failure only if the token has changed and no other is wanted: otherwise the
+   * rotation is still to be done.
    */
   readonly failure: (Failure & { readonly retryAt: Date }) | null;
   /** Fingerprint of a token that the service has told for the group, and that belongs to another group. */
@@ -136,6 +145,9 @@ export interface Next {
  * | rotation begun, unsent | `rotate`; none  |                                                                      |
  * | rotation ended         | stays, if open  | the token, or the failure                                            |
  * | storing ended          |                 | whether every store has the token                                    |
+ * | wanted                 |                 | since when a new token is wanted: until a POST is answered, or a     |
+ * |                        |                 | new group is made                                                    |
+ * | unwanted               |                 | no new token is wanted, and no rotation failed                       |
  * | settled                |                 | the row's digest; the tenant is there; no failed change              |
  * | change dropped         |                 | no failed change                                                     |
  * | forgotten              |                 | the record goes if the group was never made                          |
@@ -169,6 +181,14 @@ export function next(record: GroupRecord | null, event: GroupEvent, now: Date): 
       return rotationEnded(record, event, now);
     case "storing_ended":
       return only(storingEnded(record, event, now));
+    case "wanted": {
+      const wantedBy = record.wantedBy === "name" ? "name" : event.by;
+      return only(
+        isNeverMade(record) ? record : { ...record, wantedSince: record.wantedSince ?? now, wantedBy },
+      );
+    }
+    case "unwanted":
+      return only({ ...record, ...UNWANTED, failures: { ...record.failures, rotation: null } });
     case "settled": {
       const { row, dataSourceId } = event;
       return only({ ...withoutFailedChange(record), ...PRESENT, ...row, dataSourceId });
@@ -213,6 +233,8 @@ const only = (record: GroupRecord | null): Next => ({ record, journal: [] });
 
 const NO_INTENT = { intent: null, intentAt: null, intended: null } as const;
 
+const UNWANTED = { wantedSince: null, wantedBy: null } as const;
+
 /** The tenant is there: nothing waits to be deleted. */
 const PRESENT = { absence: null, held: null } as const;
 
@@ -249,7 +271,7 @@ function ended(record: GroupRecord, event: RecordedOutcome, now: Date): Next {
   if (outcome.kind === "failed")
     return { record: failed(record, { ...event, outcome }, now), journal: removal };
   const token = tokenFingerprint(outcome.token);
-  const told = answered(withToken(record, token, now), { ...event, outcome }, now);
+  const told = answered(withToken(record, token, outcome.isNew, now), { ...event, outcome }, now);
   return { record: told, journal: [...formerToken(record, token, now), ...removal] };
 }
 
@@ -352,7 +374,7 @@ function answered(
 
 function rotationEnded(record: GroupRecord, event: RotationEnd, now: Date): Next {
   const { tokenFingerprint: token, failure, isOpen } = event;
-  const told = token === null ? record : withToken(record, token, now);
+  const told = token === null ? record : withToken(record, token, event.isNew, now);
   const { failures } = told;
   return {
     record: {
@@ -382,19 +404,23 @@ function storingEnded(record: GroupRecord, { failure, sharedToken }: StoringEnd,
 
 /**
  * The service has told a token, so the group is there. It is in a state that no row asked for if it was never confirmed. The same
- * holds if the token is another one, and a call may have meant another state: perhaps the group was gone, and that call made it.
+ * holds if this run's call has not made the token, and an earlier one may have meant another state: perhaps the group was gone,
+ * and that call made it.
  */
-function withToken(record: GroupRecord, token: string, now: Date): GroupRecord {
+function withToken(record: GroupRecord, token: string, isNew: boolean, now: Date): GroupRecord {
   const { fingerprint, intent, intended } = record;
   if (record.tokenFingerprint === token) return { ...record, fingerprint: fingerprint ?? UNKNOWN_STATE };
-  const isAsConfirmed = intent === null || intent === "rotate" || intended === fingerprint;
-  // Another token ends the failures of its rotation.
+  const isAsConfirmed = isNew || intent === null || intent === "rotate" || intended === fingerprint;
+  // Another token ends the failures of its rotation, unless that is still to be done.
+  const { wantedSince, wantedBy } = isNew ? UNWANTED : record;
   return {
     ...record,
     fingerprint: isAsConfirmed ? (fingerprint ?? UNKNOWN_STATE) : UNKNOWN_STATE,
     tokenFingerprint: token,
     tokenSince: now,
-    failures: { ...record.failures, rotation: null },
+    wantedSince,
+    wantedBy,
+    failures: { ...record.failures, rotation: wantedSince && record.failures.rotation },
   };
 }
 

@@ -11,11 +11,12 @@ import { type GroupRecord, isInDoubt } from "./record.ts";
  * |                  |                                                     | it is until its grace period ends      |
  * | leftover         | the group is deleted, and its token is still stored | as otherwise                           |
  * | failing change   | a change failed, and is tried again                 | only a deletion                        |
- * | failing rotation | a rotation failed                                   | never                                  |
+ * | failing rotation | a rotation failed                                   | only while a new token is wanted       |
  * | failing storing  | a token is perhaps not in every store               | only while a call for it is under way  |
  * | held             | a removal waits for approval                        | as otherwise                           |
  * | doubted          | the ledger went back in time, and the service has   | never                                  |
  * |                  | not been asked for the group since                  |                                        |
+ * | wanted           | somebody has asked for a new token                  | as otherwise                           |
  */
 export function owes(record: GroupRecord): readonly Owed[] {
   const { fingerprint, intent, absence, held } = record;
@@ -26,10 +27,11 @@ export function owes(record: GroupRecord): readonly Owed[] {
     "under way": isGone ? intent === "delete" : intent !== null && intent !== "remove",
     leftover: intent === "remove",
     "failing change": change !== null && (!isGone || change.fingerprint === DELETED),
-    "failing rotation": rotation !== null && !isGone,
+    "failing rotation": rotation !== null && (!isGone || record.wantedSince !== null),
     "failing storing": storing !== null && (!isGone || isAskedFor),
     held: held !== null,
     doubted: isInDoubt(record) && !isGone,
+    wanted: record.wantedSince !== null,
   };
   return ALL.filter((what) => owed[what]);
 }
@@ -42,10 +44,11 @@ const ALL: readonly Owed[] = [
   "failing storing",
   "held",
   "doubted",
+  "wanted",
 ];
 
 /** What a plan doesn't do. */
-const UNPLANNED: readonly Owed[] = ["failing rotation", "held", "doubted"];
+const UNPLANNED: readonly Owed[] = ["failing rotation", "held", "doubted", "wanted"];
 
 /** Whether a plan needn't read the group unless its row has changed. */
 export const isAtRest = (record: GroupRecord): boolean =>

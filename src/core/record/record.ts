@@ -26,6 +26,10 @@ export interface GroupRecord {
   /** Of the token that the service last told; null if it never told one. */
   readonly tokenFingerprint: string | null;
   readonly tokenSince: Date | null;
+  /** Since when somebody wants a new token for the group; null if nobody does. */
+  readonly wantedSince: Date | null;
+  /** Whether somebody has named the group for that, or has chosen it among others. */
+  readonly wantedBy: "name" | "choice" | null;
   /** Of a token that the service has told for the group, and that belongs to another group. */
   readonly sharedToken: string | null;
   /**
@@ -76,6 +80,8 @@ export const newRecord = (user_group_id: string, bucket: number, now: Date): Gro
   unverified: null,
   tokenFingerprint: null,
   tokenSince: null,
+  wantedSince: null,
+  wantedBy: null,
   sharedToken: null,
   verifiedAt: null,
   intent: null,

@@ -21,6 +21,8 @@ export interface Counts {
   not_ready: number;
   deleted: number;
   rotated: number;
+  /** New tokens that an operator wants and that groups don't have yet. */
+  wanted: number;
   /** Groups that were asked for again only to see whether the service still has them as the ledger knows them. */
   refreshed: number;
   /** What GETs found at the service that somebody else had changed there. */
@@ -46,6 +48,7 @@ export const noCounts = (): Counts => ({
   not_ready: 0,
   deleted: 0,
   rotated: 0,
+  wanted: 0,
   refreshed: 0,
   drift: { token: 0, gone: 0, name: 0 },
   restored: 0,
@@ -59,7 +62,7 @@ export type RunOutcome = "ok" | "partial" | "held" | "failed";
 /** The outcome of a run that reached its end. Held outranks partial. */
 export function runOutcome(counts: Counts): RunOutcome {
   if (counts.held > 0) return "held";
-  return counts.failed + counts.rejected > 0 ? "partial" : "ok";
+  return counts.failed + counts.rejected + counts.wanted > 0 ? "partial" : "ok";
 }
 
 export interface Summary {
@@ -92,9 +95,11 @@ export const outOfSyncText = ({
   rejected,
   failed,
   outdated,
-}: Pick<Counts, "rejected" | "failed" | "outdated">): string =>
+  wanted,
+}: Pick<Counts, "rejected" | "failed" | "outdated" | "wanted">): string =>
   quantities([
     [rejected, "rejected row"],
     [failed, "failing group"],
     [outdated, "outdated group"],
+    [wanted, "wanted token"],
   ]);

@@ -24,7 +24,7 @@ export const wasForgottenSince = (last: LastRun | undefined, started: Date): boo
 
 /** What the health of a scope is judged by. */
 export interface HealthFacts {
-  readonly groups: { readonly failing: number; readonly in_doubt: number };
+  readonly groups: { readonly failing: number; readonly in_doubt: number; readonly wanted: number };
   /** How many rows are rejected. */
   readonly rejected: number;
   /** Null if nothing waits for approval. */
@@ -74,6 +74,7 @@ export interface Verdict {
     | "rejected"
     | "failing"
     | "in_doubt"
+    | "wanted"
     | "outdated"
     | "empty"
     | "running"
@@ -137,7 +138,7 @@ function failure(kind: "failed" | "unanswered", { command, result }: PastRun): V
 
 function problemsOfGroups(
   runs: readonly PastRun[],
-  { groups, rejected, held, refreshHold, missing, oldestWaitMs, silentMs }: HealthFacts,
+  { groups, rejected, held, refreshHold, missing, oldestWaitMs, silentMs, lease }: HealthFacts,
 ): Verdict[] {
   const { outcome, counts, error } = decidingRun(runs)?.result ?? {};
   const all: (readonly [Verdict["kind"], string])[] = [];
@@ -160,6 +161,9 @@ function problemsOfGroups(
       "in_doubt",
       `${quantity(groups.in_doubt, "group")} in doubt, because the ledger went back in time`,
     ]);
+  const isRotating = lease !== null && runs[0]?.command === "rotate" && runs[0].result === null;
+  if (groups.wanted > 0 && !isRotating)
+    all.push(["wanted", `${quantity(groups.wanted, "new token")} wanted`]);
   if (counts?.outdated) all.push(["outdated", quantity(counts.outdated, "outdated group")]);
   return all.map(([kind, text]) => ({ kind, sentence: `Needs attention: ${text}.` }));
 }

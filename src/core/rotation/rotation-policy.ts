@@ -17,7 +17,7 @@ export interface RotationCandidate {
   readonly user_group_id: string;
   /** When the ledger first saw its token as the live one. */
   readonly tokenSince: Date;
-  /** The failure of the last rotation; null if it didn't fail. */
+  /** Why its token isn't stored, or its last rotation failed; null if neither. */
   readonly failure: RetryableFailure | null;
 }
 

@@ -127,7 +127,15 @@ const GAUGES: readonly StateGauge[] = [
 ];
 
 /** A group may be in several states. */
-const GROUP_STATES = ["in_sync", "under_way", "failing", "in_doubt", "missing", "unverified"] as const;
+const GROUP_STATES = [
+  "in_sync",
+  "under_way",
+  "failing",
+  "in_doubt",
+  "wanted",
+  "missing",
+  "unverified",
+] as const;
 
 const NOTIFIED = ["webhook", "heartbeat"] as const;
 

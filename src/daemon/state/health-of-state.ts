@@ -14,6 +14,7 @@ export function healthOfState(state: DaemonState, now: Date): readonly [Verdict,
       // The ledger is read after each run, and single tenants fail between two.
       failing: Math.max(state.ledger?.status.groups.failing ?? 0, servedHere?.failing ?? 0),
       in_doubt: state.ledger?.status.groups.in_doubt ?? 0,
+      wanted: state.ledger?.status.groups.wanted ?? 0,
     },
     rejected: rejectedRows(state.ledger?.status.rejected ?? []),
     held: state.ledger?.status.held ?? null,

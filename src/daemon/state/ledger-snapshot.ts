@@ -28,7 +28,7 @@ export async function readLedgerSnapshot(
   const tooOld =
     maxAgeMs === null
       ? null
-      : { maxAgeMs, tokens: await ledger.rotatableCount(new Date(now.getTime() - maxAgeMs)) };
+      : { maxAgeMs, tokens: await ledger.rotatableCount({ due: new Date(now.getTime() - maxAgeMs) }) };
   const missing = wentMissing(await ledger.missing(), status.groups.total, settings.deletion, now);
   const refreshHold = await heldRefresh(ledger, settings, now);
   const names = await ledger.names(listedIds(status));

@@ -102,6 +102,7 @@ function ofVerdict(
     case "missing":
     case "outdated":
     case "silent":
+    case "wanted":
       return [attention(kind, sentence, ADVICE[kind])];
     case "waiting":
       return [{ ...attention(kind, sentence, waitingText(state)), see: "serving" }];
@@ -123,6 +124,8 @@ const ADVICE = {
   outdated: "groupsync plan names these groups: their rows have changed, and service.update is never.",
   silent:
     "Is service.api_key still valid? groupsync check tries it; the log says what the daemon gets when it asks.",
+  wanted:
+    "Somebody has asked for new tokens with groupsync rotate. Every sync goes on with that; groupsync rotate --cancel takes it back.",
 };
 
 const UNANSWERED =

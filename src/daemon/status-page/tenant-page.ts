@@ -25,6 +25,7 @@ const TONES: Readonly<Record<State, Tone>> = {
   failing: "bad",
   token_not_stored: "bad",
   store_unreadable: "bad",
+  rotation_wanted: "attention",
   rotation_failing: "bad",
 };
 

@@ -115,16 +115,18 @@ export async function replaceGroup(
   return made.mayHaveBeenSent ? replaced(change, made.answer) : notReplaced(change, made.answer);
 }
 
-const replaced = (change: Replace, { group: { token, name } }: GetAnswer): Outcome => ({
+const replaced = (change: Replace, { isNew, group: { token, name } }: GetAnswer): Outcome => ({
   kind: "replaced",
+  isNew,
   change,
   token,
   serviceName: name,
   unverified: false,
 });
 
-const notReplaced = (change: Replace, { group: { token, name } }: GetAnswer): Outcome => ({
+const notReplaced = (change: Replace, { isNew, group: { token, name } }: GetAnswer): Outcome => ({
   kind: "not_updated",
+  isNew,
   change,
   token,
   serviceName: name,

@@ -24,7 +24,8 @@ export async function reportOwed(
   let held = 0;
   for await (const batch of owing) {
     for (const group of batch) {
-      const { user_group_id: id, failures, owes: owed } = group;
+      const { user_group_id: id, failures, intent, owes: owed } = group;
+      const isUnderWay = owed.includes("under way") || (owed.includes("wanted") && intent !== null);
       // A plan of all tenants has judged what is held.
       if (only !== undefined && owed.includes("held")) held++;
       const kind = FAILURES.find((kind) => owed.includes(`failing ${kind}`));
@@ -33,7 +34,7 @@ export async function reportOwed(
       const isForgotten = only !== undefined && wasNeverMade(group);
       if (tally.hasFailed(id) || isForgotten) continue;
       if (failure) tally.waits(id, failure);
-      else if (owed.includes("under way") && !locks.wasLookedUp(id)) tally.failed(id, UNSETTLED);
+      else if (isUnderWay && !locks.wasLookedUp(id)) tally.failed(id, UNSETTLED);
       else if (owed.includes("doubted")) tally.failed(id, IN_DOUBT);
     }
   }

@@ -48,13 +48,13 @@ export async function upsertGroup(
     },
     isForToken(change),
   );
+  const told = { isNew, change, token, serviceName, drift };
   if (result.kind === "not_updated") {
     const { kind: notUpdated, reason, isUnknownState } = result;
     const failure = { code: "NOT_UPDATED", message: reason };
-    return { kind: notUpdated, change, token, serviceName, isUnknownState, wasRemoved, failure, drift };
+    return { kind: notUpdated, ...told, isUnknownState, wasRemoved, failure };
   }
-  const kind = wasRemoved ? "replaced" : result.kind;
-  return { kind, change, token, serviceName, unverified: result.unverified, drift };
+  return { kind: wasRemoved ? "replaced" : result.kind, ...told, unverified: result.unverified };
 }
 
 /**

@@ -4,50 +4,65 @@ import {
   type RotationCandidate,
   type RotationPolicy,
 } from "../../core/rotation/rotation-policy.ts";
-import type { RotationReads } from "../../ports/ledger/groups.ts";
+import type { DueTokens, GroupReads, RotationReads } from "../../ports/ledger/groups.ts";
 import { rotationCandidates } from "../rotation/rotation-selection.ts";
 
-/** Tokens that are older than `rotation.max_age`, and which of them a sync would rotate now. */
+/** Tokens that are wanted anew or older than `rotation.max_age`, and which of them a sync would rotate now. */
 export interface DueRotations {
   readonly total: number;
   /** How many a sync would rotate. Beyond the first thousand, groups that wait for their next try count too. */
   readonly count: number;
-  /** The tokens to rotate, oldest first, at most a thousand. */
+  /** The tokens to rotate: those that are wanted first, and then the oldest; at most a thousand of each. */
   readonly next: readonly RotationCandidate[];
   /** Groups whose last rotation failed and whose next try is not due yet, at most a thousand. */
   readonly waiting: readonly FailedRotation[];
-  /** Whether it is within `rotation.window` now. */
-  readonly isTime: boolean;
 }
 
 export type FailedRotation = RotationCandidate & {
   readonly failure: NonNullable<RotationCandidate["failure"]>;
 };
 
-/** A sync of some tenants rotates none. */
-export const NO_ROTATIONS: DueRotations = { total: 0, count: 0, next: [], waiting: [], isTime: true };
-
 const SHOWN_ROTATIONS = 1_000;
 
+/** `only`: those of a sync of these tenants, which waits for no next try, and rotates no token because of its age. */
 export async function dueRotations(
-  ledger: RotationReads,
+  ledger: RotationReads & Pick<GroupReads, "existingCount">,
   policy: RotationPolicy,
   now: Date,
+  only?: ReadonlySet<string>,
 ): Promise<DueRotations> {
-  const isTime = mayStart(policy, now);
-  const until = dueBefore(policy, now);
-  const total = until === null ? 0 : await ledger.rotatableCount(until);
-  if (until === null || !isTime) return { total, count: 0, next: [], waiting: [], isTime };
+  const of = only && [...only];
+  const due = only ? null : dueBefore(policy, now);
+  const wanted = await rotationsOf(ledger, { due: "wanted", of }, null, now);
+  const total = await ledger.existingCount({ isWanted: true, of });
+  if (due === null) return { ...wanted, total };
+  const aged = await rotationsOf(ledger, { due }, mayStart(policy, now) ? policy.maxPerRun : 0, now);
+  return {
+    total: total + aged.total,
+    count: wanted.count + aged.count,
+    next: [...wanted.next, ...aged.next],
+    waiting: [...wanted.waiting, ...aged.waiting],
+  };
+}
 
-  const most = policy.maxPerRun ?? total;
+/** `most`: the most that a sync rotates of them; null: all. */
+async function rotationsOf(
+  ledger: RotationReads,
+  which: DueTokens,
+  most: number | null,
+  now: Date,
+): Promise<DueRotations> {
+  const total = await ledger.rotatableCount(which);
+  if (total === 0 || most === 0) return { total, count: 0, next: [], waiting: [] };
+
   const next: RotationCandidate[] = [];
   const waiting: FailedRotation[] = [];
-  for await (const candidate of rotationCandidates(ledger, until)) {
-    if (next.length === Math.min(most, SHOWN_ROTATIONS) || waiting.length === SHOWN_ROTATIONS) break;
-    if (isWaiting(candidate, now)) waiting.push(candidate);
+  for await (const candidate of rotationCandidates(ledger, which)) {
+    if (next.length === Math.min(most ?? total, SHOWN_ROTATIONS) || waiting.length === SHOWN_ROTATIONS) break;
+    if (which.of === undefined && isWaiting(candidate, now)) waiting.push(candidate);
     else next.push(candidate);
   }
-  return { total, count: Math.min(most, total - waiting.length), next, waiting, isTime };
+  return { total, count: Math.min(most ?? total, total - waiting.length), next, waiting };
 }
 
 const isWaiting = (candidate: RotationCandidate, now: Date): candidate is FailedRotation =>

@@ -20,7 +20,7 @@ import { lostLedgerWarnings } from "../tokens/lost-ledger.ts";
 import { areSameDestinations } from "../tokens/moved-destinations.ts";
 import { tokenTables } from "../tokens/token-tables.ts";
 import { untrackedWarnings } from "../verify/untracked-tokens.ts";
-import { type DueRotations, dueRotations, NO_ROTATIONS } from "./due-rotations.ts";
+import { type DueRotations, dueRotations } from "./due-rotations.ts";
 import { predictedFailures } from "./sync-conditions.ts";
 
 /** What `plan` and `check` look at. They have no way to call the service. */
@@ -83,7 +83,7 @@ export async function forecastSync(
         tokens: (await tokenTables(tokens).catch(() => [])).map(shownTable),
         ledger: await ledger.ownTables(),
       },
-      rotations: plan.isWhole ? await dueRotations(ledger, rotation, now) : NO_ROTATIONS,
+      rotations: await dueRotations(ledger, rotation, now, only),
       refresh,
       // Without a group, no token can be missing.
       tokensMayBeMissingIn: verifiesAll && (await ledger.existingCount({})) > 0 ? tokenDestinations : [],
@@ -121,9 +121,8 @@ export function forecastNumbers({
     [counts.rejected, "rejected"],
   ] as const;
   const later = rotations.total - rotations.count - rotations.waiting.length;
-  const laterIn = rotations.isTime ? "later syncs" : "rotation.window";
   const more = [
-    ...(later > 0 ? [`${quantity(later, "token")} to rotate in ${laterIn}`] : []),
+    ...(later > 0 ? [`${quantity(later, "token")} to rotate in later syncs`] : []),
     ...left.flatMap(([count, what]) => (count > 0 ? [`${count} ${what}`] : [])),
   ];
   if (changeCount(plan) + rotations.count + more.length === 0) return null;

@@ -80,9 +80,11 @@ function openFacts(explanation: Explanation): Fact[] {
   const { known, record, approval, rejectedSince } = explanation;
   const { intent = null, held = null, absence = null } = known ?? {};
   const since = record.group?.intentAt ? [" since ", record.group.intentAt] : [];
+  const wanted = record.group?.wantedSince;
   return [
     ...(rejectedSince === null ? [] : [{ name: "rejected", value: ["since ", rejectedSince] }]),
     ...(intent === null ? [] : [{ name: "under way", value: [intent, ...since] }]),
+    ...(wanted ? [{ name: "new token wanted", value: ["since ", wanted] }] : []),
     ...(held === null
       ? []
       : [

@@ -21,6 +21,7 @@ export type State =
   | "in_doubt"
   | "token_not_stored"
   | "store_unreadable"
+  | "rotation_wanted"
   | "rotation_failing"
   | "gone";
 
@@ -84,7 +85,7 @@ export function standingOf(explanation: Explanation): Standing {
 }
 
 function standingOfChange(change: Change, explanation: Explanation, command: string): Standing {
-  const { user_group_id, known, record, approval } = explanation;
+  const { known, record, approval } = explanation;
   if (known?.held && isRemoval(change) && !change.underWay)
     return standing(
       "held",
@@ -104,10 +105,7 @@ function standingOfChange(change: Change, explanation: Explanation, command: str
     return standing(
       "under_way",
       "nobody knows what came of its last rotation; the next sync asks the service which token is live, and stores that one",
-      {
-        advice: "a sync doesn't rotate it: if a new token was asked for, rotate it again",
-        command: rotateIt(user_group_id),
-      },
+      { command },
     );
   if (change.underWay) {
     const next = change.kind === "delete" ? "deletes its group" : "asks the service";
@@ -146,6 +144,7 @@ function standingOfChange(change: Change, explanation: Explanation, command: str
 /** Nothing is to be done about the group itself. */
 function standingAtRest({ user_group_id, record, copies }: Explanation, command: string): Standing {
   const { storing, rotation } = record.group?.failures ?? {};
+  const wanted = record.group?.wantedSince;
   const tokenProblem = copiesText(copies);
   if (copies.kind === "unreadable")
     return standing("store_unreadable", `its group is in sync, but ${tokenProblem}`, {
@@ -167,6 +166,12 @@ function standingAtRest({ user_group_id, record, copies }: Explanation, command:
     return standing(
       "in_doubt",
       "the ledger went back in time, so its token may be another one; the next sync asks the service",
+      { command },
+    );
+  if (wanted)
+    return standing(
+      "rotation_wanted",
+      ["a new token was asked for at ", wanted, "; the next sync goes on with it"],
       { command },
     );
   return standing("in_sync", "its group is as its row wants it");

@@ -61,6 +61,8 @@ export interface PlanOptions {
   readonly approval?: string | undefined;
   /** The code by which the operator approves that a held refresh goes on, although it makes groups again. */
   readonly refreshApproval?: string | undefined;
+  /** After this time no token is rotated that an operator wants, in milliseconds. Left out: at any time. */
+  readonly wantedMs?: number | undefined;
 }
 
 /** What the ledger knew when the plan was made. */

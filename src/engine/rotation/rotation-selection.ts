@@ -1,7 +1,7 @@
 import { SyncError } from "../../core/failure/sync-error.ts";
 import type { RotationCandidate } from "../../core/rotation/rotation-policy.ts";
 import type { Clock } from "../../ports/clock.ts";
-import type { ExistingOptions, GroupReads, RotationReads } from "../../ports/ledger/groups.ts";
+import type { DueTokens, ExistingOptions, GroupReads, RotationReads } from "../../ports/ledger/groups.ts";
 
 /** Which tokens the operator wants rotated. */
 export type RotationSelection =
@@ -49,30 +49,38 @@ export type GroupSelection = Omit<ExistingOptions, "limit" | "after">;
 const PAGE = 500;
 
 /** Groups that the service has or may have. Reads them in pages, because the ledger changes while the caller works on them. */
-export async function* existingGroups(
+export async function* existingPages(
   ledger: Pick<GroupReads, "existing">,
   which: GroupSelection,
-): AsyncGenerator<string> {
+): AsyncGenerator<readonly string[]> {
   let after: string | undefined;
   for (;;) {
     const page = await ledger.existing({ ...which, limit: PAGE, after });
-    yield* page;
+    yield page;
     after = page.at(-1);
     if (page.length < PAGE) return;
   }
 }
 
+/** The groups of `existingPages`, one by one. */
+export async function* existingGroups(
+  ledger: Pick<GroupReads, "existing">,
+  which: GroupSelection,
+): AsyncGenerator<string> {
+  for await (const page of existingPages(ledger, which)) yield* page;
+}
+
 /**
- * Groups whose tokens have been live since `until` or longer, the oldest token first. Reads them in pages, because the ledger
+ * Groups whose tokens a sync may rotate, the oldest token first. Reads them in pages, because the ledger
  * changes while the caller works on them: a rotated group is no candidate any more.
  */
 export async function* rotationCandidates(
   ledger: Pick<RotationReads, "rotatable">,
-  until: Date,
+  which: DueTokens,
 ): AsyncGenerator<RotationCandidate> {
   let after: RotationCandidate | undefined;
   for (;;) {
-    const page = await ledger.rotatable({ until, limit: PAGE, after });
+    const page = await ledger.rotatable({ ...which, limit: PAGE, after });
     yield* page;
     after = page.at(-1);
     if (page.length < PAGE) return;

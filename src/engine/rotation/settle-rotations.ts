@@ -58,14 +58,16 @@ async function settleToken(id: string, run: ServiceCalling & TokenWriting): Prom
     return false;
   }
 
-  const { token } = found.answer.group;
+  const { isNew, group: told } = found.answer;
+  const { token } = told;
   const fingerprint = tokenFingerprint(token);
-  const end: RotationEnd = { tokenFingerprint: fingerprint, failure: null, isOpen: false };
+  const end: RotationEnd = { tokenFingerprint: fingerprint, failure: null, isNew, isOpen: false };
   const refusal = await new LiveTokenWriter(run).tryOnce({ user_group_id: id, token }, (transaction) =>
     transaction.change([{ kind: "rotation_ended", user_group_id: id, ...end }], clock.now()),
   );
   if (refusal) return recordFailure(id, refusal, known, run, sharedBy(refusal, token));
-  if (known.intent !== "rotate" || fingerprint === known.tokenFingerprint) return true;
+  const isLeft = known.wantedSince !== null && !isNew;
+  if (known.intent !== "rotate" || fingerprint === known.tokenFingerprint || isLeft) return true;
   tally.counts.rotated++;
   observe({
     kind: "rotated",

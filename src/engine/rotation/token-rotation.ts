@@ -1,5 +1,5 @@
 import { waitAfterFailures } from "../../core/failure/backoff.ts";
-import type { Failure } from "../../core/failure/sync-error.ts";
+import { asSyncError, type Failure, type SyncError } from "../../core/failure/sync-error.ts";
 import { tokenFingerprint } from "../../core/group/group.ts";
 import { intendsRemoval } from "../../core/group/ledger-group.ts";
 import { type EventOf, type RotationEnd, storingFailed } from "../../core/record/next.ts";
@@ -22,6 +22,8 @@ import { LiveTokenWriter } from "./live-token-writer.ts";
 interface Rotation {
   readonly id: string;
   readonly known: GroupRecord;
+  /** The token in the stores. */
+  stored: Secret | undefined;
   readonly calls: ServiceCalls;
   /** A GET was answered: the service has the group as it was last confirmed, and nothing of an earlier run is under way. */
   isAsConfirmed: boolean;
@@ -34,40 +36,42 @@ interface Rotation {
 export class TokenRotation {
   readonly #run: ServiceCalling & TokenWriting;
   readonly #tokenWriter: LiveTokenWriter;
-  readonly #signal: AbortSignal;
 
-  constructor(run: ServiceCalling & TokenWriting, signal: AbortSignal) {
+  constructor(run: ServiceCalling & TokenWriting) {
     this.#run = run;
     this.#tokenWriter = new LiveTokenWriter(run);
-    this.#signal = signal;
   }
 
-  /** Resolves to false if the rotation did not begin, because another new token could not be stored. Rejects if the run has to end. */
-  async rotate(id: string): Promise<boolean> {
-    const { tokens, signal } = this.#run;
-    const stored = (await retryWhileBusy(() => tokens.read([id], signal), this.#run)).get(id);
+  /**
+   * Resolves to false if the rotation is still to be tried: another new token could not be stored, or `signal` has aborted, after
+   * which it sends no further call. Rejects if the run has to end.
+   */
+  async rotate(id: string, signal: AbortSignal): Promise<boolean> {
+    const { tokens } = this.#run;
     if (!(await this.#tokenWriter.allStored())) return false;
     const before = await this.#change({ kind: "rotation_begun", user_group_id: id });
     const known = before.get(id);
-    if (known === undefined || isUnsettled(known)) {
-      reportFailure(id, known ? UNSETTLED : FORGOTTEN, this.#run);
-      return true;
-    }
-    const calls = new ServiceCalls(this.#run, this.#signal, known);
-    const rotation: Rotation = { id, known, calls, isAsConfirmed: false };
+    // Another change may have begun since the groups were listed.
+    if (known === undefined || isUnsettled(known)) return true;
+    const calls = new ServiceCalls(this.#run, signal, known);
+    const rotation: Rotation = { id, known, stored: undefined, calls, isAsConfirmed: false };
     try {
-      await this.#end(rotation, await this.#obtain(rotation, stored));
+      const stored = await retryWhileBusy(() => tokens.read([id], this.#run.signal), this.#run);
+      rotation.stored = stored.get(id);
+      const rotated = await this.#obtain(rotation);
+      await this.#end(rotation, rotated);
+      if (rotated.kind === "left") return false;
     } catch (error) {
-      // Throw the first error, not one of the withdrawal.
-      await this.#withdraw(rotation).catch(() => {});
+      // Throw the first error, not one of recording it.
+      await this.#leave(rotation, asSyncError(error)).catch(() => {});
       throw error;
     }
     calls.endRunIfDue();
     return true;
   }
 
-  async #obtain(rotation: Rotation, stored: Secret | undefined): Promise<RotationOutcome> {
-    const { id, known } = rotation;
+  async #obtain(rotation: Rotation): Promise<RotationOutcome> {
+    const { id, known, stored } = rotation;
     // A stored token that the ledger doesn't know may belong to another group. After an interrupted rotation, no stored token
     // can be relied on.
     if (stored !== undefined && isOf(stored, known) && known.intent !== "rotate") {
@@ -89,17 +93,21 @@ export class TokenRotation {
     const failure = await this.#tokenWriter.prove({ user_group_id: id, token: live }, async (transaction) => {
       // Record a live token that the ledger has never seen: after a leak, operators ask when which token was live.
       if (isOf(live, known)) return;
-      const seen = rotationEnded(id, live, { failure: null, isOpen: true });
+      const seen = rotationEnded(id, live, { failure: null, isNew: false, isOpen: true });
       await transaction.change([seen], this.#run.clock.now());
     });
     return failure ? { kind: "not proved", failure, isOpen: true } : this.#exchange(rotation, live);
   }
 
-  /** Sends the POST. Sends a second POST if another program has changed the token meanwhile. */
+  /** Sends the POST. Sends a second POST if a GET shows that the token was another one, or perhaps. */
   async #exchange(rotation: Rotation, live: Secret, isLast = false): Promise<RotationOutcome> {
-    const { id, calls } = rotation;
+    const { id, known, calls } = rotation;
     const posted = await calls.rotate(id, live);
-    if (posted.kind === "answered") return { kind: "done", token: posted.answer.token };
+    if (posted.kind === "answered") {
+      const { token } = posted.answer;
+      if (token.equals(live)) return { kind: "failed", failure: SAME_TOKEN, live, isOpen: false };
+      return { kind: "done", token };
+    }
     if (posted.kind === "interrupted") return { kind: "left" };
     const { failure: refusal, mayHaveHappened } = posted;
     // A refused token may be dead, and after the second POST the live token is stored nowhere: until a GET returns it, every
@@ -113,7 +121,9 @@ export class TokenRotation {
     if (found?.kind === "answered") {
       const { isNew, group } = found.answer;
       const isAnother = !group.token.equals(live);
-      if (isNew || (mayHaveHappened && isAnother)) return { kind: "done", token: group.token };
+      // Somebody else may have made that token earlier, and it may be the one that an operator wants to be rid of.
+      const isDone = mayHaveHappened && isAnother && known.wantedSince === null;
+      if (isNew || isDone) return { kind: "done", token: group.token };
       if (isAnother && !isLast) return this.#exchange(rotation, group.token, true);
       if (isTokenRefused(refusal)) await calls.rotationRefused(id, refusal, true);
       return { kind: "failed", failure, live: group.token, isOpen: mayHaveHappened };
@@ -146,7 +156,7 @@ export class TokenRotation {
       case "failed":
         return this.#recordFailure(rotation, rotated);
       case "not proved":
-        return this.#recordNotStored(rotation, rotated.failure, rotated.isOpen);
+        return this.#recordNotStored(rotation, rotated.failure, { isOpen: rotated.isOpen, isNew: false });
       case "left":
         return this.#withdraw(rotation);
     }
@@ -154,7 +164,8 @@ export class TokenRotation {
 
   #keep(rotation: Rotation, token: Secret): Promise<void> {
     const { tally, observe } = this.#run;
-    return this.#store(rotation, token, { failure: null, isOpen: staysUnderWay(rotation) }, () => {
+    const result = { failure: null, isNew: true, isOpen: staysUnderWay(rotation) };
+    return this.#store(rotation, token, result, () => {
       tally.counts.rotated++;
       observe({
         kind: "rotated",
@@ -172,9 +183,7 @@ export class TokenRotation {
     const { id, known } = rotation;
     const isOpen = mayHaveHappened || staysUnderWay(rotation);
     if (!mayHaveHappened || (live && isOf(live, known))) this.#run.tally.keptTokens.add(id);
-    const failures = (known.failures.rotation?.count ?? 0) + 1;
-    const retryAt = new Date(this.#run.clock.now().getTime() + waitAfterFailures(failures));
-    const result = { failure: { ...failure, retryAt }, isOpen, ...shared };
+    const result = { failure: this.#toTryAgain(failure, known), isNew: false, isOpen, ...shared };
     const report = (): void => reportFailure(id, failure, this.#run);
     if (live) return this.#store(rotation, live, result, report);
     await this.#change(rotationEnded(id, null, result));
@@ -185,7 +194,7 @@ export class TokenRotation {
   async #store(
     rotation: Rotation,
     token: Secret,
-    result: Pick<RotationEnd, "failure" | "isOpen">,
+    result: Pick<RotationEnd, "failure" | "isNew" | "isOpen">,
     stored: () => void,
   ): Promise<void> {
     const { id } = rotation;
@@ -194,18 +203,41 @@ export class TokenRotation {
     );
     if (refusal === undefined) return stored();
     if (refusal.code === "TOKEN_SHARED") return this.#recordFailure(rotation, failedBySharedToken(token));
-    return this.#recordNotStored(rotation, newTokenNotStored(refusal), true);
+    return this.#recordNotStored(rotation, newTokenNotStored(refusal), { isOpen: true, isNew: result.isNew });
   }
 
   /** The fault lies with the store, not with the rotation: the failure ends once a store takes the token. */
-  async #recordNotStored({ id, known }: Rotation, failure: Failure, isOpen: boolean): Promise<void> {
-    const failed = storingFailed(id, known.failures.storing, failure, this.#run.clock.now());
-    if (isOpen) await this.#change(failed);
-    else {
-      await this.#change(failed, { kind: "rotation_unsent", user_group_id: id });
-      this.#run.tally.keptTokens.add(id);
-    }
-    reportFailure(id, failure, this.#run);
+  async #recordNotStored(
+    { id, known, stored }: Rotation,
+    failure: Failure,
+    { isOpen, isNew }: Pick<RotationEnd, "isOpen" | "isNew">,
+  ): Promise<void> {
+    const of = { user_group_id: id };
+    // The tenant is gone, and so is the place of its token: nobody needs a new one.
+    const isGone = !isNew && known.absence !== null && stored === undefined;
+    const events: EventOf[] = isGone
+      ? [{ kind: "storing_ended", failure: null, ...of }]
+      : [storingFailed(id, known.failures.storing, failure, this.#run.clock.now())];
+    if (isGone || !isOpen) events.push({ kind: "rotation_unsent", ...of });
+    // After a POST the old token is dead: what is left is to store the new one, which a GET tells.
+    if (isGone || isNew) events.push({ kind: "unwanted", ...of });
+    await this.#change(...events);
+    if (isGone || !isOpen) this.#run.tally.keptTokens.add(id);
+    reportFailure(id, isGone ? NO_PLACE : failure, this.#run);
+  }
+
+  /** An error ends the run. An outage is recorded as the group's failure, because this group alone may be the cause. */
+  async #leave(rotation: Rotation, error: SyncError): Promise<void> {
+    const { id, known, calls } = rotation;
+    if (!isOutage(error)) return this.#withdraw(rotation);
+    const failure = this.#toTryAgain(error, known);
+    await this.#change(rotationEnded(id, null, { failure, isNew: false, isOpen: calls.mayHaveHappened }));
+    reportFailure(id, error, this.#run);
+  }
+
+  #toTryAgain({ code, message }: Failure, { failures: { rotation } }: GroupRecord): RotationEnd["failure"] {
+    const waitMs = waitAfterFailures((rotation?.count ?? 0) + 1);
+    return { code, message, retryAt: new Date(this.#run.clock.now().getTime() + waitMs) };
   }
 
   /** Keeps the intent if a call may have been sent: the next run then asks for the live token. */
@@ -272,14 +304,13 @@ function unanswered(called: Unanswered, isOpen: boolean): RotationOutcome {
   return { kind: "failed", failure: { code, message }, isOpen };
 }
 
+/** Whether the service or a token store is away, or seems to be. */
+export const isOutage = ({ code }: SyncError): boolean =>
+  code === "SERVICE_UNAVAILABLE" || code.startsWith("TOKEN_STORE_");
+
 /** Whether a sync has to settle another change of the group first: the group may not exist. */
 const isUnsettled = ({ intent, tokenFingerprint: known }: GroupRecord): boolean =>
   intendsRemoval(intent) || (intent === "apply" && known === null);
-
-const UNSETTLED: Failure = {
-  code: "UNSETTLED",
-  message: "an earlier run left another change of this group under way, and a sync has to settle it first",
-};
 
 const UNASKABLE: Failure = {
   code: "UNSETTLED",
@@ -287,7 +318,16 @@ const UNASKABLE: Failure = {
     "the live token of this group isn't stored, and asking the service for it could change the group, because only the group's name at the service is known; a sync asks for it",
 };
 
-const FORGOTTEN: Failure = { code: "UNKNOWN_ID", message: "the ledger has no such group any more" };
+const NO_PLACE: Failure = {
+  code: "TOKEN_NOT_STORED",
+  message:
+    "its tenant is gone, and the token store has no place for a new token; the old token works until the group is deleted",
+};
+
+const SAME_TOKEN: Failure = {
+  code: "BAD_RESPONSE",
+  message: "the service answered the POST with the same token as before, so the old token still works",
+};
 
 /** The failure of a rotation that doesn't begin, because another group's new token waits to be stored. */
 export const NOT_BEGUN: Failure = {

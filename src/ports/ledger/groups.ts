@@ -27,7 +27,7 @@ export interface GroupReads {
    * them, ordered by the UTF-8 bytes of the id.
    */
   existing(options: ExistingOptions): Promise<readonly string[]>;
-  existingCount(which: Pick<ExistingOptions, "liveSince" | "of" | "underWay">): Promise<number>;
+  existingCount(which: Omit<ExistingOptions, "limit" | "after">): Promise<number>;
   /**
    * The other scopes of this ledger that have groups with ids of this scope's groups, at this service. If `teamId` is null, the
    * groups of any team count.
@@ -82,6 +82,8 @@ export interface ExistingOptions {
    * intent to make its group.
    */
   readonly liveSince?: Date | undefined;
+  /** Return only groups whose new token is wanted. */
+  readonly isWanted?: boolean | undefined;
   /** Return only groups that have anything under way, or a deletion or replacement. */
   readonly underWay?: "anything" | "a removal" | undefined;
 }
@@ -132,17 +134,22 @@ export interface VouchedOptions {
 
 export interface RotationReads {
   /**
-   * A page of the groups whose tokens `rotation.max_age` may rotate, the oldest token first: confirmed groups of present
-   * tenants that have nothing but a rotation under way.
+   * A page of the groups whose tokens a sync may rotate, as `rotationCandidate` says, the oldest token first. Those that are due
+   * because of their age leave out the wanted ones.
    */
   rotatable(options: RotatableOptions): Promise<readonly RotationCandidate[]>;
   /** How many groups `rotatable` returns over all pages. */
-  rotatableCount(until: Date): Promise<number>;
+  rotatableCount(which: DueTokens): Promise<number>;
 }
 
-export interface RotatableOptions {
-  /** Return only tokens that have been live since this time or longer. */
-  readonly until: Date;
+export interface DueTokens {
+  /** Tokens to be replaced because a new one is wanted, or because they have been live since this time or longer. */
+  readonly due: "wanted by name" | "wanted" | Date;
+  /** Return only groups with these ids. */
+  readonly of?: readonly string[] | undefined;
+}
+
+export interface RotatableOptions extends DueTokens {
   /** Page size. */
   readonly limit: number;
   /** Return only entries after this one. */

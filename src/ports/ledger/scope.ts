@@ -130,6 +130,8 @@ export interface LedgerStatus {
     readonly under_way: number;
     readonly failing: number;
     readonly in_doubt: number;
+    /** Groups that somebody wants a new token for. */
+    readonly wanted: number;
     readonly missing: number;
     readonly unverified: number;
   };

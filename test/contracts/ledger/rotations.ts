@@ -35,7 +35,7 @@ import {
 const FOREVER = inDays(10_000);
 const refusal = { code: "REFUSED", message: "POST was answered HTTP 422", retryAt: LATER };
 const aFailedRotation = (overrides: Parameters<typeof aRotation>[0] = {}): EventOf =>
-  aRotation({ tokenFingerprint: null, failure: refusal, ...overrides });
+  aRotation({ tokenFingerprint: null, failure: refusal, isNew: false, ...overrides });
 
 /** Which token is live since when, and what becomes of rotations. */
 export function ledgerRotationsContract(name: string, makePlace: () => Promise<LedgerPlace>): void {
@@ -194,7 +194,7 @@ export function ledgerRotationsContract(name: string, makePlace: () => Promise<L
       await carryOut(at, aFailed({ change: anApply({ kind: "update", user_group_id: "failing" }) }), LATER);
       await beginRotation(at, "rotating");
       await rotate(at, aFailedRotation({ user_group_id: "open", isOpen: true }));
-      const candidates = await at.ledger.rotatable({ until: FOREVER, limit: 10 });
+      const candidates = await at.ledger.rotatable({ due: FOREVER, limit: 10 });
       expect(candidates.map(({ user_group_id }) => user_group_id)).toEqual([
         "at rest",
         "failing",
@@ -202,7 +202,30 @@ export function ledgerRotationsContract(name: string, makePlace: () => Promise<L
         "open",
         "rotating",
       ]);
-      expect(await at.ledger.rotatableCount(FOREVER)).toBe(5);
+      expect(await at.ledger.rotatableCount({ due: FOREVER })).toBe(5);
+    });
+
+    test("are those whose new token is wanted, gone tenants too, until they have it", async () => {
+      const at = await withGroups(["absent", "asked", "done", "not asked", "taken back", "updating"]);
+      const update = anApply({ kind: "update", user_group_id: "updating" });
+      await begin(at, anApply({ user_group_id: "unborn" }), update);
+      await leave(at, "absent", { ms: 0, reads: 1 }, ["absent"]);
+      for (const id of ["absent", "asked", "done", "taken back", "unborn", "updating"])
+        await take(at, [{ kind: "wanted", by: id === "asked" ? "name" : "choice", user_group_id: id }]);
+      await rotate(at, aRotation({ user_group_id: "done" }));
+      await take(at, [{ kind: "unwanted", user_group_id: "taken back" }]);
+      const wanted = await at.ledger.rotatable({ due: "wanted", limit: 10 });
+      expect(wanted.map(({ user_group_id }) => user_group_id)).toEqual(["absent", "asked", "updating"]);
+      expect(await at.ledger.rotatableCount({ due: "wanted" })).toBe(3);
+      expect(await at.ledger.rotatable({ due: "wanted by name", limit: 10 })).toMatchObject([
+        { user_group_id: "asked" },
+      ]);
+      expect(await at.ledger.rotatableCount({ due: "wanted", of: ["asked", "done"] })).toBe(1);
+      expect(await at.ledger.rotatable({ due: "wanted", of: ["asked", "done"], limit: 10 })).toHaveLength(1);
+      const all = ["absent", "asked", "unborn", "updating"];
+      expect(await at.ledger.existing({ isWanted: true, limit: 10 })).toEqual(all);
+      expect(await tokensIn(at)).not.toContainEqual(["asked", expect.anything()]);
+      expect((await at.ledger.status()).groups).toMatchObject({ wanted: 4 });
     });
 
     test("come the oldest first, on pages of any size, whatever the ids", async () => {
@@ -223,7 +246,7 @@ export function ledgerRotationsContract(name: string, makePlace: () => Promise<L
           const pages: RotationCandidate[][] = [];
           do {
             const after = pages.at(-1)?.at(-1);
-            pages.push([...(await at.ledger.rotatable({ until: FOREVER, limit, after }))]);
+            pages.push([...(await at.ledger.rotatable({ due: FOREVER, limit, after }))]);
           } while (pages.at(-1)?.length === limit);
           const sorted = [...all].sort(([a, day], [b, other]) => day - other || compareIds(a, b));
           expect(pages.flat().map(({ user_group_id }) => user_group_id)).toEqual(sorted.map(([id]) => id));
@@ -256,7 +279,7 @@ const rotate = (at: Opened, end: EventOf, now = NOW): Promise<unknown> => take(a
 
 /** Since when each token is live, the oldest first. */
 const tokensIn = async ({ ledger }: Opened, until = FOREVER): Promise<[id: string, since: Date][]> =>
-  (await ledger.rotatable({ until, limit: 100 })).map(({ user_group_id, tokenSince }) => [
+  (await ledger.rotatable({ due: until, limit: 100 })).map(({ user_group_id, tokenSince }) => [
     user_group_id,
     tokenSince,
   ]);

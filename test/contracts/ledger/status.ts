@@ -207,6 +207,7 @@ export function ledgerStatusContract(name: string, makePlace: () => Promise<Ledg
         under_way: 2,
         failing: 3,
         in_doubt: 0,
+        wanted: 0,
         missing: 1,
         unverified: 1,
       });

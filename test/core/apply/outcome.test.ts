@@ -13,6 +13,7 @@ const ofOne: Record<Exclude<keyof Counts, "drift">, RunOutcome> = {
   not_ready: "ok",
   deleted: "ok",
   rotated: "ok",
+  wanted: "partial",
   refreshed: "ok",
   restored: "ok",
   held: "held",

@@ -30,6 +30,7 @@ const DAY = 24 * 3_600_000;
 const day = (n: number): Date => new Date(Date.UTC(2026, 2, 1) + n * DAY);
 const FIRST = tokenFingerprint(new Secret("ugt_acme"));
 const SECOND = tokenFingerprint(new Secret("ugt_acme_2"));
+const THIRD = tokenFingerprint(new Secret("ugt_acme_3"));
 const refusal = { code: "REFUSED", message: "POST was answered HTTP 422", retryAt: day(9) };
 
 const begun = (change: Change = anApply()): GroupEvent => ({ kind: "begun", change });
@@ -44,10 +45,12 @@ const rotated = (token: string | null, more: object = {}): GroupEvent => ({
   kind: "rotation_ended",
   tokenFingerprint: token,
   failure: null,
+  isNew: true,
   isOpen: false,
   ...more,
 });
-const notRotated = (more: object = {}): GroupEvent => rotated(null, { failure: refusal, ...more });
+const notRotated = (more: object = {}): GroupEvent =>
+  rotated(null, { failure: refusal, isNew: false, ...more });
 const storingEnded = (count: number): GroupEvent => ({
   kind: "storing_ended",
   failure:
@@ -128,6 +131,67 @@ describe("an intent", () => {
   });
 });
 
+describe("a new token", () => {
+  const wanted: GroupEvent = { kind: "wanted", by: "choice" };
+  const WANTED = [...CREATED, wanted] as const;
+  const since = (...events: readonly GroupEvent[]) => recordAfter(...events)?.wantedSince;
+
+  test("is wanted since somebody first asked, and not of a group that was never made", () => {
+    expect(since(...WANTED, wanted)).toEqual(day(2));
+    expect(since(begun(), ended(aFailed()), wanted)).toBeNull();
+  });
+
+  test("that is wanted by name stays so until it is there", () => {
+    const named: GroupEvent = { kind: "wanted", by: "name" };
+    for (const asked of [
+      [wanted, named],
+      [named, wanted],
+    ] as const) {
+      expect(recordAfter(...CREATED, ...asked)?.wantedBy).toBe("name");
+      expect(recordAfter(...CREATED, ...asked, rotated(SECOND))?.wantedBy).toBeNull();
+      expect(recordAfter(...CREATED, ...asked, { kind: "unwanted" })?.wantedBy).toBeNull();
+    }
+  });
+
+  test.each<[string, GroupEvent]>([
+    ["a POST is answered", rotated(SECOND)],
+    [
+      "a GET makes the group anew",
+      ended(anApplied({ kind: "replaced", isNew: true, token: new Secret("ugt_acme_2") })),
+    ],
+    ["the operator takes it back", { kind: "unwanted" }],
+  ])("is wanted until %s", (_, event) => {
+    expect(since(...WANTED, event)).toBeNull();
+  });
+
+  test.each<[string, GroupEvent]>([
+    ["fails", notRotated()],
+    ["is answered with the token from before", rotated(FIRST)],
+    [
+      "lost its answer, and a GET tells a token that may be the leaked one",
+      rotated(SECOND, { isNew: false }),
+    ],
+    ["waits while the group gets an update", ended(updated)],
+    ["waits while a GET of a group that was there settles its creation", ended(anApplied({ isNew: false }))],
+  ])("is wanted still if its rotation %s", (_, event) => {
+    expect(since(...WANTED, event)).toEqual(day(2));
+  });
+
+  test("that is wanted keeps the failures of its rotation, whatever token a GET tells meanwhile", () => {
+    const lost = rotated(SECOND, { isNew: false });
+    const count = (...events: readonly GroupEvent[]) =>
+      recordAfter(...WANTED, notRotated(), ...events)?.failures.rotation?.count;
+    expect(count(lost)).toBe(1);
+    expect(count(lost, notRotated())).toBe(2);
+    expect(count(lost, rotated(THIRD))).toBeUndefined();
+  });
+
+  test("that is wanted no more leaves no failure behind", () => {
+    const record = recordAfter(...WANTED, notRotated(), { kind: "unwanted" });
+    expect(record?.failures.rotation).toBeNull();
+  });
+});
+
 describe("what the service has", () => {
   test.each(["created", "adopted", "updated"] as const)("is what was sent, if it was %s", (kind) => {
     const { fingerprint, group, row } = anApply();
@@ -161,7 +225,7 @@ describe("what the service has", () => {
     ["a group that is not as it was confirmed", [...CREATED, ended(aNotUpdated({ isUnknownState: true }))]],
     [
       "a group with another token, which a GET for another state may have made",
-      [...CREATED, begun(update), rotated(SECOND)],
+      [...CREATED, begun(update), rotated(SECOND, { isNew: false })],
     ],
   ])("is an unknown state for %s", (_, events) => {
     expect(recordAfter(...events)).toMatchObject({ fingerprint: UNKNOWN_STATE, intent: null });
@@ -358,6 +422,19 @@ describe(`whatever a group has been through (GROUPSYNC_TEST_SEED=${SEED})`, () =
     everyStep((before, event, { record }) => {
       if (before?.intent == null || record === null || record.intent !== null || isPutBack(event)) return;
       expect(["ended", "unsent", "rotation_ended", "rotation_unsent"]).toContain(event.kind);
+    });
+  });
+
+  test("a token is wanted until a rotation, a new group or a deletion ends that, or the operator", () => {
+    everyStep((before, event, { record }) => {
+      if (before?.wantedSince == null || record === null || record.wantedSince !== null) return;
+      const isRotated = event.kind === "rotation_ended" && event.isNew;
+      const isMade = event.kind === "ended" && "isNew" in event.outcome && event.outcome.isNew;
+      const isAnother = (isRotated || isMade) && record.tokenFingerprint !== before.tokenFingerprint;
+      const isDeleted = event.kind === "ended" && event.outcome.kind === "deleted";
+      // A last record is newer.
+      const isReplayed = event.kind === "doubted" && event.last !== undefined;
+      expect(isAnother || isDeleted || isReplayed || event.kind === "unwanted").toBe(true);
     });
   });
 

@@ -30,6 +30,7 @@ it.each<[readonly string[], Parameters<typeof aRecord>[0], boolean]>([
   ],
   [["under way"], { ...gone, intent: "delete" }, false],
   [["held"], { held: "replace" }, true],
+  [["wanted"], { wantedSince: new Date(), wantedBy: "choice" }, true],
   [["doubted"], { verifiedAt: DOUBTED }, true],
   [[], { ...gone, verifiedAt: DOUBTED }, false],
   [

@@ -12,7 +12,7 @@ import {
 
 test.each<[Partial<Counts>, RunOutcome]>([
   [{}, "ok"],
-  [{ created: 1, updated: 1, unverified: 1, missing: 1, outdated: 1 }, "ok"],
+  [{ created: 1, updated: 1, unverified: 1, missing: 1, outdated: 1, wanted: 0 }, "ok"],
   [{ failed: 1 }, "partial"],
   [{ rejected: 1 }, "partial"],
   [{ held: 1 }, "held"],
@@ -68,5 +68,5 @@ test.each([
   [2, 3, 0, "2 rejected rows and 3 failing groups"],
   [2, 3, 1, "2 rejected rows, 3 failing groups, and 1 outdated group"],
 ])("%i rejected, %i failed, %i outdated: %s", (rejected, failed, outdated, text) => {
-  expect(outOfSyncText({ rejected, failed, outdated })).toBe(text);
+  expect(outOfSyncText({ rejected, failed, outdated, wanted: 0 })).toBe(text);
 });

@@ -49,7 +49,7 @@ const CLOCKS_DIFFER: PastRun = {
   result: { outcome: "partial", counts: noCounts(), error: clockDifference(26 * 3_600_000) },
 };
 const someFacts = (overrides: Partial<HealthFacts>): HealthFacts => ({
-  groups: { failing: 0, in_doubt: 0 },
+  groups: { failing: 0, in_doubt: 0, wanted: 0 },
   rejected: 0,
   held: null,
   refreshHold: null,
@@ -62,6 +62,7 @@ const someFacts = (overrides: Partial<HealthFacts>): HealthFacts => ({
   ...overrides,
 });
 
+const WANTED = { groups: { failing: 0, in_doubt: 0, wanted: 2 } };
 const HOUR = 3_600_000;
 const REFRESH_HOLD = { gone: 6, owned: 40, allowed: 4, approval: "0123456789ab" };
 const REFRESH_HELD = {
@@ -133,8 +134,15 @@ test.each<[string, Partial<HealthFacts>, Verdict["kind"], sentence: string]>([
   ],
   ["many missing tenants", { missing: missing(5) }, "missing", "5 of 40 groups"],
   ["as many as allowed", { missing: missing(4) }, "well", "All is well."],
-  ["a failing group", { groups: { failing: 1, in_doubt: 0 } }, "failing", "1 failing group"],
-  ["a group in doubt", { groups: { failing: 0, in_doubt: 1 } }, "in_doubt", "1 group in doubt"],
+  ["a failing group", { groups: { failing: 1, in_doubt: 0, wanted: 0 } }, "failing", "1 failing group"],
+  ["a group in doubt", { groups: { failing: 0, in_doubt: 1, wanted: 0 } }, "in_doubt", "1 group in doubt"],
+  ["a new token that is wanted", WANTED, "wanted", "2 new tokens wanted"],
+  [
+    "new tokens that a rotation is at work on",
+    { ...WANTED, runs: [{ ...UNENDED, command: "rotate" }, aRun("ok")], lease: {} },
+    "running",
+    "A run is going on.",
+  ],
   ["rejected rows", { rejected: 2 }, "rejected", "2 rejected rows"],
   [
     "a group that failed in the last sync, of which the ledger doesn't know",
@@ -168,7 +176,7 @@ test.each<[string, Partial<HealthFacts>, Verdict["kind"], sentence: string]>([
 });
 
 const WRONG = {
-  groups: { failing: 26, in_doubt: 0 },
+  groups: { failing: 26, in_doubt: 0, wanted: 0 },
   rejected: 2,
   held: { count: 191 },
   missing: missing(5),
@@ -209,4 +217,9 @@ test.each([
   ],
 ])("%s as the newest run: the scope was forgotten since: %s", (_, last, expected) => {
   expect(wasForgottenSince(last, at(0))).toBe(expected);
+});
+
+test("a sync that goes on doesn't hide wanted tokens", () => {
+  const verdicts = healthOf(someFacts({ ...WANTED, runs: [UNENDED, aRun("ok")], lease: {} }));
+  expect(verdicts.map(({ kind }) => kind)).toEqual(["wanted", "running"]);
 });

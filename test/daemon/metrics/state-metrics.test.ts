@@ -52,6 +52,7 @@ describe("of the daemon's state", () => {
             under_way: 1,
             failing: 2,
             in_doubt: 0,
+            wanted: 0,
             missing: 3,
             unverified: 4,
           },

@@ -229,7 +229,16 @@ test.each<[string, DaemonState]>([
 
 test("no problem hides another one, and the worst come first", () => {
   const status = aHealthyStatus({
-    groups: { total: 383, in_sync: 0, under_way: 0, failing: 26, in_doubt: 0, missing: 9, unverified: 0 },
+    groups: {
+      total: 383,
+      in_sync: 0,
+      under_way: 0,
+      failing: 26,
+      in_doubt: 0,
+      wanted: 0,
+      missing: 9,
+      unverified: 0,
+    },
     held: { count: 2, code: "0123456789ab", groups: [] },
     failing: [aFailingGroup()],
     rejected,

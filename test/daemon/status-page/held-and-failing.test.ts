@@ -20,6 +20,7 @@ describe("failing groups", () => {
         under_way: 0,
         failing: count,
         in_doubt: 0,
+        wanted: 0,
         missing: 0,
         unverified: 0,
       },
@@ -84,7 +85,16 @@ test("a command to copy names the config file as one word of a shell", () => {
 
 test("each id leads to its tenant, and has the group's name beside it", () => {
   const status = aHealthyStatus({
-    groups: { total: 3, in_sync: 0, under_way: 0, failing: 1, in_doubt: 0, missing: 0, unverified: 0 },
+    groups: {
+      total: 3,
+      in_sync: 0,
+      under_way: 0,
+      failing: 1,
+      in_doubt: 0,
+      wanted: 0,
+      missing: 0,
+      unverified: 0,
+    },
     held: {
       count: 2,
       code: "4025bf58a4c4",

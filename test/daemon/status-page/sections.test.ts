@@ -84,13 +84,14 @@ test("groups are counted by state", () => {
     under_way: 5,
     failing: 0,
     in_doubt: 3,
+    wanted: 3,
     missing: 1_234,
     unverified: 67,
   };
   expect(
     readOf(aHealthyDaemon({ ledger: aHealthySnapshot({ status: aHealthyStatus({ groups }) }) })),
   ).toContain(
-    "Groups in all 1 000 000 in sync 999 000 under way 5 failing 0 in doubt 3 missing 1 234 unverified 67 rejected rows 0 As the ledger was",
+    "Groups in all 1 000 000 in sync 999 000 under way 5 failing 0 in doubt 3 wanted 3 missing 1 234 unverified 67 rejected rows 0 As the ledger was",
   );
 });
 

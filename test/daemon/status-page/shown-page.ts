@@ -49,7 +49,16 @@ export const afterSync = (
     lastRun: null,
     ledger: aHealthySnapshot({
       status: aHealthyStatus({
-        groups: { total: 383, in_sync: 370, under_way: 0, failing, in_doubt: 0, missing: 0, unverified: 0 },
+        groups: {
+          total: 383,
+          in_sync: 370,
+          under_way: 0,
+          failing,
+          in_doubt: 0,
+          wanted: 0,
+          missing: 0,
+          unverified: 0,
+        },
         rejected,
         runs: [aPastRun({ counts })],
       }),

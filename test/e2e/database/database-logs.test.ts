@@ -13,7 +13,7 @@ test.skipIf(!canTalk(kind))("the text of no statement that a database logs holds
   expect(await world.sync("--verify-tokens")).toMatchObject({ code: 0 });
   await world.removeTenants(3, 3);
   expect((await world.sync()).report).toMatchObject({ deleted: 1 });
-  expect((await world.rotate("--all")).report).toMatchObject({ rotated: 2 });
+  expect((await world.rotate("--all", "--yes")).report).toMatchObject({ rotated: 2 });
   const [tokens, entries] = [await world.tokensEver(), await logged()];
   expect(tokens).toHaveLength(5);
   expect(entries.some((entry) => entry.includes("INSERT INTO customers"))).toBe(true);

@@ -44,7 +44,7 @@ async function everything(world: World): Promise<void> {
   await world.addTenants(5, 6);
   expect(await world.run("plan")).toMatchObject({ code: 0 });
   expect(await world.sync()).toMatchObject({ code: 0, report: { created: 2, deleted: 1 } });
-  expect(await world.rotate("--all")).toMatchObject({ code: 0 });
+  expect(await world.rotate("--all", "--yes")).toMatchObject({ code: 0 });
   expect(await world.sync("--verify-tokens")).toMatchObject({ code: 0 });
   expect((await world.status()).groups).toMatchObject({ total: 5, in_sync: 5 });
 }

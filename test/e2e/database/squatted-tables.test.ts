@@ -25,7 +25,7 @@ onPostgres("a token table that somebody made before the first sync stays empty",
   await world.database.query(`CREATE TABLE groupsync_tokens ${COLUMNS}`);
   await world.database.query(`ALTER TABLE groupsync_tokens OWNER TO ${mallory}`);
   await world.database.query("GRANT ALL ON groupsync_tokens TO public");
-  for (const command of [["plan"], ["sync"], ["rotate", "--all"]]) {
+  for (const command of [["plan"], ["sync"], ["rotate", "--all", "--yes"]]) {
     const { code, stdout } = await world.run(...command);
     expect(code).toBe(78);
     expect(stdout.match(new RegExp(`belongs to the role ${mallory}`, "g"))).toHaveLength(1);
@@ -69,7 +69,7 @@ onPostgres("a customers' table in front of the one that tokens went to gets none
   await database.query(`GRANT ALL ON SCHEMA ${role} TO public`);
   await database.query(`CREATE TABLE ${role}.customers AS SELECT * FROM public.customers`);
   await database.query(`GRANT ALL ON ${role}.customers TO public`);
-  for (const command of [["plan"], ["sync"], ["rotate", "--all"]]) {
+  for (const command of [["plan"], ["sync"], ["rotate", "--all", "--yes"]]) {
     const { code, stdout, stderr } = await world.run(...command);
     expect(code).toBe(78);
     expect(stdout + stderr).toContain(`now leads to ${role}.customers`);

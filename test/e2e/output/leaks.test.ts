@@ -88,8 +88,8 @@ test("no output, and not the ledger, ever holds a token, key or password", async
 
   // Rotations: spoiled, killed, of tokens that somebody else has rotated, and with a store that refuses them.
   await all(["rotate", "--only", idOf(20)], ["rotate", "--only", "nobody"]);
-  await kill(15, "rotate", "--all");
-  await all(["sync"], ["rotate", "--older-than", "1s", "--json"]);
+  await kill(15, "rotate", "--all", "--yes");
+  await all(["sync"], ["rotate", "--older-than", "1s", "--yes", "--json"]);
   await look();
   proxy.spoil(0);
   await rotateBehind(world, idOf(21));
@@ -107,7 +107,7 @@ test("no output, and not the ledger, ever holds a token, key or password", async
     await acceptTokens(database, OWN_TOKENS);
     keep(await rotation.ended);
   }
-  const cut = world.start("rotate", "--all");
+  const cut = world.start("rotate", "--all", "--yes");
   for (let times = 0; times < 5; times++) {
     await sleep(100);
     await endProgramSessions(database);

@@ -66,7 +66,7 @@ async function expectHealed(world: World): Promise<void> {
 test("a rotation whose commits the replica never had says which groups are in doubt, and the next sync stores their live tokens", async () => {
   const { world, lag, failOver } = await aReplicatedWorld();
   lag();
-  const rotation = world.start("rotate", "--all", "--json");
+  const rotation = world.start("rotate", "--all", "--yes", "--json");
   await untilRequests(world, TENANTS / 2);
   await failOver();
   const { code, stdout, stderr } = await rotation.ended;
@@ -94,7 +94,7 @@ test("groups that were made, and that the replica never heard of, are known agai
 test("a process that died with its primary: the next one sees the failover, and asks for all groups", async () => {
   const { world, lag, failOver } = await aReplicatedWorld();
   lag();
-  await world.rotate("--all");
+  await world.rotate("--all", "--yes");
   await failOver();
   const { code, report, stderr } = await world.sync();
   expect({ code, report }).toMatchObject({

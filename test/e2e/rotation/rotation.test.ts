@@ -17,16 +17,19 @@ test("rotate gives new tokens to named groups, to groups with old tokens, or to 
   expect(await world.stored()).toEqual(second);
 
   await passDays(world, "t-00001", 91);
-  expect(await world.run("rotate", "--older-than", "90d")).toMatchObject({
+  expect(await world.run("rotate", "--older-than", "90d", "--yes")).toMatchObject({
     code: 0,
     stdout: expect.stringMatching(/^Rotated\n {2}1 rotated; 1 request in /),
   });
-  expect(await world.run("rotate", "--older-than", "90d")).toMatchObject({
+  expect(await world.run("rotate", "--older-than", "90d", "--yes")).toMatchObject({
     code: 0,
     stdout: expect.stringMatching(/^Nothing to rotate\n {2}0 requests in /),
   });
 
-  expect(await world.rotate("--all")).toMatchObject({ code: 0, report: { rotated: 5, requests: 5 } });
+  expect(await world.rotate("--all", "--yes")).toMatchObject({
+    code: 0,
+    report: { rotated: 5, requests: 5 },
+  });
   const last = await world.live();
   expect(Object.keys(last).filter((id) => last[id] === second[id])).toEqual([]);
   expect(await world.stored()).toEqual(last);

@@ -44,7 +44,7 @@ test("a secret that Vault forbids costs its tenant alone: others are created, ro
   const before = await world.live();
 
   forbid(7);
-  expect(await world.rotate("--all")).toMatchObject({ code: 3, report: { rotated: 19 } });
+  expect(await world.rotate("--all", "--yes")).toMatchObject({ code: 3, report: { rotated: 19 } });
   const after = await world.live();
   expect(after[idOf(7)]).toBe(before[idOf(7)]);
   expect(tokens()).toEqual(after);

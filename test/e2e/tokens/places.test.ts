@@ -50,7 +50,7 @@ describe(`with tenants in ${kind},`, () => {
     expect(await world.sync()).toMatchObject({ code: 0, report: { created: 20 } });
     await expectTokens();
     const before = await world.live();
-    expect(await world.rotate("--all")).toMatchObject({ code: 0, report: { rotated: 20 } });
+    expect(await world.rotate("--all", "--yes")).toMatchObject({ code: 0, report: { rotated: 20 } });
     await expectTokens();
     const after = await world.live();
     expect(Object.keys(after).filter((id) => after[id] === before[id])).toEqual([]);

@@ -37,7 +37,7 @@ test("tokens go into a table and files; a store that refused a token gets it lat
   await rm(join(directory, idOf(5)), { recursive: true });
   expect(await world.sync()).toMatchObject({ code: 0, report: { restored: 1, requests: 0 } });
   await expectBoth(world, directory);
-  expect(await world.rotate("--all")).toMatchObject({ code: 0, report: { rotated: 5 } });
+  expect(await world.rotate("--all", "--yes")).toMatchObject({ code: 0, report: { rotated: 5 } });
   await expectBoth(world, directory);
 });
 

@@ -89,9 +89,9 @@ async function aWorldOfOldTokens(...ids: string[]): Promise<World> {
   return world;
 }
 
-async function removalsDue(world: World, rotation: RotationPolicy) {
+async function removalsDue(world: World, rotation: RotationPolicy, only?: ReadonlySet<string>) {
   const { ledger } = world.ports(new Instance(), new VirtualClock(world.time));
-  const due: DueRotations = await dueRotations(ledger, rotation, world.time.now());
+  const due: DueRotations = await dueRotations(ledger, rotation, world.time.now(), only);
   const ids = (groups: readonly { user_group_id: string }[]) => groups.map((group) => group.user_group_id);
   return { ...due, next: ids(due.next), waiting: ids(due.waiting) };
 }
@@ -100,9 +100,9 @@ it.each<[string, Partial<RotationPolicy>, object]>([
   ["all old tokens", {}, { total: 3, count: 3, next: ["a", "b", "c"] }],
   ["nothing without max_age", { maxAgeMs: null }, { total: 0, count: 0, next: [] }],
   ["nothing younger than max_age", { maxAgeMs: 91 * DAY }, { total: 0, count: 0, next: [] }],
-  ["all in the window", { window: NIGHT }, { total: 3, count: 3, isTime: true }],
-  ["nothing outside of the window", { window: DAYTIME }, { total: 3, count: 0, next: [], isTime: false }],
-  ["at most max_per_run tokens", { maxPerRun: 2 }, { total: 3, count: 2, next: ["a", "b"], isTime: true }],
+  ["all in the window", { window: NIGHT }, { total: 3, count: 3 }],
+  ["nothing outside of the window", { window: DAYTIME }, { total: 3, count: 0, next: [] }],
+  ["at most max_per_run tokens", { maxPerRun: 2 }, { total: 3, count: 2, next: ["a", "b"] }],
 ])("a sync would rotate %s", async (_, overrides, due) => {
   expect(await removalsDue(await aWorldOfOldTokens("a", "b", "c"), policy(overrides))).toMatchObject(due);
 });
@@ -119,6 +119,23 @@ it("a failed rotation waits for its next try, and the sync rotates another token
   world.service.requests.length = 0;
   await world.sync({ settings: { rotation } });
   expect(world.service.requests.map(({ id }) => id)).toEqual(due.next);
+});
+
+it("a sync of some tenants would rotate their tokens only if they are wanted", async () => {
+  const world = await aWorldOfOldTokens("a", "b", "c");
+  const want = (id: string, intent: "delete" | null): void => {
+    const record = world.ledger.rows.get(id);
+    if (record) world.ledger.rows.set(id, { ...record, intent, wantedSince: world.time.now() });
+  };
+  want("a", null);
+  want("c", "delete");
+  const refused = { code: "REFUSED", message: "no", count: 9, since: new Date(0), retryAt: new Date(8e15) };
+  const failing = world.ledger.rows.get("a");
+  if (failing)
+    world.ledger.rows.set("a", { ...failing, failures: { ...failing.failures, rotation: refused } });
+  const due = (...ids: string[]) => removalsDue(world, policy(), new Set(ids));
+  expect(await due("a", "b")).toMatchObject({ total: 1, count: 1, next: ["a"] });
+  expect(await due("c")).toMatchObject({ total: 1, count: 0, next: [] });
 });
 
 it("counts all due rotations, and lists the first thousand", async () => {

@@ -68,12 +68,13 @@ test.each<[string, string, Overrides, Partial<PlanningContext>, command: string 
     "groupsync plan",
   ],
   ["a call under way", "under_way", { known: aLedgerGroup({ intent: "apply" }) }, {}, SYNC_IT],
+  ["a rotation under way", "under_way", { known: aLedgerGroup({ intent: "rotate" }) }, {}, SYNC_IT],
   [
-    "a rotation under way, with which no sync goes on",
-    "under_way",
-    { known: aLedgerGroup({ intent: "rotate" }) },
+    "a new token that is wanted",
+    "rotation_wanted",
+    { record: aRecord({ group: aRecordedGroup({ wantedSince: new Date(0) }) }) },
     {},
-    "groupsync rotate --only acme",
+    SYNC_IT,
   ],
   [
     "a deletion under way",

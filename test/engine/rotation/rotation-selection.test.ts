@@ -63,5 +63,5 @@ test("groups and candidates are read page by page to the last", async () => {
   }));
   const rotatable = async ({ limit, after }: { limit: number; after?: RotationCandidate | undefined }) =>
     candidates.filter(({ user_group_id: id }) => !after || id > after.user_group_id).slice(0, limit);
-  expect(await all(rotationCandidates({ rotatable }, tokenSince))).toEqual(candidates);
+  expect(await all(rotationCandidates({ rotatable }, { due: tokenSince }))).toEqual(candidates);
 });

@@ -18,7 +18,7 @@ import { isAtRest, owes } from "../../../src/core/record/owes.ts";
 import type { GroupRecord } from "../../../src/core/record/record.ts";
 import { FORGET } from "../../../src/core/report/health.ts";
 import type { RotationCandidate } from "../../../src/core/rotation/rotation-policy.ts";
-import type { ExistingOptions, Unverified } from "../../../src/ports/ledger/groups.ts";
+import type { DueTokens, ExistingOptions, Unverified } from "../../../src/ports/ledger/groups.ts";
 import type { LedgerView } from "../../../src/ports/ledger/ledger.ts";
 import type { HeldGroups, RecordedRun } from "../../../src/ports/ledger/scope.ts";
 import type { Step } from "../instance.ts";
@@ -154,14 +154,14 @@ const reads = ({ state, now }: CommittedLedger): Omit<LedgerView, "groups"> => (
     return [...found].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, groups]) => groups);
   },
 
-  async rotatable({ until, limit, after }) {
-    return rotationCandidates(state, until)
+  async rotatable({ limit, after, ...which }) {
+    return rotationCandidates(state, which)
       .filter((candidate) => after === undefined || byTokenAge(candidate, after) > 0)
       .slice(0, limit);
   },
 
-  async rotatableCount(until) {
-    return rotationCandidates(state, until).length;
+  async rotatableCount(which) {
+    return rotationCandidates(state, which).length;
   },
 
   async refreshable({ limit, after, of, ...unverified }) {
@@ -238,6 +238,7 @@ const reads = ({ state, now }: CommittedLedger): Omit<LedgerView, "groups"> => (
         under_way: all.filter((row) => row.intent !== null).length,
         failing: all.filter((row) => failuresOf(row).length > 0).length,
         in_doubt: all.filter((row) => owes(row).includes("doubted")).length,
+        wanted: all.filter((row) => row.wantedSince !== null).length,
         missing: all.filter((row) => row.absence !== null).length,
         unverified: all.filter((row) => unverifiedIn(row, state) !== null).length,
       },
@@ -295,10 +296,14 @@ const groupsWhere = (
     .map(plannedFrom)
     .sort((a, b) => compareIds(a.user_group_id, b.user_group_id));
 
-type WhichExisting = Pick<ExistingOptions, "liveSince" | "of" | "underWay">;
+type WhichExisting = Omit<ExistingOptions, "limit" | "after">;
 
-function existing(state: LedgerState, { of, liveSince, underWay }: WhichExisting): [string, GroupRecord][] {
-  return [...state.rows].filter(([id, { fingerprint, intent, tokenSince, intentAt }]) => {
+function existing(
+  state: LedgerState,
+  { of, liveSince, isWanted, underWay }: WhichExisting,
+): [string, GroupRecord][] {
+  return [...state.rows].filter(([id, { fingerprint, intent, tokenSince, intentAt, wantedSince }]) => {
+    if (isWanted && wantedSince === null) return false;
     const since = tokenSince ?? intentAt;
     const isOld = liveSince === undefined || since === null || since <= liveSince;
     const mayExist = intent === null ? fingerprint !== null : intent !== "remove";
@@ -312,10 +317,13 @@ const IS_UNDER_WAY = {
   "a removal": intendsRemoval,
 };
 
-const rotationCandidates = ({ rows }: LedgerState, until: Date): RotationCandidate[] =>
+const rotationCandidates = ({ rows }: LedgerState, { due, of }: DueTokens): RotationCandidate[] =>
   [...rows.values()]
+    .filter(({ user_group_id }) => of?.includes(user_group_id) ?? true)
+    .filter(({ wantedSince }) => (wantedSince === null) === due instanceof Date)
+    .filter(({ wantedBy }) => due !== "wanted by name" || wantedBy === "name")
     .flatMap((row) => rotationCandidate(row) ?? [])
-    .filter(({ tokenSince }) => tokenSince <= until)
+    .filter(({ tokenSince }) => !(due instanceof Date) || tokenSince <= due)
     .sort(byTokenAge);
 
 const byTokenAge = (a: RotationCandidate, b: RotationCandidate): number =>

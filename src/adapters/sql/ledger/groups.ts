@@ -111,11 +111,12 @@ interface BucketColumns {
 /** A condition: the group exists, or may exist. Appends its parameters to the statement's `values`. */
 function existingCondition(
   { isOneOf }: LedgerScope["dialect"],
-  { of, liveSince, underWay }: Pick<ExistingOptions, "liveSince" | "of" | "underWay">,
+  { of, liveSince, isWanted, underWay }: Omit<ExistingOptions, "limit" | "after">,
   values: unknown[],
 ): string {
   const conditions = ["(intent <> 'remove' OR (intent IS NULL AND fingerprint IS NOT NULL))"];
   const parameter = (value: unknown): string => `$${values.push(value)}`;
+  if (isWanted) conditions.push("wanted_since IS NOT NULL");
   if (underWay !== undefined) conditions.push("intent IS NOT NULL");
   if (underWay === "a removal") conditions.push("intent IN ('replace', 'delete')");
   if (of !== undefined) conditions.push(isOneOf("user_group_id", parameter(of)));

@@ -31,6 +31,8 @@ const COLUMNS: Readonly<Record<string, Column>> = {
   confirmed: { type: "json", of: (record) => record.confirmed },
   token_fingerprint: { type: "text", of: (record) => record.tokenFingerprint },
   token_since: { type: "time", of: (record) => record.tokenSince },
+  wanted_since: { type: "time", of: (record) => record.wantedSince },
+  wanted_by: { type: "text", of: (record) => record.wantedBy },
   shared_token: { type: "text", of: (record) => record.sharedToken },
   verified_at: { type: "time", of: (record) => record.verifiedAt },
   unverified: { type: "text", of: (record) => record.unverified },
@@ -54,6 +56,8 @@ interface RecordRow {
   readonly confirmed: string | null;
   readonly token_fingerprint: string | null;
   readonly token_since: Date | null;
+  readonly wanted_since: Date | null;
+  readonly wanted_by: GroupRecord["wantedBy"];
   readonly shared_token: string | null;
   readonly verified_at: Date | null;
   readonly unverified: UnverifiedOutcome | null;
@@ -66,7 +70,7 @@ interface RecordRow {
 }
 
 const RECORD_COLUMNS = `user_group_id, bucket, row_digest, fingerprint, confirmed, token_fingerprint, token_since,
-  shared_token, verified_at, unverified, intent, intent_at, gone, gone_since, held, state`;
+  wanted_since, wanted_by, shared_token, verified_at, unverified, intent, intent_at, gone, gone_since, held, state`;
 
 /**
  * JSON: dates are ISO 8601, and what a group doesn't have is left out, because most groups have nearly nothing of it. Times that
@@ -108,6 +112,8 @@ function recordOf(row: RecordRow): GroupRecord {
     unverified: row.unverified,
     tokenFingerprint: row.token_fingerprint,
     tokenSince: row.token_since,
+    wantedSince: row.wanted_since,
+    wantedBy: row.wanted_by,
     sharedToken: row.shared_token,
     verifiedAt: row.verified_at,
     intent: row.intent,

@@ -30,7 +30,16 @@ const LONGEST_NAME = 200;
 
 /** The status of an empty ledger. */
 const NO_STATUS: Omit<LedgerStatus, "service"> = {
-  groups: { total: 0, in_sync: 0, under_way: 0, failing: 0, in_doubt: 0, missing: 0, unverified: 0 },
+  groups: {
+    total: 0,
+    in_sync: 0,
+    under_way: 0,
+    failing: 0,
+    in_doubt: 0,
+    wanted: 0,
+    missing: 0,
+    unverified: 0,
+  },
   oldestToken: null,
   oldestUnsynced: null,
   held: null,
@@ -83,6 +92,7 @@ async function groupSums(
        count(CASE WHEN intent IS NOT NULL THEN 1 END) AS under_way,
        count(failing_since) AS failing,
        count(CASE WHEN owes LIKE '%doubted%' THEN 1 END) AS in_doubt,
+       count(wanted_since) AS wanted,
        count(gone) AS missing,
        count(unverified) AS unverified,
        min(token_since) AS "oldestToken",
@@ -101,6 +111,7 @@ async function groupSums(
       under_way: Number(counts.under_way),
       failing: Number(counts.failing),
       in_doubt: Number(counts.in_doubt),
+      wanted: Number(counts.wanted),
       missing: Number(counts.missing),
       unverified: doesUpdate(evidence) ? 0 : Number(counts.unverified),
     },
