@@ -49,7 +49,7 @@ const RULES: Rules = {
         verify: ["apply", "lease", "plan", "report", "tokens"],
         rotation: ["apply", "lease", "plan", "report", "service", "tokens"],
         refresh: ["apply", "lease", "plan", "report", "service"],
-        serving: ["apply", "lease", "plan", "refresh", "report", "rotation", "verify"],
+        serving: ["apply", "lease", "plan", "refresh", "report", "verify"],
       },
     },
 

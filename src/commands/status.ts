@@ -2,6 +2,7 @@ import { Command, InvalidArgumentError, Option } from "commander";
 import { using } from "../compose/opened.ts";
 import type { Config } from "../config/config.ts";
 import { wentMissing } from "../core/deletion/missing-tenants.ts";
+import { namesOf } from "../core/record/candidates.ts";
 import { shownTable } from "../core/tokens/destination.ts";
 import { heldRefresh } from "../engine/refresh/held-refresh.ts";
 import type { LedgerView } from "../ports/ledger/ledger.ts";
@@ -40,9 +41,9 @@ export async function status(
   const found = await ledger.status();
   const known: KnownStatus = {
     status: found,
-    names: await ledger.names(found.held?.groups.map(({ user_group_id }) => user_group_id) ?? []),
+    names: namesOf(await ledger.records(found.held?.groups.map(({ user_group_id }) => user_group_id) ?? [])),
     tables: {
-      tokens: (await ledger.tokenTables()).map(shownTable),
+      tokens: (await ledger.tokenDestinations()).tables.map(shownTable),
       ledger: await ledger.ownTables(),
     },
     missing: wentMissing(await ledger.missing(), found.groups.total, config.deletion, now),

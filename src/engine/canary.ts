@@ -151,7 +151,7 @@ export async function deleteLeftCanary(
   if (canary.baseUrl !== baseUrl) return isElsewhere(canary);
   const { user_group_id } = canary;
   // A tenant has this id by now, so the group is the tenant's.
-  if ((await ledger.of([user_group_id])).length === 0) {
+  if ((await ledger.records([user_group_id])).size === 0) {
     // A call of the probe may still be under way.
     const calls = new ServiceCalls(run, ending, { intent: "apply", tokenFingerprint: null });
     const { isGone, failure } = await deleteCanary(user_group_id, calls);

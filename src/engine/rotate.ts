@@ -2,19 +2,12 @@ import { isDue } from "../core/failure/backoff.ts";
 import { asSyncError, type Failure, interrupted, withHint } from "../core/failure/sync-error.ts";
 import type { GroupEvent } from "../core/record/next.ts";
 import { dueBefore, mayStart, type RotationPolicy } from "../core/rotation/rotation-policy.ts";
-import type { DueTokens } from "../ports/ledger/groups.ts";
+import type { DueTokens, GroupSelection } from "../ports/ledger/groups.ts";
 import { withLock } from "./lease/tenant-locks.ts";
 import { leasedRun, NO_TOKENS, type Run, type RunPorts, type RunSettings } from "./leased-run.ts";
 import type { RunReport } from "./report/run-report.ts";
 import { reportFailure } from "./report/tally.ts";
-import {
-  existingGroups,
-  existingPages,
-  type GroupSelection,
-  groupsOf,
-  type RotationSelection,
-  rotationCandidates,
-} from "./rotation/rotation-selection.ts";
+import { groupsOf, type RotationSelection, rotationCandidates } from "./rotation/rotation-selection.ts";
 import { isOutage, NOT_BEGUN, TokenRotation } from "./rotation/token-rotation.ts";
 import { insistOnLedger } from "./tokens/lost-ledger.ts";
 import { UNTRACKED, untrackedGroups } from "./verify/untracked-tokens.ts";
@@ -75,12 +68,7 @@ export const cancelRotations = (
 
 /** Commits the event for all of these groups, or for none. */
 const changeAll = (event: GroupEvent, which: GroupSelection, run: Run): Promise<void> =>
-  run.ledger.write(run.lease, async (transaction) => {
-    for await (const ids of existingPages(run.ledger, which)) {
-      const events = ids.map((user_group_id) => ({ ...event, user_group_id }));
-      await transaction.change(events, run.clock.now());
-    }
-  });
+  run.ledger.write(run.lease, (transaction) => transaction.changeAll(event, run.clock.now(), which));
 
 /** How long a sync rotates wanted tokens before it reads the source, in milliseconds. The rest come after the changes. */
 const WANTED_FIRST = 60_000;
@@ -138,8 +126,7 @@ export class Rotations {
   async rotateWanted(): Promise<void> {
     await this.#rotateDue("wanted", this.#until);
     if (!this.#options.isEager) return;
-    await this.#reportLeft(UNSETTLED, "anything");
-    await this.#reportLeft(NOT_BEGUN);
+    await this.#reportLeft();
   }
 
   /** Rotates the tokens that are due by `rotation` in the config: the oldest first, at most `max_per_run`. */
@@ -204,14 +191,16 @@ export class Rotations {
   }
 
   /** Reports groups whose new token is wanted, and whose rotation this run hasn't begun. */
-  async #reportLeft(failure: Failure, underWay?: "anything"): Promise<void> {
+  async #reportLeft(): Promise<void> {
     const { ledger, tally, signal } = this.#run;
+    const { of } = this.#options;
     if (signal.aborted || tally.counts.wanted === 0) return;
-    for await (const id of existingGroups(ledger, { isWanted: true, of: this.#options.of, underWay })) {
-      if (this.tried.has(id)) continue;
-      this.tried.add(id);
-      if (underWay === undefined) tally.keptTokens.add(id);
-      reportFailure(id, failure, this.#run);
+    for await (const batch of ledger.groups("owing")) {
+      for (const { user_group_id: id, owes, intent } of batch) {
+        if (!owes.includes("wanted") || this.tried.has(id) || (of && !of.includes(id))) continue;
+        if (intent === null) tally.keptTokens.add(id);
+        reportFailure(id, intent === null ? NOT_BEGUN : UNSETTLED, this.#run);
+      }
     }
   }
 }

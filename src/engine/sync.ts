@@ -18,11 +18,10 @@ import type { RefreshPolicy } from "./refresh/refresh-start.ts";
 import { seekSignOfLife } from "./refresh/sign-of-life.ts";
 import type { RunReport } from "./report/run-report.ts";
 import { Rotations } from "./rotate.ts";
-import { settleRotations } from "./rotation/settle-rotations.ts";
 import { reportUnserved } from "./serving/report-unserved.ts";
 import type { WorkBeside } from "./serving/serve-tenants.ts";
 import { lostLedgerWarnings } from "./tokens/lost-ledger.ts";
-import { reportUnaskable } from "./verify/restore-tokens.ts";
+import { settleRotations } from "./verify/settle-rotations.ts";
 import { type VerifySettings, verifyTokens } from "./verify/verify-tokens.ts";
 
 export interface SyncPorts extends RunPorts {
@@ -111,10 +110,8 @@ async function syncOnce(
     const { failedGets, unaskable } = await verifyTokens(plan, options, settings, { now, ...recorded }, run);
     const changes = await recordRead(plan, history, failedGets, run);
     await applyChanges(changes, { ...run, removals });
-    // Report this after the changes: the answer to an update brings the group's token, so fewer tokens are missing now.
-    const stillMissing = await reportUnaskable(unaskable, run);
     const unsettled = await settleRotations(plan.leftUnderWay, { isEager: !isWhole }, run);
-    for (const id of [...failedGets, ...stillMissing, ...unsettled]) rotations.tried.add(id);
+    for (const id of [...failedGets, ...unaskable, ...unsettled]) rotations.tried.add(id);
     await rotations.rotateWanted();
     if (isWhole) await rotations.rotateAged();
     await refreshGroups(plan, options, settings, run);

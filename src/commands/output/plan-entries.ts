@@ -1,6 +1,8 @@
-import { changedFields, type FieldChange, type Group } from "../../core/group/group.ts";
+import { changedFields, type FieldChange } from "../../core/group/group.ts";
 import type { Apply, Removal } from "../../core/plan/change.ts";
 import type { Missing } from "../../core/plan/planned-action.ts";
+import { namesOf } from "../../core/record/candidates.ts";
+import type { GroupRecord } from "../../core/record/record.ts";
 import type { Plan, PlanEntry } from "../../engine/plan/plan.ts";
 import type { LedgerView } from "../../ports/ledger/ledger.ts";
 
@@ -15,15 +17,14 @@ export interface DetailedEntry {
 /** The plan's entries, ordered by id. Reads names and the old values of updates from the ledger, a batch at a time. */
 export async function* detailedEntries(
   plan: Plan,
-  ledger: Pick<LedgerView, "confirmed" | "names">,
+  ledger: Pick<LedgerView, "records">,
 ): AsyncGenerator<DetailedEntry> {
   for await (const entries of plan.entries.read()) {
-    const updated = entries.filter(isUpdate).map((entry) => entry.user_group_id);
-    const before = updated.length > 0 ? await ledger.confirmed(updated) : new Map<string, Group>();
-    const named = entries.flatMap((entry) => (isNamed(entry) ? entry.user_group_id : []));
-    const names = named.length > 0 ? await ledger.names(named) : new Map<string, string>();
+    const shown = entries.flatMap((entry) => (isUpdate(entry) || isNamed(entry) ? entry.user_group_id : []));
+    const records = shown.length > 0 ? await ledger.records(shown) : new Map<string, GroupRecord>();
+    const names = namesOf(records);
     for (const entry of entries) {
-      const known = isUpdate(entry) ? before.get(entry.user_group_id) : undefined;
+      const known = isUpdate(entry) ? records.get(entry.user_group_id)?.confirmed : undefined;
       const name = isNamed(entry) ? names.get(entry.user_group_id) : undefined;
       yield {
         entry,

@@ -78,8 +78,10 @@ export const isRestored = (change: Change): boolean =>
   change.kind !== "delete" && change.kind !== "replace" && change.restores === true;
 
 /** The intent to record before the change. `standing` is the intent that an earlier run left. */
-export function intentOf({ kind }: Change, standing: Intent | null = null): Intent {
+export function intentOf(change: Change, standing: Intent | null = null): Intent {
+  const { kind } = change;
   if (kind === "replace" || kind === "delete") return kind;
+  if (standing === "rotate" && isForToken(change)) return standing;
   // An earlier run's DELETE may have removed the group. Record a replacement, because a replacement under way is never held.
   return intendsRemoval(standing) ? "replace" : "apply";
 }

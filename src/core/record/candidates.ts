@@ -24,6 +24,17 @@ export const plannedFrom = (record: GroupRecord): LedgerGroup => {
   };
 };
 
+/** In characters. */
+const LONGEST_NAME = 200;
+
+/** The names that the service last gave back for these groups, as far as they are known. */
+export const namesOf = (records: ReadonlyMap<string, GroupRecord>): ReadonlyMap<string, string> =>
+  new Map(
+    [...records].flatMap(([id, { serviceName }]): [string, string][] =>
+      serviceName === null ? [] : [[id, [...serviceName].slice(0, LONGEST_NAME).join("")]],
+    ),
+  );
+
 /** A group as the service last confirmed it. */
 export interface ConfirmedGroup {
   readonly group: Group;
@@ -52,30 +63,33 @@ export interface RefreshCandidate extends ConfirmedGroup {
   readonly verifiedAt: Date;
 }
 
-/** Null if nobody knows the state of the group at the service. */
-function confirmedGroup({
+/** Null if the service never confirmed the group. By now the group may be in another state, see `UNKNOWN_STATE`. */
+export function confirmedGroup({
   confirmed,
   fingerprint,
   bucket,
   digest,
   dataSourceId,
 }: GroupRecord): ConfirmedGroup | null {
-  if (confirmed === null || digest === null || fingerprint === null || fingerprint === UNKNOWN_STATE)
-    return null;
+  if (confirmed === null || digest === null || fingerprint === null) return null;
   return { group: confirmed, fingerprint, row: { bucket, digest }, dataSourceId };
 }
+
+/** Null if nobody knows the state of the group at the service. */
+const knownGroup = (record: GroupRecord): ConfirmedGroup | null =>
+  record.fingerprint === UNKNOWN_STATE ? null : confirmedGroup(record);
 
 /** Null if the group has no token that has to be in the token stores: none is known, or a call may have changed it. */
 export function vouchedToken(record: GroupRecord): VouchedToken | null {
   const { user_group_id, tokenFingerprint, fingerprint, intent, absence, failures } = record;
   if (tokenFingerprint === null || fingerprint === null || intent !== null || absence !== null) return null;
-  return { user_group_id, tokenFingerprint, confirmed: confirmedGroup(record), failure: failures.storing };
+  return { user_group_id, tokenFingerprint, confirmed: knownGroup(record), failure: failures.storing };
 }
 
 /** Null if anything else is to be done about the group, or nobody knows its state. */
 export function refreshCandidate(record: GroupRecord): RefreshCandidate | null {
   const { user_group_id, verifiedAt, held } = record;
-  const confirmed = confirmedGroup(record);
+  const confirmed = knownGroup(record);
   if (verifiedAt === null || held !== null || confirmed === null || !isAtRest(record)) return null;
   return { user_group_id, verifiedAt, ...confirmed };
 }

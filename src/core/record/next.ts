@@ -131,7 +131,10 @@ export interface Next {
  * |------------------------|-----------------|----------------------------------------------------------------------|
  * | begun                  | of the change;  | what is intended: nothing, if an open intent meant another state     |
  * |                        | an open removal |                                                                      |
- * |                        | stays one       |                                                                      |
+ * |                        | stays one, and  |                                                                      |
+ * |                        | a rotation too  |                                                                      |
+ * |                        | if a GET asks   |                                                                      |
+ * |                        | for its token   |                                                                      |
  * | unsent                 | as before       | what is intended, as before; a group that nobody knew before is gone |
  * | ended: failed          | stays, if the   | its failure; the tenant is there, if the change was for its row      |
  * |                        | call may have   |                                                                      |

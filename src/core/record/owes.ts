@@ -1,3 +1,4 @@
+import type { RecordedFailure } from "../failure/group-failures.ts";
 import { type Owed, UNKNOWN_STATE } from "../group/ledger-group.ts";
 import { DELETED } from "../plan/change.ts";
 import { type GroupRecord, isInDoubt } from "./record.ts";
@@ -23,29 +24,32 @@ export function owes(record: GroupRecord): readonly Owed[] {
   const { change, rotation, storing } = record.failures;
   const isGone = absence !== null;
   const isAskedFor = intent !== null && fingerprint !== null;
-  const owed: Record<Owed, boolean> = {
-    "under way": isGone ? intent === "delete" : intent !== null && intent !== "remove",
-    leftover: intent === "remove",
-    "failing change": change !== null && (!isGone || change.fingerprint === DELETED),
-    "failing rotation": rotation !== null && (!isGone || record.wantedSince !== null),
-    "failing storing": storing !== null && (!isGone || isAskedFor),
-    held: held !== null,
-    doubted: isInDoubt(record) && !isGone,
-    wanted: record.wantedSince !== null,
-  };
-  return ALL.filter((what) => owed[what]);
+  const all: readonly (readonly [Owed, boolean])[] = [
+    ["under way", isGone ? intent === "delete" : intent !== null && intent !== "remove"],
+    ["leftover", intent === "remove"],
+    ["failing change", change !== null && (!isGone || change.fingerprint === DELETED)],
+    ["failing rotation", rotation !== null && (!isGone || record.wantedSince !== null)],
+    ["failing storing", storing !== null && (!isGone || isAskedFor)],
+    ["held", held !== null],
+    ["doubted", isInDoubt(record) && !isGone],
+    ["wanted", record.wantedSince !== null],
+  ];
+  return all.flatMap(([what, isOwed]) => (isOwed ? [what] : []));
 }
 
-const ALL: readonly Owed[] = [
-  "under way",
-  "leftover",
-  "failing change",
-  "failing rotation",
-  "failing storing",
-  "held",
-  "doubted",
-  "wanted",
-];
+const KINDS = ["change", "rotation", "storing"] as const;
+
+/** The failures after which something is tried again. */
+export function owedFailures(record: GroupRecord): readonly RecordedFailure[] {
+  const owed = owes(record);
+  return KINDS.flatMap((kind) => (owed.includes(`failing ${kind}`) ? (record.failures[kind] ?? []) : []));
+}
+
+/** When the first of them began; null if nothing fails. */
+export function failingSince(record: GroupRecord): Date | null {
+  const times = owedFailures(record).map(({ since }) => since.getTime());
+  return times.length > 0 ? new Date(Math.min(...times)) : null;
+}
 
 /** What a plan doesn't do. */
 const UNPLANNED: readonly Owed[] = ["failing rotation", "held", "doubted", "wanted"];

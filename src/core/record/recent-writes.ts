@@ -33,7 +33,7 @@ interface Saved {
 }
 
 /** How many records are remembered. */
-const MOST = 20_000;
+export const MOST_REMEMBERED = 20_000;
 
 /**
  * What this process knows of the ledger's last writes. Shared by all its runs. A ledger that has fewer writes than this process
@@ -99,17 +99,10 @@ export class RecentWrites {
 
   /** This process has taken the lease. `found` is what the ledger told before; `server` is where the ledger lies now. */
   acquired(epoch: string, found: LeaseState, server: string | null): void {
-    const isOwn = found.epoch === this.#epoch;
     const lost = this.#lostIn(found, server);
-    if (lost || this.#lost) {
-      const all = [this.#lost, lost].flatMap((one) => one ?? []);
-      this.#lost = {
-        records: new Map(all.flatMap(({ records }) => [...records])),
-        mayBeMore: all.some(({ mayBeMore }) => mayBeMore),
-        isOvertaken: all.some(({ isOvertaken }) => isOvertaken) || (this.#lost !== null && !isOwn),
-      };
-    }
-    if (lost || !isOwn) {
+    // What was lost before is not recorded yet. Nobody knows what has happened since.
+    this.#lost = this.#lost ? { ...this.#lost, mayBeMore: true, isOvertaken: true } : lost;
+    if (lost || found.epoch !== this.#epoch) {
       this.#saved.clear();
       this.#since = found.writes;
     }
@@ -139,15 +132,19 @@ export class RecentWrites {
     this.#begun++;
   }
 
-  /** A write is committed that has saved these records; null: the ledger keeps nothing of the group any more. */
+  /**
+   * A write is committed that has saved these records; null: the ledger keeps nothing of the group any more. If there are
+   * `MOST_REMEMBERED`, it may have saved more.
+   */
   committed(records: ReadonlyMap<string, GroupRecord | null>): void {
     this.#writes++;
+    if (records.size >= MOST_REMEMBERED) this.#since = this.#begun;
     for (const [id, record] of records) {
       this.#saved.delete(id);
       this.#saved.set(id, { record, write: this.#begun });
     }
     for (const [id, saved] of this.#saved) {
-      if (this.#saved.size <= MOST) break;
+      if (this.#saved.size <= MOST_REMEMBERED) break;
       this.#saved.delete(id);
       this.#since = Math.max(this.#since, saved.write);
     }
@@ -155,8 +152,6 @@ export class RecentWrites {
 
   /** The groups whose writes were lost are recorded as in doubt. */
   recovered(): void {
-    // All groups were changed, and their records are not remembered.
-    if (this.#lost?.mayBeMore) this.#since = this.#begun;
     this.#lost = null;
   }
 }

@@ -97,10 +97,3 @@ export const newRecord = (user_group_id: string, bucket: number, now: Date): Gro
 /** Whether no group exists: the service refused to create it, and nothing is under way. */
 export const isNeverMade = ({ fingerprint, intent }: Pick<GroupRecord, "fingerprint" | "intent">): boolean =>
   fingerprint === null && intent === null;
-
-/** When the first of the failures that last began; null if nothing fails. */
-export function failingSince({ failures: { change, rotation, storing } }: GroupRecord): Date | null {
-  if (!change && !rotation && !storing) return null;
-  const times = [change, rotation, storing].flatMap((failure) => failure?.since.getTime() ?? []);
-  return new Date(Math.min(...times));
-}

@@ -1,5 +1,6 @@
 import { wentMissing } from "../../core/deletion/missing-tenants.ts";
 import type { DeletionPolicy } from "../../core/plan/deletion-policy.ts";
+import { namesOf } from "../../core/record/candidates.ts";
 import type { RotationPolicy } from "../../core/rotation/rotation-policy.ts";
 import { heldRefresh } from "../../engine/refresh/held-refresh.ts";
 import type { LedgerView } from "../../ports/ledger/ledger.ts";
@@ -31,7 +32,7 @@ export async function readLedgerSnapshot(
       : { maxAgeMs, tokens: await ledger.rotatableCount({ due: new Date(now.getTime() - maxAgeMs) }) };
   const missing = wentMissing(await ledger.missing(), status.groups.total, settings.deletion, now);
   const refreshHold = await heldRefresh(ledger, settings, now);
-  const names = await ledger.names(listedIds(status));
+  const names = namesOf(await ledger.records(listedIds(status)));
   return { readAt: now, status, history, tooOld, names, missing, refreshHold };
 }
 

@@ -1,5 +1,6 @@
 import type { Failure } from "../../core/failure/sync-error.ts";
 import { wasNeverMade } from "../../core/plan/planned-action.ts";
+import { plannedFrom } from "../../core/record/candidates.ts";
 import type { GroupReads } from "../../ports/ledger/groups.ts";
 import type { Locks } from "../lease/tenant-locks.ts";
 import type { PlanOptions } from "../plan/make-plan.ts";
@@ -14,13 +15,17 @@ import type { Tally } from "../report/tally.ts";
 export async function reportOwed(
   plan: Plan,
   { only }: Pick<PlanOptions, "only">,
-  run: { readonly tally: Tally; readonly ledger: Pick<GroupReads, "groups" | "of">; readonly locks: Locks },
+  run: {
+    readonly tally: Tally;
+    readonly ledger: Pick<GroupReads, "groups" | "records">;
+    readonly locks: Locks;
+  },
 ): Promise<void> {
   const { tally, ledger, locks } = run;
   const owedNothing = plan.isWhole && plan.owing === 0 && Object.values(plan.counts).every((n) => n === 0);
   // That question reads all groups, so ask it only if anything may be owed.
   if (owedNothing && tally.requests === 0) return;
-  const owing = only === undefined ? ledger.groups("owing") : inOneBatch(await ledger.of([...only]));
+  const owing = only === undefined ? ledger.groups("owing") : await named(only, ledger);
   let held = 0;
   for await (const batch of owing) {
     for (const group of batch) {
@@ -28,24 +33,28 @@ export async function reportOwed(
       const isUnderWay = owed.includes("under way") || (owed.includes("wanted") && intent !== null);
       // A plan of all tenants has judged what is held.
       if (only !== undefined && owed.includes("held")) held++;
-      const kind = FAILURES.find((kind) => owed.includes(`failing ${kind}`));
-      const failure = kind && failures[kind];
+      const failing = FAILURES.filter((kind) => owed.includes(`failing ${kind}`));
       // The tenant of a group that was never made, and that this run has not tried to make, is gone.
       const isForgotten = only !== undefined && wasNeverMade(group);
       if (tally.hasFailed(id) || isForgotten) continue;
-      if (failure) tally.waits(id, failure);
-      else if (isUnderWay && !locks.wasLookedUp(id)) tally.failed(id, UNSETTLED);
+      for (const kind of failing) if (failures[kind]) tally.waits(id, failures[kind]);
+      if (failing.length > 0) continue;
+      if (isUnderWay && !locks.wasLookedUp(id)) tally.failed(id, UNSETTLED);
       else if (owed.includes("doubted")) tally.failed(id, IN_DOUBT);
     }
   }
   tally.counts.held = Math.max(tally.counts.held, held);
 }
 
-const FAILURES = ["change", "storing", "rotation"] as const;
+const named = async (only: ReadonlySet<string>, ledger: Pick<GroupReads, "records">) =>
+  inOneBatch([...(await ledger.records([...only])).values()].map(plannedFrom));
+
+const FAILURES = ["storing", "change", "rotation"] as const;
 
 const UNSETTLED: Failure = {
   code: "UNSETTLED",
-  message: "an earlier call for its group is under way, and nobody knows what came of it",
+  message:
+    "an earlier call for its group is under way, and nobody knows what came of it; if its row is rejected, correct the row: a GET could change the group",
 };
 
 const IN_DOUBT: Failure = {

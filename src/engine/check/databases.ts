@@ -134,7 +134,7 @@ export async function* ledgerFindings(
 }
 
 interface TokenPorts {
-  readonly ledger: Pick<LedgerView, "inspect" | "id" | "service" | "tokenTables">;
+  readonly ledger: Pick<LedgerView, "inspect" | "id" | "service" | "tokenDestinations">;
   readonly tokens: Pick<TokenStore, "inspect" | "destinations">;
 }
 

@@ -7,7 +7,7 @@ import { insistOnOwnership } from "../tokens/destination-owners.ts";
 import { insistOnTables } from "../tokens/token-tables.ts";
 
 export interface SyncConditions {
-  readonly ledger: Pick<LedgerView, "inspect" | "id" | "tokenTables">;
+  readonly ledger: Pick<LedgerView, "inspect" | "id" | "tokenDestinations">;
   readonly tokens: Pick<TokenStore, "inspect" | "destinations">;
   readonly service: KnownService;
   readonly name: string;

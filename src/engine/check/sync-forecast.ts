@@ -67,7 +67,7 @@ export async function forecastSync(
   try {
     const verifiesAll =
       plan.isWhole &&
-      !(await areSameDestinations((await ledger.tokenDestinations()) ?? [], tokenDestinations));
+      !(await areSameDestinations((await ledger.tokenDestinations()).complete ?? [], tokenDestinations));
     const failures = await predictedFailures({ ledger, service, name: settings.name, ...setup });
     const refresh = await startOfRefresh(
       plan,

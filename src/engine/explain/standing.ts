@@ -1,6 +1,6 @@
 import { ABSENCE_TEXT, GONE_TEXT, missingText } from "../../core/deletion/missing-tenants.ts";
 import { remedyOf } from "../../core/failure/remedies.ts";
-import { type Change, isForToken, isRemoval } from "../../core/plan/change.ts";
+import { type Change, isRemoval } from "../../core/plan/change.ts";
 import { isInDoubt } from "../../core/record/record.ts";
 import { shellWord, type TimedText } from "../../core/text/printable.ts";
 import { adviceOnKeptGroups } from "../plan/kept-groups.ts";
@@ -101,12 +101,6 @@ function standingOfChange(change: Change, explanation: Explanation, command: str
       advice: adviceForChange(failure.code, explanation),
       command,
     });
-  if (change.underWay && known?.intent === "rotate")
-    return standing(
-      "under_way",
-      "nobody knows what came of its last rotation; the next sync asks the service which token is live, and stores that one",
-      { command },
-    );
   if (change.underWay) {
     const next = change.kind === "delete" ? "deletes its group" : "asks the service";
     const reason = `nobody knows what came of the last call for it; the next sync ${next}`;
@@ -116,13 +110,7 @@ function standingOfChange(change: Change, explanation: Explanation, command: str
     case "create":
       return standing("new", "it has no group yet; the next sync creates it", { command });
     case "update":
-      return standing(
-        "changed",
-        isForToken(change)
-          ? "its token has to be asked for"
-          : "its row has changed; the next sync updates its group",
-        { command },
-      );
+      return standing("changed", "its row has changed; the next sync updates its group", { command });
     case "replace":
       return standing(
         "changed",

@@ -84,13 +84,11 @@ export async function keepLostWrites(
 const NEVER = new AbortController().signal;
 
 function rewound({ records, mayBeMore }: LostWrites): SyncError {
-  const named = [...records.keys()].slice(0, MOST_NAMED).map((id) => printableId(id));
-  const more = records.size > named.length ? ` and ${records.size - named.length} more` : "";
+  const first = [...records.keys()].slice(0, MOST_NAMED).map((id) => printableId(id));
   const lost =
-    records.size === 0 ? "" : ` and lost ${quantity(records.size, "group")}: ${named.join(", ")}${more}`;
-  const message = mayBeMore
-    ? `the ledger's database is another one than before, or went back in time${lost}; all groups are in doubt`
-    : `the ledger's database went back in time${lost}; these groups are in doubt`;
+    records.size === 0 ? "" : ` and lost ${quantity(records.size, "group")}, among them ${first.join(", ")}`;
+  const what = mayBeMore ? "is another one than before, or went" : "went";
+  const message = `the ledger's database ${what} back in time${lost}; ${mayBeMore ? "all" : "these"} groups are in doubt`;
   return new SyncError("LEDGER_REWOUND", message, {
     hint: "`groupsync sync` asks the service for them and stores their live tokens. If a database was moved without any loss, run `groupsync sync --acknowledge-switchover`",
   });

@@ -3,6 +3,7 @@ import { digestSeed } from "../../core/group/desired-group.ts";
 import { columnsOf, type GroupRules } from "../../core/group/group-rules.ts";
 import type { LedgerGroup } from "../../core/group/ledger-group.ts";
 import type { Tenant } from "../../core/group/tenant.ts";
+import { plannedFrom } from "../../core/record/candidates.ts";
 import type { LedgerView } from "../../ports/ledger/ledger.ts";
 import type { KnownService } from "../../ports/ledger/scope.ts";
 import type { Warning } from "../../ports/observer.ts";
@@ -74,7 +75,8 @@ export async function readSome(
   const ids = [...only];
   const lookups = await source.lookups(columnsOf(rules), digestSeed(rules), stop, tableBefore);
   try {
-    const [rows, groups] = await Promise.all([lookups.rowsOf(ids), ledger.of(ids)]);
+    const [rows, records] = await Promise.all([lookups.rowsOf(ids), ledger.records(ids)]);
+    const groups = [...records.values()].map(plannedFrom);
     const unknown = new Set(ids);
     await mergeById(readTenants(inOneBatch(rows), rules), inOneBatch(groups), (tenant, group) => {
       const id = tenant?.user_group_id ?? group?.user_group_id;
@@ -86,7 +88,7 @@ export async function readSome(
     if (builder.removals > 0) {
       builder.seeTotals({
         owned: await ledger.existingCount({}),
-        removalsUnderWay: await ledger.existingCount({ underWay: "a removal" }),
+        removalsUnderWay: await ledger.existingCount({ isRemovalUnderWay: true }),
       });
     }
     return { table: lookups.table, warnings: [], unknown };

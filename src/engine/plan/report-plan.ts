@@ -2,8 +2,9 @@ import { GONE_TEXT, missingText } from "../../core/deletion/missing-tenants.ts";
 import { describeHeldRemovals, type HeldRemoval } from "../../core/deletion/removals.ts";
 import { isClockDifference, tenantGone, tenantNotReady } from "../../core/failure/sync-error.ts";
 import { clockDifference } from "../../core/plan/read-history.ts";
+import { namesOf } from "../../core/record/candidates.ts";
 import { quantity } from "../../core/text/quantity.ts";
-import type { StatusReads } from "../../ports/ledger/scope.ts";
+import type { GroupReads } from "../../ports/ledger/groups.ts";
 import type { Observe } from "../../ports/observer.ts";
 import { MAX_REPORTED, type Reporting } from "../report/tally.ts";
 import type { PlanOptions } from "./make-plan.ts";
@@ -65,7 +66,7 @@ function warnOfOtherSource({ reading, guard, counts }: Plan, observe: Observe): 
 export async function reportGuard(
   plan: Plan,
   { approval }: Pick<PlanOptions, "approval">,
-  { tally, observe, ledger }: Reporting & { readonly ledger: Pick<StatusReads, "names"> },
+  { tally, observe, ledger }: Reporting & { readonly ledger: Pick<GroupReads, "records"> },
 ): Promise<void> {
   const { guard } = plan;
   if (guard.kind === "allowed") {
@@ -92,7 +93,7 @@ export async function reportGuard(
   }
   tally.counts.held = hold.count;
   const groups = await firstHeld(plan);
-  const names = await ledger.names(groups.map(({ user_group_id }) => user_group_id));
+  const names = namesOf(await ledger.records(groups.map(({ user_group_id }) => user_group_id)));
   tally.hold = { ...hold, groups, names };
   tally.report(null, hold);
   observe({ kind: "held", ...hold });

@@ -68,41 +68,31 @@ export class LiveTokenWriter {
    * instance has taken over, and with LEDGER_UNAVAILABLE if the token is stored and can't be recorded.
    */
   store(token: StoredToken, record: Recording): Promise<SyncError | undefined> {
-    return this.#storeAndRecord(record, async () => {
-      const refusal = await this.#tryToStore(token);
-      if (refusal === undefined || refusal.code === "TOKEN_SHARED") return refusal;
-      const retries = this.#tryAgain(token, refusal);
-      this.#waiting.add(retries);
-      let isStored = false;
-      try {
-        const failure = await retries;
-        isStored = failure === undefined;
-        return failure;
-      } finally {
-        // Also if the retries rejected, as when the lease is lost meanwhile.
-        this.#hasGivenUp ||= !isStored;
-        this.#waiting.delete(retries);
-      }
-    });
-  }
-
-  /** Like `store`, but tries once. */
-  tryOnce(token: StoredToken, record: Recording): Promise<SyncError | undefined> {
-    return this.#storeAndRecord(record, () => this.#tryToStore(token));
-  }
-
-  #storeAndRecord(
-    record: Recording,
-    store: () => Promise<SyncError | undefined>,
-  ): Promise<SyncError | undefined> {
     const { ledger, lease } = this.#run;
     const storeAndRecord = async (): Promise<SyncError | undefined> => {
-      const failure = await store();
+      const failure = await this.#storeForAMinute(token);
       if (failure !== undefined) return failure;
       await ledger.write(lease, record);
       return undefined;
     };
     return lease.awaitAlways(storeAndRecord());
+  }
+
+  async #storeForAMinute(token: StoredToken): Promise<SyncError | undefined> {
+    const refusal = await this.#tryToStore(token);
+    if (refusal === undefined || refusal.code === "TOKEN_SHARED") return refusal;
+    const retries = this.#tryAgain(token, refusal);
+    this.#waiting.add(retries);
+    let isStored = false;
+    try {
+      const failure = await retries;
+      isStored = failure === undefined;
+      return failure;
+    } finally {
+      // Also if the retries rejected, as when the lease is lost meanwhile.
+      this.#hasGivenUp ||= !isStored;
+      this.#waiting.delete(retries);
+    }
   }
 
   async #tryAgain(token: StoredToken, refusal: SyncError): Promise<SyncError | undefined> {

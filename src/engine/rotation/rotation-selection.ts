@@ -1,7 +1,7 @@
 import { SyncError } from "../../core/failure/sync-error.ts";
 import type { RotationCandidate } from "../../core/rotation/rotation-policy.ts";
 import type { Clock } from "../../ports/clock.ts";
-import type { DueTokens, ExistingOptions, GroupReads, RotationReads } from "../../ports/ledger/groups.ts";
+import type { DueTokens, GroupReads, GroupSelection, RotationReads } from "../../ports/ledger/groups.ts";
 
 /** Which tokens the operator wants rotated. */
 export type RotationSelection =
@@ -43,31 +43,20 @@ function insistOnAll(unknown: readonly string[]): void {
   );
 }
 
-/** A selection as the ledger's port takes it. */
-export type GroupSelection = Omit<ExistingOptions, "limit" | "after">;
-
 const PAGE = 500;
 
-/** Groups that the service has or may have. Reads them in pages, because the ledger changes while the caller works on them. */
-export async function* existingPages(
-  ledger: Pick<GroupReads, "existing">,
-  which: GroupSelection,
-): AsyncGenerator<readonly string[]> {
-  let after: string | undefined;
-  for (;;) {
-    const page = await ledger.existing({ ...which, limit: PAGE, after });
-    yield page;
-    after = page.at(-1);
-    if (page.length < PAGE) return;
-  }
-}
-
-/** The groups of `existingPages`, one by one. */
+/** The selected groups. Reads them in pages, because the ledger changes while the caller works on them. */
 export async function* existingGroups(
   ledger: Pick<GroupReads, "existing">,
   which: GroupSelection,
 ): AsyncGenerator<string> {
-  for await (const page of existingPages(ledger, which)) yield* page;
+  let after: string | undefined;
+  for (;;) {
+    const page = await ledger.existing({ ...which, limit: PAGE, after });
+    yield* page;
+    after = page.at(-1);
+    if (page.length < PAGE) return;
+  }
 }
 
 /**

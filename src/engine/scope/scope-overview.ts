@@ -19,13 +19,13 @@ export async function scopeOverview(name: string, ledger: LedgerView): Promise<S
   const scopes = await ledger.scopes();
   if (!scopes.includes(name)) throw unknownScope(name, scopes, await ledger.ownTables());
   const { groups, runs, lease, service } = await ledger.status();
-  const tables = (await ledger.tokenTables()).map((table) => `table ${shownTable(table)}`);
-  const others = (await ledger.tokenDestinations())?.filter((place) => !place.startsWith("table ")) ?? [];
+  const { tables, complete } = await ledger.tokenDestinations();
+  const others = complete?.filter((place) => !place.startsWith("table ")) ?? [];
   return {
     ...{ name, groups, runs, lease, service },
     existing: await ledger.existingCount({}),
     canary: (await ledger.canary())?.user_group_id ?? null,
-    destinations: [...tables, ...others],
+    destinations: [...tables.map((table) => `table ${shownTable(table)}`), ...others],
   };
 }
 

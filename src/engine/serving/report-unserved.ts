@@ -11,7 +11,7 @@ import { type Reporting, reportFailure } from "../report/tally.ts";
 export async function reportUnserved(
   locks: Pick<Locks, "lookedUp" | "unserved" | "acquire">,
   reporting: Reporting & {
-    readonly ledger: Pick<GroupReads, "of">;
+    readonly ledger: Pick<GroupReads, "records">;
     readonly throttle: { readonly hasAnswered: boolean };
     readonly signal: AbortSignal;
   },
@@ -24,7 +24,7 @@ export async function reportUnserved(
   }
   if (reporting.signal.aborted) return;
   const { unserved } = locks;
-  const groups = new Map((await reporting.ledger.of(lookedUp)).map((group) => [group.user_group_id, group]));
+  const groups = await reporting.ledger.records(lookedUp);
   for (const id of lookedUp) {
     const group = groups.get(id);
     const why = unserved.get(id);

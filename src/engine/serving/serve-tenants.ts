@@ -14,8 +14,8 @@ import { ALREADY_LOCKED, type Lock, type TenantLocks } from "../lease/tenant-loc
 import { makePlan, type PlanPorts, type PlanSettings } from "../plan/make-plan.ts";
 import { changesOf, type Plan, type PlanEntry } from "../plan/plan.ts";
 import { Tally } from "../report/tally.ts";
-import { settleRotations } from "../rotation/settle-rotations.ts";
 import { restoreTokens } from "../verify/restore-tokens.ts";
+import { settleRotations } from "../verify/settle-rotations.ts";
 import { mayPass, type OpenService, type ServedTenant, type ServingEvents } from "./tenant-server.ts";
 
 /** Opens the lookups for a run. The caller closes them. Rejects as `TenantSource.lookups` does. */

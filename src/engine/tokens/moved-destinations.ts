@@ -17,13 +17,13 @@ export async function detectIncompleteDestinations(
   const { ledger, lease, tokens, observe } = run;
   // A run that stores no tokens moves none.
   if (tokens.destinations.length === 0) return;
-  const former = await ledger.tokenDestinations();
+  const { complete: former } = await ledger.tokenDestinations();
   if (former === null) return;
   const warning = areSameDestinations(former, present)
     ? await lostWarning(run)
     : movedWarning(former, present);
   if (warning === undefined) return;
-  await ledger.write(lease, (transaction) => transaction.recordTokenDestinations(null));
+  await ledger.write(lease, (transaction) => transaction.recordTokenDestinations({ complete: null }));
   observe(warning);
 }
 

@@ -10,7 +10,7 @@ import type { TokenStore } from "../../ports/token-store.ts";
 import type { TokenWriting } from "./retry-batch.ts";
 
 interface TablePorts {
-  readonly ledger: Pick<TokenReads, "tokenTables">;
+  readonly ledger: Pick<TokenReads, "tokenDestinations">;
   readonly tokens: Pick<TokenStore, "destinations">;
 }
 
@@ -33,7 +33,7 @@ export async function tokenTables({
 export async function insistOnTables({ ledger, tokens }: TablePorts): Promise<void> {
   const tables = await tokenTables(tokens);
   if (tables.length === 0) return;
-  const known = await ledger.tokenTables();
+  const { tables: known } = await ledger.tokenDestinations();
   for (const now of tables) {
     const before = known.find(({ written }) => written === now.written);
     if (before && leadsElsewhere(before, now)) throw moved(before, now);
@@ -45,8 +45,10 @@ export async function recordTables({ ledger, tokens, lease }: TokenWriting): Pro
   const tables = (await tokenTables(tokens)).map(
     ({ written, schema, table, owner }): TokenTable => ({ written, schema, table, owner }),
   );
-  if (tables.length === 0 || JSON.stringify(tables) === JSON.stringify(await ledger.tokenTables())) return;
-  await ledger.write(lease, (transaction) => transaction.recordTokenTables(tables));
+  if (tables.length === 0) return;
+  const { tables: known } = await ledger.tokenDestinations();
+  if (JSON.stringify(tables) === JSON.stringify(known)) return;
+  await ledger.write(lease, (transaction) => transaction.recordTokenDestinations({ tables }));
 }
 
 function moved(before: TokenTable, now: FoundTokenTable): SyncError {

@@ -20,7 +20,7 @@ export interface Unrestored {
   /** Their GETs failed, and the failures were reported. */
   readonly failedGets: ReadonlySet<string>;
   /** No GET was sent, because it could change the group. */
-  readonly unaskable: ReadonlyMap<string, Failure>;
+  readonly unaskable: ReadonlySet<string>;
 }
 
 /** A token that one store lacks and another store has. */
@@ -38,7 +38,7 @@ export async function restoreTokens(
   run: Applying,
   select = (page: readonly VouchedToken[]): readonly VouchedToken[] => page,
 ): Promise<Unrestored> {
-  const unrestored = { failedGets: new Set<string>(), unaskable: new Map<string, Failure>() };
+  const unrestored = { failedGets: new Set<string>(), unaskable: new Set<string>() };
   let after: string | undefined;
   while (!run.signal.aborted) {
     const page = await run.ledger.vouchedTokens({ limit: BATCH, after, of });
@@ -66,31 +66,9 @@ async function upToDate(
   ];
 }
 
-/**
- * Reports the groups whose tokens only the service can tell and no GET may ask for. Runs after the changes, because an update of such
- * a group brings its token. Resolves to the reported groups.
- */
-export async function reportUnaskable(
-  unaskable: ReadonlyMap<string, Failure>,
-  run: Reporting & Pick<LedgerWriting, "ledger">,
-): Promise<ReadonlySet<string>> {
-  const told = new Set<string>();
-  const of = [...unaskable.keys()];
-  for (let from = 0; from < of.length; from += BATCH) {
-    const page = await run.ledger.vouchedTokens({ limit: BATCH, of: of.slice(from, from + BATCH) });
-    for (const { user_group_id, failure } of page) {
-      const problem = unaskable.get(user_group_id);
-      if (failure === null || problem === undefined) continue;
-      reportFailure(user_group_id, problem, run);
-      told.add(user_group_id);
-    }
-  }
-  return told;
-}
-
 async function restore(
   vouched: readonly VouchedToken[],
-  unrestored: { readonly failedGets: Set<string>; readonly unaskable: Map<string, Failure> },
+  unrestored: { readonly failedGets: Set<string>; readonly unaskable: Set<string> },
   run: Applying,
 ): Promise<void> {
   if (vouched.length === 0) return;
@@ -128,13 +106,22 @@ async function restore(
     now,
     run,
   );
-  for (const { user_group_id, problem } of unaskable)
-    unrestored.unaskable.set(user_group_id, unaskableNow(problem));
+  for (const { user_group_id } of unaskable) unrestored.unaskable.add(user_group_id);
+  for (const id of await askForTokens(askable, run)) unrestored.failedGets.add(id);
+}
+
+/**
+ * Stores the tokens that GETs tell. Each sends the group as the service last confirmed it, and so changes nothing. Resolves to the
+ * groups whose GET failed; the failures were reported.
+ */
+export async function askForTokens(groups: readonly Askable[], run: Applying): Promise<ReadonlySet<string>> {
+  const failed = new Set<string>();
   const observe: Observe = (event) => {
-    if (event.kind === "failed") unrestored.failedGets.add(event.user_group_id);
+    if (event.kind === "failed") failed.add(event.user_group_id);
     run.observe(event);
   };
-  if (askable.length > 0) await applyChanges(getsOf(askable), { ...run, observe });
+  if (groups.length > 0) await applyChanges(getsOf(groups), { ...run, observe });
+  return failed;
 }
 
 /** Writes tokens to the stores that lack them, and records which tokens all stores have now. */
@@ -202,15 +189,14 @@ interface Lost extends VouchedToken {
   readonly problem: string;
 }
 
-interface Askable extends Lost {
+interface Askable extends Pick<VouchedToken, "user_group_id"> {
   readonly confirmed: ConfirmedGroup;
 }
 
-const isConfirmed = (entry: Lost): entry is Askable => entry.confirmed !== null;
+const isConfirmed = (entry: Lost): entry is Lost & Askable => entry.confirmed !== null;
 
-/** Updates that send each group as the service last confirmed it, and so change nothing but bring the token. */
-async function* getsOf(lost: readonly Askable[]): AsyncGenerator<Upsert> {
-  for (const { user_group_id, confirmed } of lost) {
+async function* getsOf(groups: readonly Askable[]): AsyncGenerator<Upsert> {
+  for (const { user_group_id, confirmed } of groups) {
     const change = { kind: "update", user_group_id, ...confirmed, restores: true } as const;
     yield { ...change, underWay: false, failedBefore: false };
   }

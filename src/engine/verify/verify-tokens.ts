@@ -13,7 +13,7 @@ export interface VerifySettings {
   readonly tokenDestinations: readonly string[];
 }
 
-const NOTHING_TO_RESTORE: Unrestored = { failedGets: new Set(), unaskable: new Map() };
+const NOTHING_TO_RESTORE: Unrestored = { failedGets: new Set(), unaskable: new Set() };
 
 /**
  * Verifies the stored tokens of groups, and restores missing ones. Verifies all groups if the operator asks for that, if that is
@@ -29,12 +29,11 @@ export async function verifyTokens(
   run: Applying,
 ): Promise<Unrestored> {
   if (only !== undefined) return restoreTokens([...only], run);
-  const mayBeIncomplete = (await run.ledger.tokenDestinations()) === null;
+  const { complete, verifiedAt } = await run.ledger.tokenDestinations();
   const verifiesAll =
-    mayBeIncomplete ||
+    complete === null ||
     isAskedTo ||
-    (verifyTokensMs !== undefined &&
-      isVerificationDue(verifyTokensMs, await run.ledger.tokensVerifiedAt(), now));
+    (verifyTokensMs !== undefined && isVerificationDue(verifyTokensMs, verifiedAt, now));
   if (!verifiesAll) {
     // Don't ask the ledger for groups whose tokens are missing if nothing is owed: that question reads all groups.
     if (plan.owing + cameBack === 0) return NOTHING_TO_RESTORE;
@@ -45,10 +44,9 @@ export async function verifyTokens(
   for (const warning of await untrackedWarnings(plan, run)) run.observe(warning);
   const unrestored = await restoreTokens("all", run);
   if (!run.signal.aborted)
-    await run.ledger.write(run.lease, async (transaction) => {
-      await transaction.recordTokensVerified(now);
-      if (mayBeIncomplete) await transaction.recordTokenDestinations(tokenDestinations);
-    });
+    await run.ledger.write(run.lease, (transaction) =>
+      transaction.recordTokenDestinations({ complete: complete ?? tokenDestinations, verifiedAt: now }),
+    );
   return unrestored;
 }
 

@@ -1,7 +1,6 @@
 import type { MissingGroups } from "../../core/deletion/missing-tenants.ts";
 import type { HeldRemoval } from "../../core/deletion/removals.ts";
 import type { FoundGone } from "../../core/drift/refresh.ts";
-import type { Group } from "../../core/group/group.ts";
 import type { LedgerGroup } from "../../core/group/ledger-group.ts";
 import type { BucketSum } from "../../core/group/tenant.ts";
 import type { Change } from "../../core/plan/change.ts";
@@ -18,16 +17,11 @@ export interface GroupReads {
   buckets(options: BucketOptions): Promise<readonly LedgerBucket[]>;
   /** All groups, those of some buckets, or those that owe something, in batches, ordered by the UTF-8 bytes of the id. */
   groups(which?: readonly number[] | "owing"): AsyncIterable<readonly LedgerGroup[]>;
-  /** The groups with these ids, ordered by the UTF-8 bytes of the id; unknown ids are left out. */
-  of(ids: readonly string[]): Promise<readonly LedgerGroup[]>;
-  /** The groups as the service last confirmed them; unknown ids are left out. */
-  confirmed(ids: readonly string[]): Promise<ReadonlyMap<string, Group>>;
-  /**
-   * Groups that the service has or may have: groups that were made, and groups that have anything under way. A page of
-   * them, ordered by the UTF-8 bytes of the id.
-   */
+  /** The records of the groups with these ids, ordered by the UTF-8 bytes of the id; unknown ids are left out. */
+  records(ids: readonly string[]): Promise<ReadonlyMap<string, GroupRecord>>;
+  /** A page of the selected groups, ordered by the UTF-8 bytes of the id. */
   existing(options: ExistingOptions): Promise<readonly string[]>;
-  existingCount(which: Omit<ExistingOptions, "limit" | "after">): Promise<number>;
+  existingCount(which: GroupSelection): Promise<number>;
   /**
    * The other scopes of this ledger that have groups with ids of this scope's groups, at this service. If `teamId` is null, the
    * groups of any team count.
@@ -50,8 +44,8 @@ export interface GroupWrites {
    * unknown ids are left out.
    */
   change(events: readonly EventOf[], now: Date): Promise<ReadonlyMap<string, GroupRecord>>;
-  /** Records the same event for all groups. */
-  changeAll(event: GroupEvent, now: Date): Promise<void>;
+  /** Records the same event for all groups, or for those of a selection. */
+  changeAll(event: GroupEvent, now: Date, which?: GroupSelection): Promise<void>;
 }
 
 export interface BucketOptions {
@@ -70,22 +64,26 @@ export interface LedgerBucket extends BucketSum {
   readonly owing: number;
 }
 
-export interface ExistingOptions {
+/** Groups that the service has or may have: groups that were made, and groups that have anything under way. */
+export interface GroupSelection {
+  /** Only groups with these ids. */
+  readonly of?: readonly string[] | undefined;
+  /**
+   * Only groups whose token has been live since this time or longer. A token that nobody has seen is as old as the
+   * intent to make its group.
+   */
+  readonly liveSince?: Date | undefined;
+  /** Only groups whose new token is wanted. */
+  readonly isWanted?: boolean | undefined;
+  /** Only groups whose deletion or replacement is under way. */
+  readonly isRemovalUnderWay?: boolean | undefined;
+}
+
+export interface ExistingOptions extends GroupSelection {
   /** Page size. */
   readonly limit: number;
   /** Return only entries after this id. */
   readonly after?: string | undefined;
-  /** Return only groups with these ids. */
-  readonly of?: readonly string[] | undefined;
-  /**
-   * Return only groups whose token has been live since this time or longer. A token that nobody has seen is as old as the
-   * intent to make its group.
-   */
-  readonly liveSince?: Date | undefined;
-  /** Return only groups whose new token is wanted. */
-  readonly isWanted?: boolean | undefined;
-  /** Return only groups that have anything under way, or a deletion or replacement. */
-  readonly underWay?: "anything" | "a removal" | undefined;
 }
 
 /** A change whose intent is committed, and what the ledger knew of the group before; null for an unknown group. */
@@ -108,19 +106,22 @@ export interface TokenReads {
    * returned it, although groupsync refused it there because another group had it.
    */
   sharedTokens(tokens: ReadonlyMap<string, string>, of: "recorded" | "all"): Promise<ReadonlySet<string>>;
+  tokenDestinations(): Promise<TokenDestinations>;
+}
+
+/** Where the tokens are. */
+export interface TokenDestinations {
   /** The destinations that have all tokens, in words; null if no destination has all of them for certain. */
-  tokenDestinations(): Promise<readonly string[] | null>;
+  readonly complete: readonly string[] | null;
   /** When a run began that read every token in every store; null if none has. */
-  tokensVerifiedAt(): Promise<Date | null>;
+  readonly verifiedAt: Date | null;
   /** The tables that the last run wrote tokens to. */
-  tokenTables(): Promise<readonly TokenTable[]>;
+  readonly tables: readonly TokenTable[];
 }
 
 export interface TokenWrites {
-  /** Null: no destination has all tokens for certain. */
-  recordTokenDestinations(destinations: readonly string[] | null): Promise<void>;
-  recordTokensVerified(now: Date): Promise<void>;
-  recordTokenTables(tables: readonly TokenTable[]): Promise<void>;
+  /** What is left out stays as it is. */
+  recordTokenDestinations(changes: Partial<TokenDestinations>): Promise<void>;
 }
 
 export interface VouchedOptions {

@@ -94,8 +94,6 @@ export interface StatusReads {
   status(): Promise<LedgerStatus>;
   /** What the ledger keeps of one id, beside its `LedgerGroup`. */
   record(id: string): Promise<GroupHistory>;
-  /** The names that the service last gave back for groups with these ids, in 200 characters at most. */
-  names(ids: readonly string[]): Promise<ReadonlyMap<string, string>>;
 }
 
 export interface GroupHistory {

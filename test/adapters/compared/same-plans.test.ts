@@ -123,7 +123,9 @@ class Side {
         ledger: groups.map(({ user_group_id, fingerprint, intent, failures }) => {
           return { user_group_id, fingerprint, intent, failures };
         }),
-        confirmed: [...(await ledger.confirmed(groups.map((group) => group.user_group_id)))].sort(),
+        confirmed: [...(await ledger.records(groups.map((group) => group.user_group_id)))].map(
+          ([id, record]) => [id, record.confirmed],
+        ),
         tokens: (await query(`SELECT id, token FROM ${table}`)).map((row) => JSON.stringify(row)).sort(),
       });
     }

@@ -28,8 +28,7 @@ const tokensOf = (ids: readonly string[]): Map<string, string> => new Map(ids.ma
 
 // As long as PostgreSQL has no statistics of a table, it takes a scope for a small part of it.
 test.each<[string, Work]>([
-  ["many groups are read", ofMany(({ ledger }, ids) => ledger.of(ids))],
-  ["what was confirmed of many groups is read", ofMany(({ ledger }, ids) => ledger.confirmed(ids))],
+  ["many groups are read", ofMany(({ ledger }, ids) => ledger.records(ids))],
   [
     "the tokens of many groups are read",
     ofMany(({ ledger }, of) => ledger.vouchedTokens({ limit: 500, of })),

@@ -52,8 +52,7 @@ async function fill(at: Opened): Promise<void> {
     await transaction.bindService({ baseUrl: "https://it", teamId: 7, evidence: NO_EVIDENCE });
     await transaction.recordReadHistory(aReadHistory());
     await transaction.recordRejections([aRejection()], [], NOW);
-    await transaction.recordTokenDestinations(["the table tokens"]);
-    await transaction.recordTokensVerified(NOW);
+    await transaction.recordTokenDestinations({ complete: ["the table tokens"], verifiedAt: NOW });
     await transaction.beginCanary({ user_group_id: "canary", baseUrl: "https://it" });
   });
   await at.ledger.requestTenant("acme", "somebody", 60_000);
@@ -127,9 +126,7 @@ export async function expectEmpty(view: LedgerView): Promise<void> {
   expect(await view.rejections()).toEqual([]);
   expect(await collect(view.groups())).toEqual([]);
   expect(await view.buckets({ unverifiedAtRest: true })).toEqual([]);
-  expect(await view.of(["acme"])).toEqual([]);
-  expect(await view.confirmed(["acme"])).toEqual(new Map());
-  expect(await view.names(["acme"])).toEqual(new Map());
+  expect(await view.records(["acme"])).toEqual(new Map());
   expect(await view.record("acme")).toEqual({ group: null, removals: [], formerTokens: [] });
   expect(await view.existing({ limit: 1 })).toEqual([]);
   expect(await view.existingCount({})).toBe(0);
@@ -139,9 +136,7 @@ export async function expectEmpty(view: LedgerView): Promise<void> {
   expect(await view.goneSince(new Date(0))).toEqual({ count: 0, last: null });
   expect(await view.vouchedTokens({ limit: 1, of: "all" })).toEqual([]);
   expect((await view.sharedTokens(new Map([["b", FIRST_TOKEN]]), "all")).size).toBe(0);
-  expect(await view.tokenDestinations()).toBeNull();
-  expect(await view.tokensVerifiedAt()).toBeNull();
-  expect(await view.tokenTables()).toEqual([]);
+  expect(await view.tokenDestinations()).toEqual({ complete: null, verifiedAt: null, tables: [] });
   expect(await view.history(new Date(0), 1)).toEqual([]);
   expect(await view.status()).toMatchObject({
     groups: { total: 0 },

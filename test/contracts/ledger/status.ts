@@ -170,24 +170,6 @@ export function ledgerStatusContract(name: string, makePlace: () => Promise<Ledg
       expect(await at.ledger.record("acme\0")).toEqual(nothing);
     });
 
-    test("groups have the names that the service gave back, cut to what a page can show", async () => {
-      const at = await opened(makePlace);
-      expect(await at.ledger.names(["acme"])).toEqual(new Map());
-      await begin(at, anApply({ user_group_id: "begun" }));
-      for (const [user_group_id, serviceName] of [
-        ["acme", "Acme"],
-        ["long", "\u{1f600}".repeat(300)],
-      ] as const)
-        await carryOut(at, anApplied({ change: anApply({ user_group_id }), serviceName }));
-      expect(await at.ledger.names(["acme", "long", "begun", "ACME", "nobody", "acme\0"])).toEqual(
-        new Map([
-          ["acme", "Acme"],
-          ["long", "\u{1f600}".repeat(200)],
-        ]),
-      );
-      expect(await at.ledger.names([])).toEqual(new Map());
-    });
-
     test("the status counts the groups by state, and lists the failing groups", async () => {
       const at = await opened(makePlace);
       const of = (id: string) => anApply({ user_group_id: id, fingerprint: `f-${id}` });

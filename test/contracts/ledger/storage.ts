@@ -36,7 +36,7 @@ export function ledgerStorageContract(name: string, makeDatabase: () => Promise<
         ended(anApplied({ change: odd, serviceName: "half \udfff and NUL \0" })),
         ended(aFailed({ change: ordinary, failure }), { retryAt: LATER }),
       ]);
-      expect(await at.ledger.confirmed(["acme"])).toEqual(new Map([["acme", group]]));
+      expect((await at.ledger.records(["acme"])).get("acme")?.confirmed).toEqual(group);
       expect((await begin(at, odd)).get("acme")).toMatchObject({
         serviceName: "half \udfff and NUL \0",
         dataSourceId: "NUL \0, half \ud800",

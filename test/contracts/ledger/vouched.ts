@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { tokenFingerprint } from "../../../src/core/group/group.ts";
 import type { VouchedToken } from "../../../src/core/record/candidates.ts";
 import { Secret } from "../../../src/core/secret/secret.ts";
+import type { TokenDestinations } from "../../../src/ports/ledger/groups.ts";
 import { aDelete, aDeleted, aFailed, aNotUpdated, anApplied, anApply, aRow } from "../../builders/groups.ts";
 import { ended } from "../../builders/records.ts";
 import {
@@ -77,43 +78,27 @@ export function ledgerVouchedContract(name: string, makePlace: () => Promise<Led
   });
 
   describe(`${name}: the places of the tokens`, () => {
-    test("and their tables are kept apart: to forget the one forgets not the other", async () => {
+    test("are those that were kept last, of each scope its own, and what is left out stays as it is", async () => {
       const at = await opened(makePlace);
-      const table = { written: "table t", schema: "public", table: "t", owner: "app" };
-      await write(at, (to) => to.recordTokenTables([table]));
-      expect(await at.ledger.tokenDestinations()).toBeNull();
-      await write(at, (to) => to.recordTokenDestinations(["here"]));
-      await write(at, (to) => to.recordTokenDestinations(null));
-      expect(await at.database.view().tokenTables()).toEqual([table]);
-      expect(await at.database.view("other").tokenTables()).toEqual([]);
-    });
-
-    test("and when all tokens were verified are kept apart", async () => {
-      const at = await opened(makePlace);
-      expect(await at.ledger.tokensVerifiedAt()).toBeNull();
-      await write(at, (to) => to.recordTokenDestinations(["here"]));
-      expect(await at.ledger.tokensVerifiedAt()).toBeNull();
-      for (const time of [NOW, LATER]) {
-        await write(at, (to) => to.recordTokensVerified(time));
-        expect(await at.ledger.tokensVerifiedAt()).toEqual(time);
-        expect(await at.database.view().tokensVerifiedAt()).toEqual(time);
+      const none = { complete: null, verifiedAt: null, tables: [] };
+      const tables = [{ written: "table t", schema: "public", table: "t", owner: "app" }];
+      let expected: TokenDestinations = none;
+      expect(await at.ledger.tokenDestinations()).toEqual(none);
+      for (const changes of [
+        { tables },
+        { complete: ["file /a/{{ user_group_id }}"] },
+        { complete: ["file /a", "table: \"ä\" 'ö' 😀"], verifiedAt: NOW },
+        { complete: [] },
+        { verifiedAt: LATER },
+        { complete: null },
+        { complete: null },
+      ]) {
+        await write(at, (to) => to.recordTokenDestinations(changes));
+        expected = { ...expected, ...changes };
+        expect(await at.ledger.tokenDestinations()).toEqual(expected);
+        expect(await at.database.view().tokenDestinations()).toEqual(expected);
       }
-      await write(at, (to) => to.recordTokenDestinations(null));
-      expect(await at.ledger.tokensVerifiedAt()).toEqual(LATER);
-      expect(await at.database.view("other").tokensVerifiedAt()).toBeNull();
-    });
-
-    test("are those that were kept last, of each scope its own, until they are forgotten", async () => {
-      const at = await opened(makePlace);
-      expect(await at.ledger.tokenDestinations()).toBeNull();
-      for (const places of [["file /a/{{ user_group_id }}"], ["file /a", "table: \"ä\" 'ö' 😀"], []]) {
-        await write(at, (to) => to.recordTokenDestinations(places));
-        expect(await at.ledger.tokenDestinations()).toEqual(places);
-        expect(await at.database.view().tokenDestinations()).toEqual(places);
-      }
-      expect(await at.database.view("other").tokenDestinations()).toBeNull();
-      for (let times = 0; times < 2; times++) await write(at, (to) => to.recordTokenDestinations(null));
-      expect(await at.ledger.tokenDestinations()).toBeNull();
+      expect(await at.database.view("other").tokenDestinations()).toEqual(none);
     });
   });
 

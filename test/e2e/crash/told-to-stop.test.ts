@@ -9,7 +9,7 @@ const CASES = [
   ["sync", "groupsync_migrations", "the first read of the ledger", 1, TOLD],
   ["sync", "groupsync_leases", "the lease", 1, TOLD],
   ["sync", "customers", "the source", 1, TOLD],
-  ["rotate --all", "groupsync_groups", "the ledger's groups", 1, TOLD],
+  ["rotate --all --yes", "groupsync_groups", "the ledger's groups", 1, TOLD],
   ["plan", "customers", "the source", 1, TOLD],
   ["run", "customers", "the source", 0, "stopping: no new call starts"],
   ["status", "groupsync_runs", "the ledger's history", 1, TOLD],

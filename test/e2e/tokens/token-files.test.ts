@@ -98,7 +98,7 @@ test(`every stored token is live after ${KILLS} kill(s) of a first sync and ${KI
   expect(await tokensIn(directory)).toEqual(await world.live());
 
   for (let kill = 1; kill <= KILLS; kill++) {
-    await killed("rotate", "--all");
+    await killed("rotate", "--all", "--yes");
     // One clean sync settles what the killed sync left.
     expect(await world.sync()).toMatchObject({ code: 0, report: { failed: 0, rotated: 0 } });
     expect(await tokensIn(directory)).toEqual(await world.live());

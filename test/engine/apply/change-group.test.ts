@@ -252,17 +252,6 @@ describe("a group that the service keeps", () => {
     expect(await world.sync()).toMatchObject({ outcome: "ok", counts: { updated: 1 } });
     expect(doesUpdate(world.ledger.service.evidence)).toBe(true);
   });
-
-  it("is one of a service that keeps them all, once two others were kept and none was changed", async () => {
-    const world = await aWorldWith("odd");
-    world.service.existing = "keep";
-    await rename(world, "odd", "a");
-    for (let times = 0; times < 3; times++) await syncLater(world);
-    expect(doesUpdate(world.ledger.service.evidence)).toBeNull();
-    await rename(world, "b");
-    expect(doesUpdate(world.ledger.service.evidence)).toBe(false);
-    expect(await world.sync()).toMatchObject({ outcome: "partial", counts: { failed: 3 } });
-  });
 });
 
 it("a service that only repeats the name is not taken for one that updates once a probe has found that out", async () => {

@@ -24,7 +24,7 @@ function inputs({ ledger, tokens, knownBaseUrl }: Faults): SyncConditions {
     ledger: {
       inspect: ledger ?? (async () => {}),
       id: async () => "ledger",
-      tokenTables: async () => [],
+      tokenDestinations: async () => ({ complete: null, verifiedAt: null, tables: [] }),
     },
     tokens: { inspect: tokens ?? (async () => {}), destinations: [] },
     service: {

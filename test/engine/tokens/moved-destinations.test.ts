@@ -181,7 +181,7 @@ const KNOWN: TokenTable = { written: "tokens", schema: "public", table: "tokens"
 
 /** The ledger knows the table KNOWN, and the config leads to `now`; null if it leads to no table. */
 const portsWith = (now: FoundTokenTable | null) => ({
-  ledger: { tokenTables: async () => [KNOWN] },
+  ledger: { tokenDestinations: async () => ({ complete: null, verifiedAt: null, tables: [KNOWN] }) },
   tokens: { destinations: [{ table: async () => now } as Partial<TokenDestination> as TokenDestination] },
 });
 

@@ -114,11 +114,10 @@ export class InMemoryLeases implements Leases {
     this.#state.epochs = epoch;
     const { writes, server } = found;
     this.#state.lease = {
-      ...{ epoch, holder, acquiredAt, expiresAt: acquiredAt },
+      ...{ epoch, holder, acquiredAt, expiresAt: new Date(acquiredAt.getTime() + ttlMs) },
       ...{ writes, writesBefore: writes, server },
     };
     this.#recent.acquired(String(epoch), found, this.#state.server);
-    this.#expireAt(ttlMs);
     return { epoch: String(epoch) };
   }
 

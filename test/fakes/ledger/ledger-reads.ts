@@ -1,10 +1,9 @@
 import { doesUpdate } from "../../../src/core/apply/update-evidence.ts";
 import type { MissingGroups } from "../../../src/core/deletion/missing-tenants.ts";
 import type { HeldRemoval } from "../../../src/core/deletion/removals.ts";
-import { failingGroup, type RecordedFailure } from "../../../src/core/failure/group-failures.ts";
+import { failingGroup } from "../../../src/core/failure/group-failures.ts";
 import { FAILED_BY_SERVICE } from "../../../src/core/failure/service-failure.ts";
-import type { Group } from "../../../src/core/group/group.ts";
-import { type Intent, intendsRemoval, type LedgerGroup } from "../../../src/core/group/ledger-group.ts";
+import { intendsRemoval, type LedgerGroup } from "../../../src/core/group/ledger-group.ts";
 import { compareIds, type RowDigest } from "../../../src/core/group/tenant.ts";
 import { NO_READ_HISTORY } from "../../../src/core/plan/read-history.ts";
 import {
@@ -14,11 +13,11 @@ import {
   rotationCandidate,
   vouchedToken,
 } from "../../../src/core/record/candidates.ts";
-import { isAtRest, owes } from "../../../src/core/record/owes.ts";
+import { failingSince, isAtRest, owedFailures, owes } from "../../../src/core/record/owes.ts";
 import type { GroupRecord } from "../../../src/core/record/record.ts";
 import { FORGET } from "../../../src/core/report/health.ts";
 import type { RotationCandidate } from "../../../src/core/rotation/rotation-policy.ts";
-import type { DueTokens, ExistingOptions, Unverified } from "../../../src/ports/ledger/groups.ts";
+import type { DueTokens, GroupSelection, Unverified } from "../../../src/ports/ledger/groups.ts";
 import type { LedgerView } from "../../../src/ports/ledger/ledger.ts";
 import type { HeldGroups, RecordedRun } from "../../../src/ports/ledger/scope.ts";
 import type { Step } from "../instance.ts";
@@ -28,7 +27,6 @@ import { holderOf, type LedgerState, NO_SERVICE, stepping } from "./ledger-state
 /** The only scope that a ledger in memory has. */
 export const SCOPE = "default";
 const SHOWN = 100;
-const LONGEST_NAME = 200;
 
 /** The committed state as one instance reads it. `now` is the database's clock, which no instance can set. */
 export interface CommittedLedger {
@@ -49,7 +47,7 @@ const CALLS: Readonly<Record<string, string>> = {
   id: "ledgerId",
   inspect: "inspectLedger",
   buckets: "ledgerBuckets",
-  of: "groupsOf",
+  records: "groupRecords",
   record: "groupRecord",
 };
 
@@ -57,7 +55,7 @@ async function* batches(
   { state, step, batch }: CommittedLedger,
   which?: readonly number[] | "owing",
 ): AsyncGenerator<readonly LedgerGroup[]> {
-  const groups = groupsWhere(state, (_, row) =>
+  const groups = groupsWhere(state, (row) =>
     which === "owing" ? owes(row).length > 0 : (which?.includes(row.bucket) ?? true),
   );
   for (let start = 0; start < groups.length; start += batch) {
@@ -107,16 +105,9 @@ const reads = ({ state, now }: CommittedLedger): Omit<LedgerView, "groups"> => (
     }));
   },
 
-  async of(ids) {
-    return groupsWhere(state, (id) => ids.includes(id));
-  },
-
-  async confirmed(ids) {
-    const known = ids.flatMap((id): [string, Group][] => {
-      const group = state.rows.get(id)?.confirmed;
-      return group ? [[id, group]] : [];
-    });
-    return new Map(known);
+  async records(ids) {
+    const found = [...state.rows].filter(([id]) => ids.includes(id));
+    return new Map(found.sort(([a], [b]) => compareIds(a, b)));
   },
 
   async existing({ limit, after, ...which }) {
@@ -204,16 +195,9 @@ const reads = ({ state, now }: CommittedLedger): Omit<LedgerView, "groups"> => (
     return new Set([...tokens].filter(isAnothers).map(([id]) => id));
   },
 
-  async tokenTables() {
-    return state.tokenTables;
-  },
-
-  async tokensVerifiedAt() {
-    return state.tokensVerifiedAt;
-  },
-
   async tokenDestinations() {
-    return state.tokenDestinations;
+    const { tokenDestinations: complete, tokensVerifiedAt: verifiedAt, tokenTables: tables } = state;
+    return { complete, verifiedAt, tables };
   },
 
   async history(since, limit, of) {
@@ -235,8 +219,8 @@ const reads = ({ state, now }: CommittedLedger): Omit<LedgerView, "groups"> => (
       groups: {
         total: all.length,
         in_sync: all.filter((row) => owes(row).length === 0 && !row.absence).length,
-        under_way: all.filter((row) => row.intent !== null).length,
-        failing: all.filter((row) => failuresOf(row).length > 0).length,
+        under_way: all.filter(isUnderWay).length,
+        failing: all.filter((row) => owedFailures(row).length > 0).length,
         in_doubt: all.filter((row) => owes(row).includes("doubted")).length,
         wanted: all.filter((row) => row.wantedSince !== null).length,
         missing: all.filter((row) => row.absence !== null).length,
@@ -244,11 +228,11 @@ const reads = ({ state, now }: CommittedLedger): Omit<LedgerView, "groups"> => (
       },
       oldestToken: oldestOf(all.map(({ tokenSince }) => tokenSince)),
       oldestUnsynced: oldestOf(
-        all.flatMap((row) => [row.intentAt, ...failuresOf(row).map(({ since }) => since)]),
+        all.flatMap((row) => [isUnderWay(row) ? row.intentAt : null, failingSince(row)]),
       ),
       held: held(state),
       failing: [...rows]
-        .flatMap(([id, row]) => failingGroup(id, failuresOf(row)) ?? [])
+        .flatMap(([id, row]) => failingGroup(id, owedFailures(row)) ?? [])
         .sort((a, b) => a.since.getTime() - b.since.getTime() || compareIds(a.user_group_id, b.user_group_id))
         .slice(0, SHOWN),
       rejected: state.rejections,
@@ -273,49 +257,29 @@ const reads = ({ state, now }: CommittedLedger): Omit<LedgerView, "groups"> => (
         .reverse(),
     };
   },
-
-  async names(ids) {
-    return new Map(
-      ids.flatMap((id): [string, string][] => {
-        const name = state.rows.get(id)?.serviceName ?? null;
-        return name === null ? [] : [[id, [...name].slice(0, LONGEST_NAME).join("")]];
-      }),
-    );
-  },
 });
 
 const digestOf = ({ bucket, digest }: GroupRecord): RowDigest | null =>
   digest === null ? null : { bucket, digest };
 
-const groupsWhere = (
-  { rows }: LedgerState,
-  isWanted: (id: string, row: GroupRecord) => boolean,
-): LedgerGroup[] =>
+const groupsWhere = ({ rows }: LedgerState, isWanted: (row: GroupRecord) => boolean): LedgerGroup[] =>
   [...rows.values()]
-    .filter((row) => isWanted(row.user_group_id, row))
+    .filter(isWanted)
     .map(plannedFrom)
     .sort((a, b) => compareIds(a.user_group_id, b.user_group_id));
 
-type WhichExisting = Omit<ExistingOptions, "limit" | "after">;
-
-function existing(
+export function existing(
   state: LedgerState,
-  { of, liveSince, isWanted, underWay }: WhichExisting,
+  { of, liveSince, isWanted, isRemovalUnderWay }: GroupSelection,
 ): [string, GroupRecord][] {
   return [...state.rows].filter(([id, { fingerprint, intent, tokenSince, intentAt, wantedSince }]) => {
     if (isWanted && wantedSince === null) return false;
     const since = tokenSince ?? intentAt;
     const isOld = liveSince === undefined || since === null || since <= liveSince;
     const mayExist = intent === null ? fingerprint !== null : intent !== "remove";
-    return mayExist && isOld && (of?.includes(id) ?? true) && IS_UNDER_WAY[underWay ?? "whatever"](intent);
+    return mayExist && isOld && (of?.includes(id) ?? true) && (!isRemovalUnderWay || intendsRemoval(intent));
   });
 }
-
-const IS_UNDER_WAY = {
-  whatever: () => true,
-  anything: (intent: Intent | null) => intent !== null,
-  "a removal": intendsRemoval,
-};
 
 const rotationCandidates = ({ rows }: LedgerState, { due, of }: DueTokens): RotationCandidate[] =>
   [...rows.values()]
@@ -352,8 +316,8 @@ function held(state: LedgerState): HeldGroups | null {
   return { count: groups.length, code: history.heldCode || null, groups: groups.slice(0, SHOWN) };
 }
 
-const failuresOf = ({ failures: { change, rotation, storing } }: GroupRecord): RecordedFailure[] =>
-  [change, rotation, storing].filter((failure) => failure !== null);
+const isUnderWay = (row: GroupRecord): boolean =>
+  owes(row).some((owed) => owed === "under way" || owed === "leftover");
 
 const isUnanswered = ({ result, finishedAt }: RecordedRun, answeredAt: Date | null): boolean =>
   result?.outcome === "failed" &&

@@ -5,6 +5,7 @@ import { type EventOf, next } from "../../../src/core/record/next.ts";
 import type { GroupRecord } from "../../../src/core/record/record.ts";
 import type { LedgerTransaction } from "../../../src/ports/ledger/ledger.ts";
 import type { Step } from "../instance.ts";
+import { existing } from "./ledger-reads.ts";
 import { LedgerState, stepping } from "./ledger-state.ts";
 
 const DAY = 24 * 3_600_000;
@@ -114,8 +115,9 @@ const writes = (ledger: LedgerChanges): Omit<LedgerTransaction, "assertOpen"> =>
     );
   },
 
-  async changeAll(event, now) {
-    for (const user_group_id of ledger.state.rows.keys()) ledger.take({ ...event, user_group_id }, now);
+  async changeAll(event, now, which) {
+    const ids = which ? existing(ledger.state, which).map(([id]) => id) : ledger.state.rows.keys();
+    for (const user_group_id of ids) ledger.take({ ...event, user_group_id }, now);
   },
 
   async markHeld(held) {
@@ -145,21 +147,12 @@ const writes = (ledger: LedgerChanges): Omit<LedgerTransaction, "assertOpen"> =>
     });
   },
 
-  async recordTokenTables(tables) {
+  async recordTokenDestinations({ complete, verifiedAt, tables }) {
     ledger.enlist(() => {
-      ledger.state.tokenTables = tables;
-    });
-  },
-
-  async recordTokensVerified(now) {
-    ledger.enlist(() => {
-      ledger.state.tokensVerifiedAt = now;
-    });
-  },
-
-  async recordTokenDestinations(places) {
-    ledger.enlist(() => {
-      ledger.state.tokenDestinations = places;
+      const { state } = ledger;
+      if (complete !== undefined) state.tokenDestinations = complete;
+      if (verifiedAt !== undefined) state.tokensVerifiedAt = verifiedAt;
+      if (tables !== undefined) state.tokenTables = tables;
     });
   },
 

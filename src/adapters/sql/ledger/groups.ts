@@ -1,6 +1,6 @@
-import { plannedFrom } from "../../../core/record/candidates.ts";
+import { MOST_REMEMBERED } from "../../../core/record/recent-writes.ts";
 import type { GroupRecord } from "../../../core/record/record.ts";
-import type { ExistingOptions, GroupReads, GroupWrites, SharedGroups } from "../../../ports/ledger/groups.ts";
+import type { GroupReads, GroupSelection, GroupWrites, SharedGroups } from "../../../ports/ledger/groups.ts";
 import { databaseError } from "../connection/failures.ts";
 import type { LedgerReader } from "./ledger-reader.ts";
 import {
@@ -11,9 +11,8 @@ import {
   HAS_NO_UNVERIFIED_UPDATE,
   ledgerGroup,
   recordsOf,
-  recordsWhere,
 } from "./records.ts";
-import { countWhere, type LedgerScope, ofIds, possibleIds } from "./scope.ts";
+import { countWhere, type LedgerScope } from "./scope.ts";
 
 const BATCH = 5_000;
 
@@ -53,17 +52,7 @@ export const groupReads = (reader: LedgerReader): GroupReads => ({
     }
   },
 
-  of: (ids) =>
-    reader.read([], async (ledger) => {
-      const condition = `${ofIds(ledger)} ORDER BY user_group_id`;
-      return (await recordsWhere(ledger, condition, [ledger.scope, possibleIds(ids)])).map(plannedFrom);
-    }),
-
-  confirmed: (ids) =>
-    reader.read(new Map(), async (ledger) => {
-      const records = [...(await recordsOf(ledger, ids))];
-      return new Map(records.flatMap(([id, { confirmed }]) => (confirmed ? [[id, confirmed]] : [])));
-    }),
+  records: (ids) => reader.read(new Map(), (ledger) => recordsOf(ledger, ids)),
 
   existing: ({ limit, after, ...which }) =>
     reader.read([], async ({ dialect, connection, tables, scope }) => {
@@ -108,17 +97,17 @@ interface BucketColumns {
   readonly owing: string;
 }
 
-/** A condition: the group exists, or may exist. Appends its parameters to the statement's `values`. */
+/** A condition: the group exists, or may exist. Appends its parameters to `values`, before which the statement has `others`. */
 function existingCondition(
   { isOneOf }: LedgerScope["dialect"],
-  { of, liveSince, isWanted, underWay }: Omit<ExistingOptions, "limit" | "after">,
+  { of, liveSince, isWanted, isRemovalUnderWay }: GroupSelection,
   values: unknown[],
+  others = 0,
 ): string {
   const conditions = ["(intent <> 'remove' OR (intent IS NULL AND fingerprint IS NOT NULL))"];
-  const parameter = (value: unknown): string => `$${values.push(value)}`;
+  const parameter = (value: unknown): string => `$${values.push(value) + others}`;
   if (isWanted) conditions.push("wanted_since IS NOT NULL");
-  if (underWay !== undefined) conditions.push("intent IS NOT NULL");
-  if (underWay === "a removal") conditions.push("intent IN ('replace', 'delete')");
+  if (isRemovalUnderWay) conditions.push("intent IN ('replace', 'delete')");
   if (of !== undefined) conditions.push(isOneOf("user_group_id", parameter(of)));
   if (liveSince !== undefined) {
     // A group that has neither time may have an old token.
@@ -128,13 +117,22 @@ function existingCondition(
   return conditions.join(" AND ");
 }
 
-/** `saved` takes each record that is written. */
-export const groupWrites = (ledger: LedgerScope, saved: Map<string, GroupRecord | null>): GroupWrites => ({
-  async change(events, now) {
-    const { before, after } = await changeRecords(ledger, events, now);
-    for (const [id, record] of after) saved.set(id, record);
-    return before;
-  },
+/** `saved` takes the records that are written, as many as are remembered. */
+export function groupWrites(ledger: LedgerScope, saved: Map<string, GroupRecord | null>): GroupWrites {
+  const keep = (records: ReadonlyMap<string, GroupRecord | null>): void => {
+    for (const [id, record] of records) if (saved.size < MOST_REMEMBERED) saved.set(id, record);
+  };
+  return {
+    async change(events, now) {
+      const { before, after } = await changeRecords(ledger, events, now);
+      keep(after);
+      return before;
+    },
 
-  changeAll: (event, now) => changeEach(ledger, event, now, "TRUE", []),
-});
+    async changeAll(event, now, which) {
+      const values: unknown[] = [];
+      const condition = which ? existingCondition(ledger.dialect, which, values, 2) : "TRUE";
+      await changeEach(ledger, event, now, condition, values, keep);
+    },
+  };
+}

@@ -9,8 +9,8 @@ import type {
   UnverifiedOutcome,
 } from "../../../core/group/ledger-group.ts";
 import { type EventOf, type GroupEvent, type JournalEntry, next } from "../../../core/record/next.ts";
-import { isAtRest, owes } from "../../../core/record/owes.ts";
-import { failingSince, type GroupRecord, type RecordFailures } from "../../../core/record/record.ts";
+import { failingSince, isAtRest, owes } from "../../../core/record/owes.ts";
+import type { GroupRecord, RecordFailures } from "../../../core/record/record.ts";
 import type { ColumnType, Dialect } from "../dialect/dialect.ts";
 import { jsonBatches, type LedgerScope, ofIds, possibleIds } from "./scope.ts";
 
@@ -93,7 +93,7 @@ function stateOf(record: GroupRecord): State {
     dataSourceId: record.dataSourceId ?? undefined,
     intended: record.intended ?? undefined,
     goneAt: record.absence?.at,
-    failures: failingSince(record) ? record.failures : undefined,
+    failures: Object.values(record.failures).some(Boolean) ? record.failures : undefined,
     createdAt: record.createdAt.getTime(),
     changedAt: record.changedAt.getTime(),
   };
@@ -219,13 +219,14 @@ export async function recordsWhere(
   return rows.map(recordOf);
 }
 
-/** The records of these groups; unknown ids are left out. `then` follows the condition: see `recordsWhere`. */
+/** The records of these groups, in the order of the ids; unknown ids are left out. `lock` follows the order: see `recordsWhere`. */
 export async function recordsOf(
   ledger: LedgerScope,
   ids: readonly string[],
-  then = "",
+  lock = "",
 ): Promise<ReadonlyMap<string, GroupRecord>> {
-  const records = await recordsWhere(ledger, `${ofIds(ledger)} ${then}`, [ledger.scope, possibleIds(ids)]);
+  const condition = `${ofIds(ledger)} ORDER BY user_group_id ${lock}`;
+  const records = await recordsWhere(ledger, condition, [ledger.scope, possibleIds(ids)]);
   return new Map(records.map((record) => [record.user_group_id, record]));
 }
 
@@ -243,7 +244,7 @@ export async function changeRecords(
   readonly after: ReadonlyMap<string, GroupRecord | null>;
 }> {
   const ids = new Set(events.map(({ user_group_id }) => user_group_id));
-  const before = await recordsOf(ledger, [...ids], "ORDER BY user_group_id FOR UPDATE");
+  const before = await recordsOf(ledger, [...ids], "FOR UPDATE");
   const after = new Map<string, GroupRecord | null>(before);
   const journal: JournalEntry[] = [];
   for (const event of events) {
@@ -259,13 +260,17 @@ export async function changeRecords(
 /** How many groups are changed at once. */
 const PAGE = 1_000;
 
-/** Takes the event for each group that fulfils the condition. `values` are those of the condition, from $3 on. */
+/**
+ * Takes the event for each group that fulfils the condition. `values` are those of the condition, from $3 on. `keep` is called
+ * with the records from after it.
+ */
 export async function changeEach(
   ledger: LedgerScope,
   event: GroupEvent,
   now: Date,
   condition: string,
   values: readonly unknown[],
+  keep: (records: ReadonlyMap<string, GroupRecord | null>) => void = () => {},
 ): Promise<void> {
   const { connection, tables, scope } = ledger;
   const text = `SELECT user_group_id FROM ${tables.groups}
@@ -274,11 +279,8 @@ export async function changeEach(
     const page = await connection.query<Pick<RecordRow, "user_group_id">>(text, [scope, after, ...values]);
     const last = page.at(-1);
     if (last === undefined) return;
-    await changeRecords(
-      ledger,
-      page.map((group) => ({ ...event, ...group })),
-      now,
-    );
+    const events = page.map((group) => ({ ...event, ...group }));
+    keep((await changeRecords(ledger, events, now)).after);
     after = last.user_group_id;
   }
 }

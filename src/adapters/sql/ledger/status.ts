@@ -3,6 +3,7 @@ import type { HeldRemoval } from "../../../core/deletion/removals.ts";
 import { type FailingGroup, failingGroup } from "../../../core/failure/group-failures.ts";
 import { FAILED_BY_SERVICE } from "../../../core/failure/service-failure.ts";
 import { STALE_CODE } from "../../../core/plan/read-history.ts";
+import { owedFailures } from "../../../core/record/owes.ts";
 import type { LeaseHolder } from "../../../ports/ledger/lease.ts";
 import type {
   FormerToken,
@@ -25,8 +26,6 @@ import { serviceReads } from "./service.ts";
 /** A list of groups shows this many at most. */
 const SHOWN = 100;
 const SHOWN_RUNS = 10;
-/** In characters. */
-const LONGEST_NAME = 200;
 
 /** The status of an empty ledger. */
 const NO_STATUS: Omit<LedgerStatus, "service"> = {
@@ -71,16 +70,9 @@ export const statusReads = (reader: LedgerReader): StatusReads => ({
     const service = await serviceReads(reader).service();
     return reader.read(NO_RECORD, (ledger) => groupHistory(ledger, id, service));
   },
-
-  names: (ids) =>
-    reader.read(new Map(), async (ledger) => {
-      const names = [...(await recordsOf(ledger, ids))].flatMap(
-        ([id, { serviceName }]): [string, string][] =>
-          serviceName === null ? [] : [[id, [...serviceName].slice(0, LONGEST_NAME).join("")]],
-      );
-      return new Map(names);
-    }),
 });
+
+const IS_UNDER_WAY = "(owes LIKE '%under way%' OR owes LIKE '%leftover%')";
 
 async function groupSums(
   { connection, tables, scope }: LedgerScope,
@@ -89,14 +81,14 @@ async function groupSums(
   const [row] = await connection.query<GroupSums>(
     `SELECT count(*) AS total,
        count(CASE WHEN owes IS NULL AND gone IS NULL THEN 1 END) AS in_sync,
-       count(CASE WHEN intent IS NOT NULL THEN 1 END) AS under_way,
+       count(CASE WHEN ${IS_UNDER_WAY} THEN 1 END) AS under_way,
        count(failing_since) AS failing,
        count(CASE WHEN owes LIKE '%doubted%' THEN 1 END) AS in_doubt,
        count(wanted_since) AS wanted,
        count(gone) AS missing,
        count(unverified) AS unverified,
        min(token_since) AS "oldestToken",
-       min(CASE WHEN intent IS NOT NULL THEN intent_at END) AS "underWaySince",
+       min(CASE WHEN ${IS_UNDER_WAY} THEN intent_at END) AS "underWaySince",
        min(failing_since) AS "failingSince"
      FROM ${tables.groups} WHERE scope = $1`,
     [scope],
@@ -147,10 +139,7 @@ async function failingGroups(ledger: LedgerScope): Promise<FailingGroup[]> {
     `scope = $1 AND failing_since IS NOT NULL ORDER BY failing_since, user_group_id LIMIT ${SHOWN}`,
     [ledger.scope],
   );
-  return records.flatMap(({ user_group_id, failures: { change, rotation, storing } }) => {
-    const failures = [change, rotation, storing].flatMap((failure) => failure ?? []);
-    return failingGroup(user_group_id, failures) ?? [];
-  });
+  return records.flatMap((record) => failingGroup(record.user_group_id, owedFailures(record)) ?? []);
 }
 
 async function unanswered(ledger: LedgerScope): Promise<RecordedRun | null> {

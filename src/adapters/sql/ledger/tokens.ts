@@ -1,58 +1,54 @@
 import { type VouchedToken, vouchedToken } from "../../../core/record/candidates.ts";
 import type { TokenTable } from "../../../core/tokens/destination.ts";
-import type { TokenReads, TokenWrites, VouchedOptions } from "../../../ports/ledger/groups.ts";
+import type {
+  TokenDestinations,
+  TokenReads,
+  TokenWrites,
+  VouchedOptions,
+} from "../../../ports/ledger/groups.ts";
 import type { LedgerReader } from "./ledger-reader.ts";
 import { recordsWhere } from "./records.ts";
 import { HAS_TOKEN, type LedgerScope, setScopeRow } from "./scope.ts";
 
-export const tokenReads = (reader: LedgerReader): TokenReads => {
-  /** What the ledger keeps of the scope's destinations; undefined if it keeps nothing. */
-  const destinations = (): Promise<DestinationColumns | undefined> =>
-    reader.read(undefined, async ({ connection, tables, scope }) => {
+export const tokenReads = (reader: LedgerReader): TokenReads => ({
+  vouchedTokens: (options) => reader.read([], (ledger) => vouchedTokens(ledger, options)),
+
+  sharedTokens: (tokens, of) =>
+    reader.read(new Set<string>(), async ({ dialect, connection, tables, scope }) => {
+      // A UNION and no OR, so that each column is found by its own index.
+      const having = (table: string, column: string): string =>
+        `SELECT user_group_id AS "id", ${column} AS "token" FROM ${dialect.rowsByIndex(table, column)}`;
+      const rows = await connection.query<{ id: string; token: string }>(
+        [
+          having(tables.groups, "token_fingerprint"),
+          having(tables.formerTokens, "token_fingerprint"),
+          ...(of === "all" ? [having(tables.groups, "shared_token")] : []),
+        ].join(" UNION ALL "),
+        [scope, [...tokens.values()]],
+      );
+      const shared = [...tokens].filter(([id, token]) =>
+        rows.some((row) => row.token === token && row.id !== id),
+      );
+      return new Set(shared.map(([id]) => id));
+    }),
+
+  tokenDestinations: () =>
+    reader.read(NO_DESTINATIONS, async ({ connection, tables, scope }) => {
       const [row] = await connection.query<DestinationColumns>(
         `SELECT places, token_tables AS "tables", verified_at AS "verifiedAt"
-         FROM ${tables.tokenDestinations} WHERE scope = $1`,
+           FROM ${tables.tokenDestinations} WHERE scope = $1`,
         [scope],
       );
-      return row;
-    });
+      if (!row) return NO_DESTINATIONS;
+      return {
+        complete: row.places === null ? null : (JSON.parse(row.places) as string[]),
+        verifiedAt: row.verifiedAt,
+        tables: JSON.parse(row.tables ?? "[]") as TokenTable[],
+      };
+    }),
+});
 
-  return {
-    vouchedTokens: (options) => reader.read([], (ledger) => vouchedTokens(ledger, options)),
-
-    sharedTokens: (tokens, of) =>
-      reader.read(new Set<string>(), async ({ dialect, connection, tables, scope }) => {
-        // A UNION and no OR, so that each column is found by its own index.
-        const having = (table: string, column: string): string =>
-          `SELECT user_group_id AS "id", ${column} AS "token" FROM ${dialect.rowsByIndex(table, column)}`;
-        const rows = await connection.query<{ id: string; token: string }>(
-          [
-            having(tables.groups, "token_fingerprint"),
-            having(tables.formerTokens, "token_fingerprint"),
-            ...(of === "all" ? [having(tables.groups, "shared_token")] : []),
-          ].join(" UNION ALL "),
-          [scope, [...tokens.values()]],
-        );
-        const shared = [...tokens].filter(([id, token]) =>
-          rows.some((row) => row.token === token && row.id !== id),
-        );
-        return new Set(shared.map(([id]) => id));
-      }),
-
-    async tokenDestinations() {
-      const places = (await destinations())?.places ?? null;
-      return places === null ? null : (JSON.parse(places) as string[]);
-    },
-
-    async tokensVerifiedAt() {
-      return (await destinations())?.verifiedAt ?? null;
-    },
-
-    async tokenTables() {
-      return JSON.parse((await destinations())?.tables ?? "[]") as TokenTable[];
-    },
-  };
-};
+const NO_DESTINATIONS: TokenDestinations = { complete: null, verifiedAt: null, tables: [] };
 
 interface DestinationColumns {
   readonly places: string | null;
@@ -79,20 +75,15 @@ async function vouchedTokens(ledger: LedgerScope, options: VouchedOptions): Prom
 /** A condition: false for groups that are not wanted for certain. The ids, if there are any, are $4. */
 function mayBeWanted(of: VouchedOptions["of"], { dialect }: LedgerScope): string {
   if (of === "all") return "TRUE";
-  // Of a failing group, anything may fail: whether its token is not in every store, only the record tells.
-  if (of === "not everywhere") return "failing_since IS NOT NULL";
+  if (of === "not everywhere") return "owes LIKE '%storing%'";
   return dialect.isOneOf("user_group_id", "$4");
 }
 
-export const tokenWrites = (ledger: LedgerScope): TokenWrites => {
-  const { tokenDestinations } = ledger.tables;
-  return {
-    recordTokenDestinations: (destinations) =>
-      setScopeRow(ledger, tokenDestinations, { places: destinations && JSON.stringify(destinations) }),
-
-    recordTokensVerified: (now) => setScopeRow(ledger, tokenDestinations, { verified_at: now }),
-
-    recordTokenTables: (tables) =>
-      setScopeRow(ledger, tokenDestinations, { token_tables: JSON.stringify(tables) }),
-  };
-};
+export const tokenWrites = (ledger: LedgerScope): TokenWrites => ({
+  recordTokenDestinations: ({ complete, verifiedAt, tables }) =>
+    setScopeRow(ledger, ledger.tables.tokenDestinations, {
+      ...(complete !== undefined && { places: complete && JSON.stringify(complete) }),
+      ...(verifiedAt !== undefined && { verified_at: verifiedAt }),
+      ...(tables && { token_tables: JSON.stringify(tables) }),
+    }),
+});

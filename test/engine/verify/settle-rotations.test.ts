@@ -2,7 +2,6 @@ import { describe, expect, test } from "vitest";
 import { ServiceFailure } from "../../../src/core/failure/service-failure.ts";
 import { UNKNOWN_STATE } from "../../../src/core/group/ledger-group.ts";
 import type { RunReport } from "../../../src/engine/report/run-report.ts";
-import { aChangeFailure } from "../../builders/groups.ts";
 import type { Point } from "../../fakes/instance.ts";
 import { aSyncedWorld, type StartOptions, syncSettings, tenants, type World } from "../../fakes/world.ts";
 
@@ -28,7 +27,7 @@ test("a sync reports a group that it can't ask for its token because the group's
     expect(report.errors).toContainEqual({
       user_group_id: "b",
       code: "UNSETTLED",
-      message: expect.stringContaining("its row is rejected or gone"),
+      message: expect.stringContaining("if its row is rejected, correct the row"),
     });
     expect(report.counts.failed).toBe(1);
   }
@@ -115,16 +114,6 @@ describe("after a sync's GET for a token failed, the same sync doesn't begin a d
     for (let times = 0; times < 2; times++) await askedForB(world, { settings: due });
     const [asked, report] = await askedForB(world, { settings: due });
     expect(asked).toBe(0);
-    expectOnce(report);
-  });
-
-  test("of a group under way whose last failure belongs to another change", async () => {
-    const world = await anOpenRotation();
-    const row = world.ledger.rows.get("b");
-    const change = { ...aChangeFailure({ retryAt: new Date(0) }), since: new Date(0) };
-    if (row) world.ledger.rows.set("b", { ...row, failures: { ...row.failures, change } });
-    const [asked, report] = await askedForB(world, { settings: due });
-    expect(asked).toBe(1);
     expectOnce(report);
   });
 

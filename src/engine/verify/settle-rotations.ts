@@ -1,0 +1,36 @@
+import { isDue } from "../../core/failure/backoff.ts";
+import { intendsRemoval } from "../../core/group/ledger-group.ts";
+import { confirmedGroup } from "../../core/record/candidates.ts";
+import type { Applying } from "../apply/apply-changes.ts";
+import { ALREADY_LOCKED, withLock } from "../lease/tenant-locks.ts";
+import type { LeftUnderWay } from "../plan/plan.ts";
+import { askForTokens } from "./restore-tokens.ts";
+
+/**
+ * Settles rotations and updates that an earlier run left under way and that this run's plan doesn't continue, for example
+ * because the row is rejected now. The stored token may be dead, so a GET asks for the live token. The GET sends the group
+ * as the service last confirmed it, which settles the update as well. Groups that failed wait until their next try is due,
+ * unless `isEager`: the operator named them. Resolves to the groups whose GET failed; the failures were reported.
+ */
+export async function settleRotations(
+  left: readonly LeftUnderWay[],
+  { isEager }: { readonly isEager: boolean },
+  run: Applying,
+): Promise<ReadonlySet<string>> {
+  const failed = new Set<string>();
+  const settle = async (user_group_id: string): Promise<void> => {
+    const record = (await run.ledger.records([user_group_id])).get(user_group_id);
+    // Settled since the plan was made, for example by a removal.
+    if (!record?.intent || intendsRemoval(record.intent)) return;
+    const confirmed = confirmedGroup(record);
+    if (confirmed === null) return;
+    const asked = await askForTokens([{ user_group_id, confirmed }], { ...run, locks: ALREADY_LOCKED });
+    for (const id of asked) failed.add(id);
+  };
+  for (const { user_group_id, failure } of left) {
+    if (run.signal.aborted) break;
+    if (failure && !isEager && !isDue(failure.retryAt, run.clock.now())) continue;
+    await withLock(run.locks, [user_group_id], () => settle(user_group_id));
+  }
+  return failed;
+}
