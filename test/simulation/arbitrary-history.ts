@@ -390,5 +390,6 @@ export const arbitraryHistory = (): fc.Arbitrary<History> =>
     verifiesAtLast: fc.boolean(),
     refreshesAtLast: fc.boolean(),
     poison: fc.option(fc.record({ id, kind: fc.constantFrom(...POISON_KINDS) })),
+    rewind: fc.option(fc.record({ to: fc.nat(8), withTokens: fc.boolean() }), { freq: 2 }),
     seed: fc.nat(),
   });

@@ -19,6 +19,8 @@ export interface History {
   readonly refreshesAtLast: boolean;
   /** The group that still fails in one more sync after all other faults have ended. */
   readonly poison: Poison | null;
+  /** After all else, the ledger's database goes back to its state before this step; null: it doesn't. */
+  readonly rewind: { readonly to: number; readonly withTokens: boolean } | null;
   /** The seed of latencies and jitter. */
   readonly seed: number;
 }

@@ -1,4 +1,5 @@
 import { checkAfterFaults } from "./after-faults.ts";
+import { checkAfterRewind } from "./after-rewind.ts";
 import type { History, RunStep, Step } from "./history.ts";
 import { SimulatedWorld } from "./simulated-world.ts";
 
@@ -10,13 +11,18 @@ export async function play(history: History): Promise<void> {
   const world = new SimulatedWorld(history);
   try {
     if (history.startsInSync) await takeStep(SYNC, world);
-    for (const step of history.steps) {
+    const { rewind } = history;
+    let restore: (() => void) | undefined;
+    for (const [n, step] of history.steps.entries()) {
+      if (n === rewind?.to) restore = world.backup(rewind.withTokens);
       await takeStep(step, world);
       insistOn(world);
     }
     for (const program of world.programs) await program.endsWithin(LONGEST_RUN);
     insistOn(world);
     await checkAfterFaults(world, history);
+    insistOn(world);
+    if (restore) await checkAfterRewind(world, restore);
     insistOn(world);
   } finally {
     for (const program of world.programs) program.kill();

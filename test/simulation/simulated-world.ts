@@ -177,6 +177,21 @@ export class SimulatedWorld {
     tokens.clear();
   }
 
+  /** Returns what restores the ledger as it is now, on another server; `withTokens`: the tokens in its database, too. */
+  backup(withTokens: boolean): () => void {
+    const putBack = this.ledger.copy();
+    const stores = this.stores.filter(({ sharesLedger }) => withTokens && sharesLedger);
+    const kept = stores.map(({ tokens }) => [...tokens]);
+    return () => {
+      putBack();
+      this.ledger.server = "another server";
+      for (const [n, { tokens }] of stores.entries()) {
+        tokens.clear();
+        for (const [id, token] of kept[n] ?? []) tokens.set(id, token);
+      }
+    };
+  }
+
   /** Makes a store refuse to write or to remove this group's token, until `end` is called. */
   obstruct(kind: "refuses" | "keeps", which: WhichStore, id: string): { end: () => void } {
     const { refused, notRemovable } = this.#store(which);

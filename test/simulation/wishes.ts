@@ -26,6 +26,11 @@ export class Wishes {
     return [...this.#open.keys()].filter((id) => this.#isLive(id));
   }
 
+  /** The ledger went back to a state that knows nothing of the wishes since. */
+  forget(): void {
+    this.#open.clear();
+  }
+
   /** A rotation has recorded what is wanted, and sends its calls from now on. */
   recorded({ toRotate }: RunRecord): void {
     for (const id of toRotate?.keys() ?? []) {
