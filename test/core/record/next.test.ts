@@ -94,6 +94,12 @@ describe("an intent", () => {
       update,
       "replace",
     ],
+    [
+      "of a rotation under way, if a GET asks for its token",
+      [...CREATED, { kind: "rotation_begun" }],
+      anApply({ kind: "update", restores: true }),
+      "rotate",
+    ],
   ] as const)("is that %s", (_, before, change, intent) => {
     expect(recordAfter(...before, begun(change))).toMatchObject({ intent });
   });
