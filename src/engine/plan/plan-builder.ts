@@ -8,7 +8,7 @@ import type { Tenant } from "../../core/group/tenant.ts";
 import type { LedgerUpdate } from "../../core/plan/ledger-update.ts";
 import type { PlannedAction } from "../../core/plan/planned-action.ts";
 import type { Spool } from "../../ports/spool.ts";
-import { isChange, type LeftUnderWay, type Plan, type PlanEntry, phaseOf } from "./plan.ts";
+import { isChange, type Plan, type PlanEntry, phaseOf } from "./plan.ts";
 
 const NO_ENTRIES: Plan["counts"] = {
   create: 0,
@@ -49,7 +49,7 @@ export class PlanBuilder {
   readonly #removals: RemovalSummaryBuilder;
   readonly #counts = { ...NO_ENTRIES };
   readonly #phases = { ...NO_CHANGES };
-  readonly #leftUnderWay: LeftUnderWay[] = [];
+  readonly #leftUnderWay: string[] = [];
   #unchanged = 0;
   #notReady = 0;
   #owing = 0;
@@ -100,8 +100,8 @@ export class PlanBuilder {
   }
 
   /** Keeps a group in memory whose open intent no change of this plan settles. A run leaves few of them. */
-  leaveUnderWay({ user_group_id, failures }: LedgerGroup): void {
-    this.#leftUnderWay.push({ user_group_id, failure: failures.storing });
+  leaveUnderWay({ user_group_id }: LedgerGroup): void {
+    this.#leftUnderWay.push(user_group_id);
   }
 
   /** Returns the plan. Nothing can be added afterwards. */

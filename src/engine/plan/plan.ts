@@ -4,7 +4,6 @@ import {
   isAllowed,
   type RemovalSummary,
 } from "../../core/deletion/removals.ts";
-import type { RetryableFailure } from "../../core/failure/group-failures.ts";
 import { type Change, isRemoval, type Removal } from "../../core/plan/change.ts";
 import type { LedgerUpdate } from "../../core/plan/ledger-update.ts";
 import type { Missing, PlannedAction } from "../../core/plan/planned-action.ts";
@@ -25,7 +24,7 @@ export interface Plan {
   /** How many rows are not ready. A plan of all tenants has no entries for those of unchanged buckets. */
   readonly notReady: number;
   /** Groups with an update or a rotation under way that none of the changes settles. */
-  readonly leftUnderWay: readonly LeftUnderWay[];
+  readonly leftUnderWay: readonly string[];
   /** How many groups owed something when the plan was made, see `owes`. */
   readonly owing: number;
   /** Whether the read had a row that isn't rejected. */
@@ -41,12 +40,6 @@ export interface Plan {
   readonly warnings: readonly Warning[];
   /** The ids that were looked up, and that neither the source nor the ledger has. */
   readonly unknown: ReadonlySet<string>;
-}
-
-export interface LeftUnderWay {
-  readonly user_group_id: string;
-  /** Why the last GET for its token failed; null if none did. */
-  readonly failure: RetryableFailure | null;
 }
 
 /** The changes of a plan are made in phases. Each change belongs to one phase. */

@@ -146,7 +146,7 @@ async function readPlan(plan: Plan, tenants: Tenants, locks: TenantLocks): Promi
       if (entry.kind === "replace")
         locks.leavesUnserved([entry.user_group_id], { ...CHANGED, wanted: entry.fingerprint });
     }
-  for (const { user_group_id } of plan.leftUnderWay) note(tenants, user_group_id, { next: "settle" });
+  for (const id of plan.leftUnderWay) note(tenants, id, { next: "settle" });
 }
 
 /** Does what the plan says, and tells of each tenant as soon as its end is known. */

@@ -3,7 +3,6 @@ import { intendsRemoval } from "../../core/group/ledger-group.ts";
 import { confirmedGroup } from "../../core/record/candidates.ts";
 import type { Applying } from "../apply/apply-changes.ts";
 import { ALREADY_LOCKED, withLock } from "../lease/tenant-locks.ts";
-import type { LeftUnderWay } from "../plan/plan.ts";
 import { askForTokens } from "./restore-tokens.ts";
 
 /**
@@ -13,7 +12,7 @@ import { askForTokens } from "./restore-tokens.ts";
  * unless `isEager`: the operator named them. Resolves to the groups whose GET failed; the failures were reported.
  */
 export async function settleRotations(
-  left: readonly LeftUnderWay[],
+  left: readonly string[],
   { isEager }: { readonly isEager: boolean },
   run: Applying,
 ): Promise<ReadonlySet<string>> {
@@ -22,15 +21,16 @@ export async function settleRotations(
     const record = (await run.ledger.records([user_group_id])).get(user_group_id);
     // Settled since the plan was made, for example by a removal.
     if (!record?.intent || intendsRemoval(record.intent)) return;
+    const { storing } = record.failures;
+    if (storing && !isEager && !isDue(storing.retryAt, run.clock.now())) return;
     const confirmed = confirmedGroup(record);
     if (confirmed === null) return;
     const asked = await askForTokens([{ user_group_id, confirmed }], { ...run, locks: ALREADY_LOCKED });
     for (const id of asked) failed.add(id);
   };
-  for (const { user_group_id, failure } of left) {
+  for (const id of left) {
     if (run.signal.aborted) break;
-    if (failure && !isEager && !isDue(failure.retryAt, run.clock.now())) continue;
-    await withLock(run.locks, [user_group_id], () => settle(user_group_id));
+    await withLock(run.locks, [id], () => settle(id));
   }
   return failed;
 }
