@@ -9,6 +9,19 @@ import type { RunSummary } from "../../src/ports/observer.ts";
 
 const STARTED_AT = new Date("2026-03-01T00:00:00Z");
 
+/** How many groups the ledger has in each state: none, unless `some` says so. */
+export const someGroups = (some: Partial<LedgerStatus["groups"]> = {}): LedgerStatus["groups"] => ({
+  total: 0,
+  in_sync: 0,
+  under_way: 0,
+  failing: 0,
+  in_doubt: 0,
+  wanted: 0,
+  missing: 0,
+  unverified: 0,
+  ...some,
+});
+
 /** A daemon that has just started, and knows nothing yet. */
 export const aDaemonState = (overrides: Partial<DaemonState> = {}): DaemonState => ({
   version: "1.2.3",
@@ -64,16 +77,7 @@ export const aCurrentRun = (overrides: Partial<CurrentRun> = {}): CurrentRun => 
 
 /** All is in sync. */
 export const aLedgerStatus = (overrides: Partial<LedgerStatus> = {}): LedgerStatus => ({
-  groups: {
-    total: 1,
-    in_sync: 1,
-    under_way: 0,
-    failing: 0,
-    in_doubt: 0,
-    wanted: 0,
-    missing: 0,
-    unverified: 0,
-  },
+  groups: someGroups({ total: 1, in_sync: 1 }),
   oldestToken: new Date("2026-02-01T00:00:00Z"),
   oldestUnsynced: null,
   held: null,

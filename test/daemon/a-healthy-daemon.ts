@@ -10,6 +10,7 @@ import {
   aLedgerStatus,
   aRecordedRun,
   aRunSummary,
+  someGroups,
 } from "../builders/daemon-state.ts";
 
 export const NOW = new Date("2026-03-01T12:02:30Z");
@@ -46,16 +47,7 @@ export const aFreshDaemon = (overrides: Partial<DaemonState> = {}): DaemonState 
     ledger: aLedgerSnapshot({
       readAt: secondsAgo(3),
       status: aLedgerStatus({
-        groups: {
-          total: 0,
-          in_sync: 0,
-          under_way: 0,
-          failing: 0,
-          in_doubt: 0,
-          wanted: 0,
-          missing: 0,
-          unverified: 0,
-        },
+        groups: someGroups(),
         oldestToken: null,
         service: { baseUrl: null, teamId: null, evidence: NO_EVIDENCE, answeredAt: null },
       }),
@@ -107,16 +99,7 @@ export const anUnfinishedRun = (overrides: Partial<RecordedRun> = {}): RecordedR
 
 export const aHealthyStatus = (overrides: Partial<LedgerStatus> = {}): LedgerStatus =>
   aLedgerStatus({
-    groups: {
-      total: 383,
-      in_sync: 381,
-      under_way: 0,
-      failing: 0,
-      in_doubt: 0,
-      wanted: 0,
-      missing: 2,
-      unverified: 0,
-    },
+    groups: someGroups({ total: 383, in_sync: 381, missing: 2 }),
     oldestToken: daysAgo(86),
     runs: [aPastRun()],
     service: {

@@ -13,6 +13,7 @@ import {
   anAliveFeed,
   aRecordedRun,
   aServingState,
+  someGroups,
 } from "../../builders/daemon-state.ts";
 import { aRejection } from "../../builders/groups.ts";
 import { aClock } from "../../fakes/set-clock.ts";
@@ -46,16 +47,7 @@ describe("of the daemon's state", () => {
         refreshHold: { gone: 6, owned: 50, allowed: 5, approval: "0123456789ab" },
         readAt: at("01:10:00"),
         status: aLedgerStatus({
-          groups: {
-            total: 50,
-            in_sync: 40,
-            under_way: 1,
-            failing: 2,
-            in_doubt: 0,
-            wanted: 0,
-            missing: 3,
-            unverified: 4,
-          },
+          groups: someGroups({ total: 50, in_sync: 40, under_way: 1, failing: 2, missing: 3, unverified: 4 }),
           oldestToken: at("00:10:00"),
           oldestUnsynced: at("00:20:00"),
           held: { count: 7, code: "4025bf58a4c4", groups: [] },

@@ -4,7 +4,13 @@ import { pastRuns } from "../../../src/daemon/state/past-runs.ts";
 import { problemsOf } from "../../../src/daemon/state/problems.ts";
 import { readiness } from "../../../src/daemon/state/readiness.ts";
 import type { DaemonState } from "../../../src/daemon/state/state.ts";
-import { aBrokenFeed, aDaemonState, aLedgerSnapshot, aServingState } from "../../builders/daemon-state.ts";
+import {
+  aBrokenFeed,
+  aDaemonState,
+  aLedgerSnapshot,
+  aServingState,
+  someGroups,
+} from "../../builders/daemon-state.ts";
 import { aRejection } from "../../builders/groups.ts";
 import {
   aFailingGroup,
@@ -229,16 +235,7 @@ test.each<[string, DaemonState]>([
 
 test("no problem hides another one, and the worst come first", () => {
   const status = aHealthyStatus({
-    groups: {
-      total: 383,
-      in_sync: 0,
-      under_way: 0,
-      failing: 26,
-      in_doubt: 0,
-      wanted: 0,
-      missing: 9,
-      unverified: 0,
-    },
+    groups: someGroups({ total: 383, failing: 26, missing: 9 }),
     held: { count: 2, code: "0123456789ab", groups: [] },
     failing: [aFailingGroup()],
     rejected,

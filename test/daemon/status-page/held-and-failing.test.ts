@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { RememberedRejection } from "../../../src/core/group/rejections.ts";
 import type { DaemonState } from "../../../src/daemon/state/state.ts";
+import { someGroups } from "../../builders/daemon-state.ts";
 import { aRejection } from "../../builders/groups.ts";
 import {
   aFailingGroup,
@@ -14,16 +15,7 @@ import { pageOf, readOf } from "./shown-page.ts";
 describe("failing groups", () => {
   const failing = (count: number, listed: number, overrides = {}): DaemonState => {
     const status = aHealthyStatus({
-      groups: {
-        total: 383,
-        in_sync: 0,
-        under_way: 0,
-        failing: count,
-        in_doubt: 0,
-        wanted: 0,
-        missing: 0,
-        unverified: 0,
-      },
+      groups: someGroups({ total: 383, failing: count }),
       failing: Array.from({ length: listed }, (_, index) =>
         aFailingGroup({ user_group_id: `cus-${index}.`, ...overrides }),
       ),
@@ -85,16 +77,7 @@ test("a command to copy names the config file as one word of a shell", () => {
 
 test("each id leads to its tenant, and has the group's name beside it", () => {
   const status = aHealthyStatus({
-    groups: {
-      total: 3,
-      in_sync: 0,
-      under_way: 0,
-      failing: 1,
-      in_doubt: 0,
-      wanted: 0,
-      missing: 0,
-      unverified: 0,
-    },
+    groups: someGroups({ total: 3, failing: 1 }),
     held: {
       count: 2,
       code: "4025bf58a4c4",

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { noCounts } from "../../../src/core/report/counts.ts";
 import type { DaemonState, LedgerSnapshot } from "../../../src/daemon/state/state.ts";
-import { aBrokenFeed, anAliveFeed, aServingState } from "../../builders/daemon-state.ts";
+import { aBrokenFeed, anAliveFeed, aServingState, someGroups } from "../../builders/daemon-state.ts";
 import {
   aFinishedRun,
   aHealthyDaemon,
@@ -78,16 +78,15 @@ describe("runs", () => {
 });
 
 test("groups are counted by state", () => {
-  const groups = {
+  const groups = someGroups({
     total: 1_000_000,
     in_sync: 999_000,
     under_way: 5,
-    failing: 0,
     in_doubt: 3,
     wanted: 3,
     missing: 1_234,
     unverified: 67,
-  };
+  });
   expect(
     readOf(aHealthyDaemon({ ledger: aHealthySnapshot({ status: aHealthyStatus({ groups }) }) })),
   ).toContain(

@@ -4,6 +4,7 @@ import type { DaemonState } from "../../../src/daemon/state/state.ts";
 import { statusPage } from "../../../src/daemon/status-page/status-page.ts";
 import type { LedgerStatus } from "../../../src/ports/ledger/scope.ts";
 import { anyText } from "../../builders/arbitraries.ts";
+import { someGroups } from "../../builders/daemon-state.ts";
 import {
   aHealthyDaemon,
   aHealthySnapshot,
@@ -49,16 +50,7 @@ export const afterSync = (
     lastRun: null,
     ledger: aHealthySnapshot({
       status: aHealthyStatus({
-        groups: {
-          total: 383,
-          in_sync: 370,
-          under_way: 0,
-          failing,
-          in_doubt: 0,
-          wanted: 0,
-          missing: 0,
-          unverified: 0,
-        },
+        groups: someGroups({ total: 383, in_sync: 370, failing }),
         rejected,
         runs: [aPastRun({ counts })],
       }),

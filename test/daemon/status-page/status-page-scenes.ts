@@ -1,6 +1,6 @@
 import { noCounts } from "../../../src/core/report/counts.ts";
 import type { DaemonState } from "../../../src/daemon/state/state.ts";
-import { aBrokenFeed, aServingState } from "../../builders/daemon-state.ts";
+import { aBrokenFeed, aServingState, someGroups } from "../../builders/daemon-state.ts";
 import { aRejection } from "../../builders/groups.ts";
 import {
   aFailingGroup,
@@ -71,16 +71,14 @@ export const SCENES: Readonly<Record<string, DaemonState>> = {
       missing: { count: 60, due: 60, toBeHeld: 60, owned: 383, allowed: 38 },
       tooOld: { maxAgeMs: 60 * 86_400_000, tokens: 118 },
       status: aHealthyStatus({
-        groups: {
+        groups: someGroups({
           total: 383,
           in_sync: 40,
           under_way: 12,
           failing: 200,
-          in_doubt: 0,
-          wanted: 0,
           missing: 251,
           unverified: 4,
-        },
+        }),
         oldestUnsynced: minutesAgo(190),
         runs: [aPastRun({ error: failed })],
         ...{ held, failing: manyFailing, rejected },
@@ -129,7 +127,7 @@ export const SCENES: Readonly<Record<string, DaemonState>> = {
         ["<img src=x onerror=alert(1)>", "<b>\u202eeman a</b>"],
       ]),
       status: aHealthyStatus({
-        groups: {
+        groups: someGroups({
           total: 1_000_000,
           in_sync: 876_543,
           under_way: 123,
@@ -138,7 +136,7 @@ export const SCENES: Readonly<Record<string, DaemonState>> = {
           wanted: 56,
           missing: 12_345,
           unverified: 999_999,
-        },
+        }),
         runs: [aPastRun({ counts: { rejected: 12_345, failed: 1_234 } })],
         failing: [
           aFailingGroup({ user_group_id: "x".repeat(255), message: "word ".repeat(400) }),

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { NO_EVIDENCE } from "../../../src/core/apply/update-evidence.ts";
 import type { DaemonState } from "../../../src/daemon/state/state.ts";
 import { pageHeaders } from "../../../src/daemon/status-page/document.ts";
-import { aBrokenFeed, aServingState } from "../../builders/daemon-state.ts";
+import { aBrokenFeed, aServingState, someGroups } from "../../builders/daemon-state.ts";
 import { aRejection } from "../../builders/groups.ts";
 import {
   aFailingGroup,
@@ -81,16 +81,7 @@ test.each<[string, DaemonState, tone: string, text: string]>([
 
 test("what says more of a problem comes below all problems, and before what is well", () => {
   const status = aHealthyStatus({
-    groups: {
-      total: 383,
-      in_sync: 0,
-      under_way: 0,
-      failing: 26,
-      in_doubt: 0,
-      wanted: 0,
-      missing: 9,
-      unverified: 0,
-    },
+    groups: someGroups({ total: 383, failing: 26, missing: 9 }),
     held: { count: 2, code: "0123456789ab", groups: [] },
     failing: [aFailingGroup()],
     rejected: [{ ...aRejection(), since: minutesAgo(3) }],
@@ -142,16 +133,7 @@ function problemsToSend(text: string): DaemonState {
   const error = { code: text, message: text, hint: text };
   const lease = { epoch: "1", holder: text, acquiredAt: minutesAgo(3), expiresAt: minutesAgo(-1) };
   const status = aHealthyStatus({
-    groups: {
-      total: 9,
-      in_sync: 7,
-      under_way: 0,
-      failing: 1,
-      in_doubt: 0,
-      wanted: 0,
-      missing: 0,
-      unverified: 0,
-    },
+    groups: someGroups({ total: 9, in_sync: 7, failing: 1 }),
     failing: [aFailingGroup({ user_group_id: text, code: text, message: text })],
     held: { count: 1, code: text, groups: [{ kind: "delete", user_group_id: text }] },
     service: { baseUrl: text, teamId: 1, evidence: NO_EVIDENCE, answeredAt: null },
