@@ -419,6 +419,8 @@ function withToken(record: GroupRecord, token: string, isNew: boolean, now: Date
   return {
     ...record,
     fingerprint: isAsConfirmed ? (fingerprint ?? UNKNOWN_STATE) : UNKNOWN_STATE,
+    // The name was that of the group before.
+    serviceName: isAsConfirmed ? record.serviceName : null,
     tokenFingerprint: token,
     tokenSince: now,
     wantedSince,

@@ -91,10 +91,7 @@ export class TokenRotation {
     if (await hasSharedToken({ user_group_id: id, token: live }, this.#run)) return failedBySharedToken(live);
     if (!(await this.#tokenWriter.allStored())) return { kind: "failed", failure: NOT_BEGUN, isOpen: true };
     const failure = await this.#tokenWriter.prove({ user_group_id: id, token: live }, async (transaction) => {
-      // Record a live token that the ledger has never seen: after a leak, operators ask when which token was live.
-      if (isOf(live, known)) return;
-      const seen = rotationEnded(id, live, { failure: null, isNew: false, isOpen: true });
-      await transaction.change([seen], this.#run.clock.now());
+      if (!isOf(live, known)) await transaction.change([seen(id, live)], this.#run.clock.now());
     });
     return failure ? { kind: "not proved", failure, isOpen: true } : this.#exchange(rotation, live);
   }
@@ -124,7 +121,10 @@ export class TokenRotation {
       // Somebody else may have made that token earlier, and it may be the one that an operator wants to be rid of.
       const isDone = mayHaveHappened && isAnother && known.wantedSince === null;
       if (isNew || isDone) return { kind: "done", token: group.token };
-      if (isAnother && !isLast) return this.#exchange(rotation, group.token, true);
+      if (isAnother && !isLast) {
+        await this.#change(seen(id, group.token));
+        return this.#exchange(rotation, group.token, true);
+      }
       if (isTokenRefused(refusal)) await calls.rotationRefused(id, refusal, true);
       return { kind: "failed", failure, live: group.token, isOpen: mayHaveHappened };
     }
@@ -263,6 +263,13 @@ const rotationEnded = (
   tokenFingerprint: token && tokenFingerprint(token),
   ...result,
 });
+
+/**
+ * A GET has told a live token that the ledger didn't know: the group may be another one than was confirmed, and after a leak,
+ * operators ask when which token was live.
+ */
+const seen = (id: string, live: Secret): EventOf =>
+  rotationEnded(id, live, { failure: null, isNew: false, isOpen: true });
 
 const isOf = (token: Secret, { tokenFingerprint: known }: GroupRecord): boolean =>
   tokenFingerprint(token) === known;

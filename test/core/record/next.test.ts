@@ -237,6 +237,14 @@ describe("what the service has", () => {
     expect(recordAfter(...events)).toMatchObject({ fingerprint: UNKNOWN_STATE, intent: null });
   });
 
+  test("has no known name if a GET for another state may have made the group", () => {
+    const lost = [...CREATED, begun(update), rotated(SECOND, { isNew: false, isOpen: true })] as const;
+    expect(recordAfter(...lost, rotated(THIRD))).toMatchObject({
+      fingerprint: UNKNOWN_STATE,
+      serviceName: null,
+    });
+  });
+
   test("has the data source that was confirmed last, and until then the one begun first", () => {
     const of = (dataSourceId: string | null) => anApply({ dataSourceId });
     expect(recordAfter(begun(of("a")), begun(of("b")))?.dataSourceId).toBe("a");
