@@ -1,10 +1,12 @@
 import { isDue } from "../core/failure/backoff.ts";
 import { asSyncError, type Failure, interrupted, withHint } from "../core/failure/sync-error.ts";
+import type { DueTokens } from "../core/record/candidates.ts";
 import type { GroupEvent } from "../core/record/next.ts";
 import { dueBefore, mayStart, type RotationPolicy } from "../core/rotation/rotation-policy.ts";
-import type { DueTokens, GroupSelection } from "../ports/ledger/groups.ts";
+import type { GroupSelection } from "../ports/ledger/groups.ts";
 import { withLock } from "./lease/tenant-locks.ts";
 import { leasedRun, NO_TOKENS, type Run, type RunPorts, type RunSettings } from "./leased-run.ts";
+import { candidatePages } from "./plan/candidate-pages.ts";
 import type { RunReport } from "./report/run-report.ts";
 import { reportFailure } from "./report/tally.ts";
 import { groupsOf, type RotationSelection, rotationCandidates } from "./rotation/rotation-selection.ts";
@@ -142,7 +144,7 @@ export class Rotations {
       until === undefined ? mayStart(this.#policy, clock.now()) : clock.monotonic() < until;
     if (!isTime() || (isWanted && tally.counts.wanted === 0)) return;
     const which = { due, of: this.#options.of };
-    const count = await ledger.rotatableCount(which);
+    const count = await ledger.candidateCount({ kind: "rotatable", ...which });
     if (count === 0) return;
     const most = isWanted ? count : Math.min(count, this.#policy.maxPerRun ?? count);
     observe({ kind: "rotating", tokens: most });
@@ -195,9 +197,9 @@ export class Rotations {
     const { ledger, tally, signal } = this.#run;
     const { of } = this.#options;
     if (signal.aborted || tally.counts.wanted === 0) return;
-    for await (const batch of ledger.groups("owing")) {
-      for (const { user_group_id: id, owes, intent } of batch) {
-        if (!owes.includes("wanted") || this.tried.has(id) || (of && !of.includes(id))) continue;
+    for await (const page of candidatePages(ledger, { kind: "owing" })) {
+      for (const { user_group_id: id, wantedSince, intent } of page) {
+        if (wantedSince === null || this.tried.has(id) || (of && !of.includes(id))) continue;
         if (intent === null) tally.keptTokens.add(id);
         reportFailure(id, intent === null ? NOT_BEGUN : UNSETTLED, this.#run);
       }

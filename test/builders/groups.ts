@@ -76,13 +76,12 @@ export const aRejectedTenant = (overrides: Partial<RejectedTenant> = {}): Reject
 export const aLedgerGroup = (overrides: Partial<LedgerGroup> = {}): LedgerGroup => ({
   user_group_id: "acme",
   fingerprint: groupFingerprint(aGroup(overrides.user_group_id === undefined ? {} : overrides)),
-  row: aRow(),
+  ...aRow(),
+  unverified: null,
   intent: null,
-  isUpdateUnverified: false,
   absence: null,
   held: null,
   failures: NO_FAILURES,
-  owes: [],
   ...overrides,
 });
 

@@ -59,7 +59,7 @@ const MIGRATIONS: readonly Migration[] = [
         held text,
         -- What is not done. Follows from the others, as the next columns do.
         owes text,
-        -- 1 if a plan needn't read the group unless its row has changed.
+        -- 0 if a plan has to read the group even if its row is unchanged; 2: only if the service takes no updates.
         at_rest smallint NOT NULL,
         -- Since when the first of its failures lasts.
         failing_since timestamptz,

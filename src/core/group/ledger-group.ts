@@ -16,24 +16,24 @@ export const UNKNOWN_STATE = "unknown";
 /** The outcome of a call whose answer didn't show that the service took mapping and properties. */
 export type UnverifiedOutcome = "adopted" | "updated";
 
-/** What the ledger keeps of a user group, as far as a plan needs it. */
+/** What a plan needs of a `GroupRecord`. A plan reads all groups, so it loads no more of them. */
 export interface LedgerGroup {
   readonly user_group_id: string;
-  /** The fingerprint of the group as the service last confirmed it, or `UNKNOWN_STATE`; null if it never confirmed the group. */
-  readonly fingerprint: string | null;
+  /** Known from the first intent on. */
+  readonly bucket: number;
   /** The digest of the row from which the confirmed group was computed; null if none is recorded. */
-  readonly row: RowDigest | null;
-  /** Set if a run ended between a call and the record of its outcome. */
+  readonly digest: RowDigest["digest"] | null;
+  /** Of the group as the service last confirmed it, or `UNKNOWN_STATE`; null if the service never confirmed the group. */
+  readonly fingerprint: string | null;
+  /** How the service confirmed the group, as long as no answer has shown that it took mapping and properties. */
+  readonly unverified: UnverifiedOutcome | null;
+  /** Committed before a call, and cleared with the call's outcome. */
   readonly intent: Intent | null;
-  /** The last change was an update, and no answer has shown that the service took mapping and properties. */
-  readonly isUpdateUnverified: boolean;
   /** Set while its tenant is gone. */
   readonly absence: Absence | null;
   /** The removal that waits for approval. */
   readonly held: "replace" | "delete" | null;
   readonly failures: GroupFailures;
-  /** What is not done for the group, see `owes`. */
-  readonly owes: readonly Owed[];
 }
 
 /** Something that is not done for a group. */

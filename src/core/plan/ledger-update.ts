@@ -81,7 +81,7 @@ export function ledgerUpdateOf(
   if (action?.kind === "outdated" && failures.change !== null)
     return { kind: "cleared", user_group_id, wasGone: absence !== null };
   if (action === null && tenant.kind === "desired") {
-    const isRecorded = absence === null && failures.change === null && sameRow(known.row, tenant.row);
+    const isRecorded = absence === null && failures.change === null && sameRow(known, tenant.row);
     return isRecorded
       ? null
       : {
@@ -95,5 +95,4 @@ export function ledgerUpdateOf(
   return absence === null ? null : { kind: "returned", user_group_id };
 }
 
-const sameRow = (a: RowDigest | null, b: RowDigest): boolean =>
-  a?.digest === b.digest && a.bucket === b.bucket;
+const sameRow = (a: LedgerGroup, b: RowDigest): boolean => a.digest === b.digest && a.bucket === b.bucket;

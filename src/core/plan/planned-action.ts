@@ -124,7 +124,7 @@ function decidePresent(
   if (!wasConfirmed && intendsRemoval(known.intent)) return apply("replace", tenant, known, context);
   if (known.fingerprint === null) return apply("create", tenant, known, context);
   const differs = known.fingerprint !== tenant.fingerprint;
-  const wasNotTaken = known.isUpdateUnverified && context.serviceUpdates === false;
+  const wasNotTaken = known.unverified === "updated" && context.serviceUpdates === false;
   const isOutdated = differs || wasNotTaken;
   if (known.intent === null && !isOutdated) return null;
   // A GET for the token that was left under way must not become an update: it is settled with the state that was confirmed.

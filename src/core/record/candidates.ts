@@ -1,28 +1,10 @@
 import type { RetryableFailure } from "../failure/group-failures.ts";
 import type { Group } from "../group/group.ts";
-import { intendsRemoval, type LedgerGroup, UNKNOWN_STATE } from "../group/ledger-group.ts";
+import { intendsRemoval, UNKNOWN_STATE } from "../group/ledger-group.ts";
 import type { RowDigest } from "../group/tenant.ts";
 import type { RotationCandidate } from "../rotation/rotation-policy.ts";
-import { isAtRest, owes } from "./owes.ts";
+import { restOf } from "./owes.ts";
 import type { GroupRecord } from "./record.ts";
-
-/** What a plan needs of the record. */
-export const plannedFrom = (record: GroupRecord): LedgerGroup => {
-  const { user_group_id, fingerprint, bucket, digest, intent, absence, held, failures } = record;
-  const row = digest === null ? null : { bucket, digest };
-  const isUpdateUnverified = record.unverified === "updated";
-  return {
-    user_group_id,
-    fingerprint,
-    row,
-    intent,
-    isUpdateUnverified,
-    absence,
-    held,
-    failures,
-    owes: owes(record),
-  };
-};
 
 /** In characters. */
 const LONGEST_NAME = 200;
@@ -41,6 +23,36 @@ export interface ConfirmedGroup {
   readonly fingerprint: string;
   readonly row: RowDigest;
   readonly dataSourceId: string | null;
+}
+
+/** A list of groups that a sync works through, and its order. Of groups that are equal in it, the order of the ids decides. */
+export type CandidateList =
+  /** Groups that owe something, in the order of the ids. */
+  | { readonly kind: "owing" }
+  /**
+   * Groups that `vouchedToken` tells a token of, in the order of the ids: all, those whose tokens are known to be missing in a
+   * store, or those with these ids.
+   */
+  | { readonly kind: "vouched"; readonly of: "all" | "not everywhere" | readonly string[] }
+  /** Groups that `rotationCandidate` tells, the oldest token first. */
+  | (DueTokens & { readonly kind: "rotatable" })
+  /** Groups that `refreshCandidate` tells, the one first that was verified longest ago. */
+  | (Unverified & { readonly kind: "refreshable"; readonly of?: readonly string[] | undefined });
+
+export interface DueTokens {
+  /**
+   * Tokens to be replaced because a new one is wanted, or because they have been live since this time or longer. The latter
+   * leave out the wanted ones.
+   */
+  readonly due: "wanted by name" | "wanted" | Date;
+  /** Only groups with these ids. */
+  readonly of?: readonly string[] | undefined;
+}
+
+/** Groups that were not verified between `since` and `now`. A later time tells nothing: a clock was ahead. */
+export interface Unverified {
+  readonly since: Date;
+  readonly now: Date;
 }
 
 /** A group whose token the ledger vouches for. */
@@ -90,7 +102,7 @@ export function vouchedToken(record: GroupRecord): VouchedToken | null {
 export function refreshCandidate(record: GroupRecord): RefreshCandidate | null {
   const { user_group_id, verifiedAt, held } = record;
   const confirmed = knownGroup(record);
-  if (verifiedAt === null || held !== null || confirmed === null || !isAtRest(record)) return null;
+  if (verifiedAt === null || held !== null || confirmed === null || restOf(record) === 0) return null;
   return { user_group_id, verifiedAt, ...confirmed };
 }
 

@@ -54,10 +54,14 @@ export function failingSince(record: GroupRecord): Date | null {
 /** What a plan doesn't do. */
 const UNPLANNED: readonly Owed[] = ["failing rotation", "held", "doubted", "wanted"];
 
-/** Whether a plan needn't read the group unless its row has changed. */
-export const isAtRest = (record: GroupRecord): boolean =>
-  record.fingerprint !== null &&
-  record.fingerprint !== UNKNOWN_STATE &&
-  record.digest !== null &&
-  record.absence === null &&
-  owes(record).every((owed) => UNPLANNED.includes(owed));
+/**
+ * Whether a plan needn't read the group unless its row has changed. 0: it has to read it. 1: it needn't. 2: it needn't as long
+ * as the service may have taken the last update, which no answer has shown.
+ */
+export function restOf(record: GroupRecord): 0 | 1 | 2 {
+  const { fingerprint, digest, absence, unverified } = record;
+  const isKnown = fingerprint !== null && fingerprint !== UNKNOWN_STATE && digest !== null;
+  const isPlanned = owes(record).some((owed) => !UNPLANNED.includes(owed));
+  if (!isKnown || absence !== null || isPlanned) return 0;
+  return unverified === "updated" ? 2 : 1;
+}

@@ -1,28 +1,18 @@
 import { type ChangeFailure, NO_FAILURES, type RecordedFailure } from "../failure/group-failures.ts";
 import type { Group } from "../group/group.ts";
-import type { Absence, Intent, UnverifiedOutcome } from "../group/ledger-group.ts";
-import type { RowDigest } from "../group/tenant.ts";
+import type { LedgerGroup } from "../group/ledger-group.ts";
 
 /**
  * All that the ledger keeps of one group: one row. Only `next` makes a record from a record; a ledger loads and saves
  * records, and decides nothing.
  */
-export interface GroupRecord {
-  readonly user_group_id: string;
-  /** Known from the first intent on. */
-  readonly bucket: number;
-  /** The digest of the row from which the confirmed group was computed; null if none is recorded. */
-  readonly digest: RowDigest["digest"] | null;
-  /** Of the group as the service last confirmed it, or `UNKNOWN_STATE`; null if the service never confirmed the group. */
-  readonly fingerprint: string | null;
+export interface GroupRecord extends LedgerGroup {
   /** The group as the service last confirmed it. */
   readonly confirmed: Group | null;
   /** The name as the service last gave it back; null if it never did. */
   readonly serviceName: string | null;
   /** Sent in a DELETE, if the config gives one. */
   readonly dataSourceId: string | null;
-  /** How the service confirmed the group, as long as no answer has shown that it took mapping and properties. */
-  readonly unverified: UnverifiedOutcome | null;
   /** Of the token that the service last told; null if it never told one. */
   readonly tokenFingerprint: string | null;
   readonly tokenSince: Date | null;
@@ -37,15 +27,9 @@ export interface GroupRecord {
    * be asked for because what is known of it may be outdated.
    */
   readonly verifiedAt: Date | null;
-  /** Committed before a call, and cleared with the call's outcome. */
-  readonly intent: Intent | null;
   readonly intentAt: Date | null;
   /** Fingerprint of the group that the intent means to make; null if there are several, or none. */
   readonly intended: string | null;
-  /** Set while its tenant is gone. */
-  readonly absence: Absence | null;
-  /** The removal that waits for approval. */
-  readonly held: "replace" | "delete" | null;
   readonly failures: RecordFailures;
   /** When the ledger first recorded an intent for the group. */
   readonly createdAt: Date;
@@ -95,5 +79,5 @@ export const newRecord = (user_group_id: string, bucket: number, now: Date): Gro
 });
 
 /** Whether no group exists: the service refused to create it, and nothing is under way. */
-export const isNeverMade = ({ fingerprint, intent }: Pick<GroupRecord, "fingerprint" | "intent">): boolean =>
+export const isNeverMade = ({ fingerprint, intent }: Pick<LedgerGroup, "fingerprint" | "intent">): boolean =>
   fingerprint === null && intent === null;

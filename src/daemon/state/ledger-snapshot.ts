@@ -26,10 +26,8 @@ export async function readLedgerSnapshot(
   const { maxAgeMs } = settings;
   const status = await ledger.status();
   const history = await ledger.history(new Date(now.getTime() - HISTORY), MOST_RUNS);
-  const tooOld =
-    maxAgeMs === null
-      ? null
-      : { maxAgeMs, tokens: await ledger.rotatableCount({ due: new Date(now.getTime() - maxAgeMs) }) };
+  const old = (ms: number) => ({ kind: "rotatable", due: new Date(now.getTime() - ms) }) as const;
+  const tooOld = maxAgeMs === null ? null : { maxAgeMs, tokens: await ledger.candidateCount(old(maxAgeMs)) };
   const missing = wentMissing(await ledger.missing(), status.groups.total, settings.deletion, now);
   const refreshHold = await heldRefresh(ledger, settings, now);
   const names = namesOf(await ledger.records(listedIds(status)));

@@ -1,11 +1,11 @@
 import type { Failure } from "../../core/failure/sync-error.ts";
 import { wasNeverMade } from "../../core/plan/planned-action.ts";
-import { plannedFrom } from "../../core/record/candidates.ts";
-import type { GroupReads } from "../../ports/ledger/groups.ts";
+import { owes } from "../../core/record/owes.ts";
+import type { CandidateReads, GroupReads } from "../../ports/ledger/groups.ts";
 import type { Locks } from "../lease/tenant-locks.ts";
+import { candidatePages } from "../plan/candidate-pages.ts";
 import type { PlanOptions } from "../plan/make-plan.ts";
 import type { Plan } from "../plan/plan.ts";
-import { inOneBatch } from "../plan/read-tenants.ts";
 import type { Tally } from "../report/tally.ts";
 
 /**
@@ -17,7 +17,7 @@ export async function reportOwed(
   { only }: Pick<PlanOptions, "only">,
   run: {
     readonly tally: Tally;
-    readonly ledger: Pick<GroupReads, "groups" | "records">;
+    readonly ledger: Pick<GroupReads & CandidateReads, "candidates" | "records">;
     readonly locks: Locks;
   },
 ): Promise<void> {
@@ -25,11 +25,15 @@ export async function reportOwed(
   const owedNothing = plan.isWhole && plan.owing === 0 && Object.values(plan.counts).every((n) => n === 0);
   // That question reads all groups, so ask it only if anything may be owed.
   if (owedNothing && tally.requests === 0) return;
-  const owing = only === undefined ? ledger.groups("owing") : await named(only, ledger);
+  const owing =
+    only === undefined
+      ? candidatePages(ledger, { kind: "owing" })
+      : [[...(await ledger.records([...only])).values()]];
   let held = 0;
-  for await (const batch of owing) {
-    for (const group of batch) {
-      const { user_group_id: id, failures, intent, owes: owed } = group;
+  for await (const page of owing) {
+    for (const group of page) {
+      const { user_group_id: id, failures, intent } = group;
+      const owed = owes(group);
       const isUnderWay = owed.includes("under way") || (owed.includes("wanted") && intent !== null);
       // A plan of all tenants has judged what is held.
       if (only !== undefined && owed.includes("held")) held++;
@@ -45,9 +49,6 @@ export async function reportOwed(
   }
   tally.counts.held = Math.max(tally.counts.held, held);
 }
-
-const named = async (only: ReadonlySet<string>, ledger: Pick<GroupReads, "records">) =>
-  inOneBatch([...(await ledger.records([...only])).values()].map(plannedFrom));
 
 const FAILURES = ["storing", "change", "rotation"] as const;
 

@@ -1,10 +1,11 @@
+import type { DueTokens } from "../../core/record/candidates.ts";
 import {
   dueBefore,
   mayStart,
   type RotationCandidate,
   type RotationPolicy,
 } from "../../core/rotation/rotation-policy.ts";
-import type { DueTokens, GroupReads, RotationReads } from "../../ports/ledger/groups.ts";
+import type { CandidateReads, GroupReads } from "../../ports/ledger/groups.ts";
 import { rotationCandidates } from "../rotation/rotation-selection.ts";
 
 /** Tokens that are wanted anew or older than `rotation.max_age`, and which of them a sync would rotate now. */
@@ -26,7 +27,7 @@ const SHOWN_ROTATIONS = 1_000;
 
 /** `only`: those of a sync of these tenants, which waits for no next try, and rotates no token because of its age. */
 export async function dueRotations(
-  ledger: RotationReads & Pick<GroupReads, "existingCount">,
+  ledger: CandidateReads & Pick<GroupReads, "existingCount">,
   policy: RotationPolicy,
   now: Date,
   only?: ReadonlySet<string>,
@@ -47,12 +48,12 @@ export async function dueRotations(
 
 /** `most`: the most that a sync rotates of them; null: all. */
 async function rotationsOf(
-  ledger: RotationReads,
+  ledger: CandidateReads,
   which: DueTokens,
   most: number | null,
   now: Date,
 ): Promise<DueRotations> {
-  const total = await ledger.rotatableCount(which);
+  const total = await ledger.candidateCount({ kind: "rotatable", ...which });
   if (total === 0 || most === 0) return { total, count: 0, next: [], waiting: [] };
 
   const next: RotationCandidate[] = [];

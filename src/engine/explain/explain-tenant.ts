@@ -5,7 +5,6 @@ import { columnsOf, type GroupRules } from "../../core/group/group-rules.ts";
 import { type LedgerGroup, UNKNOWN_STATE } from "../../core/group/ledger-group.ts";
 import type { Tenant, TenantRow } from "../../core/group/tenant.ts";
 import { type PlannedAction, planAction } from "../../core/plan/planned-action.ts";
-import { plannedFrom } from "../../core/record/candidates.ts";
 import { dueBefore, type RotationPolicy } from "../../core/rotation/rotation-policy.ts";
 import type { LedgerView } from "../../ports/ledger/ledger.ts";
 import type { GroupHistory, KnownService } from "../../ports/ledger/scope.ts";
@@ -99,7 +98,7 @@ export async function explainTenant(
       ledger.record(id),
       ledger.rejections([id]),
     ]);
-    const known = record.group ? plannedFrom(record.group) : undefined;
+    const known = record.group ?? undefined;
     const tenant = await tenantOf(id, rows, rules);
     const isRemembered = record.removals.length + record.formerTokens.length > 0;
     if (tenant === undefined && known === undefined && !isRemembered) throw unknownIds(new Set([id]));

@@ -16,11 +16,11 @@ interface ChangedBuckets {
   readonly unchanged: number;
   /** How many rows of the other buckets are not ready. */
   readonly notReady: number;
-  /** How many groups of the other buckets owe something that a plan doesn't do. */
+  /** How many groups owe something, whatever their bucket. */
   readonly owing: number;
 }
 
-const NO_GROUPS = { rows: 0, sum: "0", dirty: 0, owing: 0 };
+const NO_GROUPS = { rows: 0, sum: "0", dirty: 0 };
 
 /** All buckets have to be read. */
 export const ALL_BUCKETS: ChangedBuckets = { changed: undefined, unchanged: 0, notReady: 0, owing: 0 };
@@ -47,7 +47,6 @@ export async function findChangedBuckets(
   const changed: ChangedBucket[] = [];
   let unchanged = 0;
   let waiting = 0;
-  let owing = 0;
   for (const their of theirs) {
     const { bucket, rows, sum, notReady } = their;
     const our = unmatched.get(bucket) ?? NO_GROUPS;
@@ -55,12 +54,14 @@ export async function findChangedBuckets(
     if (our.dirty === 0 && our.rows === rows && our.sum === sum) {
       unchanged += rows;
       waiting += notReady;
-      owing += our.owing;
     } else changed.push({ ...their, known: knownIn(our) });
   }
   for (const [bucket, our] of unmatched)
     changed.push({ bucket, rows: 0, sum: "0", notReady: 0, known: knownIn(our) });
-  return changed.length > TOO_MANY ? ALL_BUCKETS : { changed, unchanged, notReady: waiting, owing };
+  const owing = ours.reduce((sum, bucket) => sum + bucket.owing, 0);
+  return changed.length > TOO_MANY
+    ? { ...ALL_BUCKETS, owing }
+    : { changed, unchanged, notReady: waiting, owing };
 }
 
 const knownIn = ({ rows, dirty }: Pick<LedgerBucket, "rows" | "dirty">): number => rows + dirty;

@@ -73,7 +73,6 @@ export class PlanBuilder {
   /** Counts a group of the ledger, even if the plan will have no entry for it. */
   see(group: LedgerGroup): void {
     this.#owned++;
-    if (group.owes.length > 0) this.#owing++;
     this.#removals.see(group);
   }
 

@@ -3,7 +3,6 @@ import { digestSeed } from "../../core/group/desired-group.ts";
 import { columnsOf, type GroupRules } from "../../core/group/group-rules.ts";
 import type { LedgerGroup } from "../../core/group/ledger-group.ts";
 import type { Tenant } from "../../core/group/tenant.ts";
-import { plannedFrom } from "../../core/record/candidates.ts";
 import type { LedgerView } from "../../ports/ledger/ledger.ts";
 import type { KnownService } from "../../ports/ledger/scope.ts";
 import type { Warning } from "../../ports/observer.ts";
@@ -76,7 +75,7 @@ export async function readSome(
   const lookups = await source.lookups(columnsOf(rules), digestSeed(rules), stop, tableBefore);
   try {
     const [rows, records] = await Promise.all([lookups.rowsOf(ids), ledger.records(ids)]);
-    const groups = [...records.values()].map(plannedFrom);
+    const groups = [...records.values()];
     const unknown = new Set(ids);
     await mergeById(readTenants(inOneBatch(rows), rules), inOneBatch(groups), (tenant, group) => {
       const id = tenant?.user_group_id ?? group?.user_group_id;

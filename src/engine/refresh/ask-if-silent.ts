@@ -41,7 +41,8 @@ async function askOnce(
 ): Promise<void> {
   const { ledger, clock, locks } = outer;
   const now = clock.now();
-  const oldest = await ledger.refreshable({ since: now, now, limit: silence.failed.size + 1 });
+  const limit = silence.failed.size + 1;
+  const oldest = await ledger.candidates({ kind: "refreshable", since: now, now }, { limit });
   const candidate = oldest.find(({ user_group_id }) => !silence.failed.has(user_group_id));
   // The other counts are of the full sync alone.
   const observe = (event: RunEvent): void => {

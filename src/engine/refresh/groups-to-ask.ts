@@ -1,7 +1,8 @@
 import type { Upsert } from "../../core/plan/change.ts";
-import type { RefreshCandidate } from "../../core/record/candidates.ts";
+import { type RefreshCandidate, refreshCandidate } from "../../core/record/candidates.ts";
+import type { GroupRecord } from "../../core/record/record.ts";
 import type { Clock } from "../../ports/clock.ts";
-import type { RefreshReads } from "../../ports/ledger/groups.ts";
+import type { CandidateReads } from "../../ports/ledger/groups.ts";
 import type { Plan, PlanEntry } from "../plan/plan.ts";
 
 interface Wanted {
@@ -22,21 +23,23 @@ const PAGE = 1_000;
 export async function* groupsToAsk(
   plan: Plan,
   { since, of, most }: Wanted,
-  { ledger, clock }: { readonly ledger: RefreshReads; readonly clock: Clock },
+  { ledger, clock }: { readonly ledger: Pick<CandidateReads, "candidates">; readonly clock: Clock },
 ): AsyncGenerator<Upsert> {
   let left = most;
-  let after: RefreshCandidate | undefined;
+  let after: GroupRecord | undefined;
   for (;;) {
     const now = clock.now();
-    const page = await ledger.refreshable({ since, now, limit: PAGE, after, of: of && [...of] });
+    const list = { kind: "refreshable", since, now, of: of && [...of] } as const;
+    const records = await ledger.candidates(list, { limit: PAGE, after });
+    const page = records.flatMap((record) => refreshCandidate(record) ?? []);
     const passedOver = await passedOverIn(plan, page);
     for (const { verifiedAt: _, ...confirmed } of page) {
       if (passedOver.has(confirmed.user_group_id)) continue;
       if (left-- <= 0) return;
       yield { kind: "update", ...confirmed, refreshes: true, underWay: false, failedBefore: false };
     }
-    after = page.at(-1);
-    if (page.length < PAGE) return;
+    after = records.at(-1);
+    if (records.length < PAGE) return;
   }
 }
 

@@ -37,7 +37,7 @@ export interface RefreshStart {
 }
 
 interface Known {
-  readonly ledger: Pick<LedgerView, "refreshableCount" | "goneSince" | "existingCount" | "history">;
+  readonly ledger: Pick<LedgerView, "candidateCount" | "goneSince" | "existingCount" | "history">;
   /** Whether a GET changes an existing group; null if nobody knows. */
   readonly updates: boolean | null;
   readonly now: Date;
@@ -58,7 +58,7 @@ export async function startOfRefresh(
   const { ledger, updates, now } = known;
   // Without a valid row, nobody knows which tenants are present.
   if (plan.isWhole && !plan.conclusive) return null;
-  const doubted = await ledger.refreshableCount(IN_DOUBT);
+  const doubted = await ledger.candidateCount({ kind: "refreshable", ...IN_DOUBT });
   const { due, withinMs } = await shareOf(plan, options, refresh, doubted, known);
   if (due === 0) return null;
   const unsafe = unsafeToAsk(update, updates);
@@ -90,7 +90,8 @@ async function shareOf(
 ): Promise<Pick<RefreshStart, "due" | "withinMs">> {
   const { at: began } = plan.reading;
   const isOwnShare = plan.isWhole && !asksForAll && everyMs !== null;
-  const groups = asksForAll || isOwnShare ? await ledger.refreshableCount({ since: began, now }) : doubted;
+  const countOf = (since: Date) => ledger.candidateCount({ kind: "refreshable", since, now });
+  const groups = asksForAll || isOwnShare ? await countOf(began) : doubted;
   if (groups === 0) return { due: 0, withinMs: null };
   // Only the next sync of a daemon has to start on time.
   const isHurried = plan.isWhole && !asksForAll && (silence !== undefined || doubted === 0);
@@ -101,6 +102,6 @@ async function shareOf(
   const earlier = syncs.map(({ startedAt }) => startedAt).slice(isRecorded ? 1 : 0);
   const withinMs = isHurried ? syncIntervalMs(began, earlier) * PART_OF_INTERVAL : null;
   if (everyMs === null) return { due: doubted, withinMs };
-  const late = await ledger.refreshableCount({ since: start, now });
+  const late = await countOf(start);
   return { due: Math.max(doubted, refreshShare({ now: began, earlier, everyMs, groups, late })), withinMs };
 }

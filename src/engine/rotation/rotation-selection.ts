@@ -1,7 +1,9 @@
 import { SyncError } from "../../core/failure/sync-error.ts";
+import { type DueTokens, rotationCandidate } from "../../core/record/candidates.ts";
 import type { RotationCandidate } from "../../core/rotation/rotation-policy.ts";
 import type { Clock } from "../../ports/clock.ts";
-import type { DueTokens, GroupReads, GroupSelection, RotationReads } from "../../ports/ledger/groups.ts";
+import type { CandidateReads, GroupReads, GroupSelection } from "../../ports/ledger/groups.ts";
+import { candidatePages } from "../plan/candidate-pages.ts";
 
 /** Which tokens the operator wants rotated. */
 export type RotationSelection =
@@ -59,19 +61,14 @@ export async function* existingGroups(
   }
 }
 
-/**
- * Groups whose tokens a sync may rotate, the oldest token first. Reads them in pages, because the ledger
- * changes while the caller works on them: a rotated group is no candidate any more.
- */
+/** Groups whose tokens a sync may rotate, the oldest token first. A rotated group is no candidate any more. */
 export async function* rotationCandidates(
-  ledger: Pick<RotationReads, "rotatable">,
+  ledger: Pick<CandidateReads, "candidates">,
   which: DueTokens,
 ): AsyncGenerator<RotationCandidate> {
-  let after: RotationCandidate | undefined;
-  for (;;) {
-    const page = await ledger.rotatable({ ...which, limit: PAGE, after });
-    yield* page;
-    after = page.at(-1);
-    if (page.length < PAGE) return;
-  }
+  for await (const page of candidatePages(ledger, { kind: "rotatable", ...which }, PAGE))
+    for (const record of page) {
+      const candidate = rotationCandidate(record);
+      if (candidate) yield candidate;
+    }
 }

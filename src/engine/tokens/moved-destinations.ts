@@ -48,8 +48,10 @@ async function lostWarning({
   ledger,
   tokens,
 }: Pick<TokenWriting, "ledger" | "tokens">): Promise<Warning | undefined> {
-  const some = await ledger.vouchedTokens({ limit: SAMPLE, of: "all" });
-  const expected = some.filter(({ failure }) => failure === null).map(({ user_group_id }) => user_group_id);
+  const some = await ledger.candidates({ kind: "vouched", of: "all" }, { limit: SAMPLE });
+  const expected = some
+    .filter(({ failures }) => failures.storing === null)
+    .map(({ user_group_id }) => user_group_id);
   if (expected.length === 0) return undefined;
   const empty: string[] = [];
   for (const destination of tokens.destinations)

@@ -1,14 +1,15 @@
 import type { Failure, SyncError } from "../../core/failure/sync-error.ts";
 import type { Upsert } from "../../core/plan/change.ts";
-import type { ConfirmedGroup, VouchedToken } from "../../core/record/candidates.ts";
+import { type ConfirmedGroup, type VouchedToken, vouchedToken } from "../../core/record/candidates.ts";
 import { type EventOf, storingFailed } from "../../core/record/next.ts";
+import type { GroupRecord } from "../../core/record/record.ts";
 import type { Secret } from "../../core/secret/secret.ts";
-import type { VouchedOptions } from "../../ports/ledger/groups.ts";
 import type { LedgerTransaction } from "../../ports/ledger/ledger.ts";
 import type { Observe } from "../../ports/observer.ts";
 import { type Applying, applyChanges } from "../apply/apply-changes.ts";
 import type { LedgerWriting } from "../lease/lease.ts";
 import { ALREADY_LOCKED, withLock } from "../lease/tenant-locks.ts";
+import { candidatePages } from "../plan/candidate-pages.ts";
 import { type Reporting, reportFailure } from "../report/tally.ts";
 import { isRefusal, retryInHalves, retryWhileBusy, type TokenWriting } from "../tokens/retry-batch.ts";
 
@@ -34,36 +35,34 @@ interface Found extends VouchedToken {
  * the service knows which one is live. `select` chooses groups of a page.
  */
 export async function restoreTokens(
-  of: VouchedOptions["of"],
+  of: "all" | "not everywhere" | readonly string[],
   run: Applying,
   select = (page: readonly VouchedToken[]): readonly VouchedToken[] => page,
 ): Promise<Unrestored> {
   const unrestored = { failedGets: new Set<string>(), unaskable: new Set<string>() };
-  let after: string | undefined;
-  while (!run.signal.aborted) {
-    const page = await run.ledger.vouchedTokens({ limit: BATCH, after, of });
-    if (page.length === 0) break;
+  if (run.signal.aborted) return unrestored;
+  for await (const page of candidatePages(run.ledger, { kind: "vouched", of }, BATCH)) {
     const ids = page.map(({ user_group_id }) => user_group_id);
     await withLock(run.locks, ids, async () => {
       await restore(select(await upToDate(page, run)), unrestored, { ...run, locks: ALREADY_LOCKED });
     });
-    after = page.at(-1)?.user_group_id;
+    if (run.signal.aborted) break;
   }
   return unrestored;
 }
 
 /** What the page says of a tenant is outdated if somebody has looked the tenant up meanwhile: reads that part again. */
 async function upToDate(
-  page: readonly VouchedToken[],
+  page: readonly GroupRecord[],
   { ledger, locks }: Pick<Applying, "ledger" | "locks">,
 ): Promise<readonly VouchedToken[]> {
-  const isOutdated = ({ user_group_id }: VouchedToken): boolean => locks.wasLookedUp(user_group_id);
-  const of = page.filter(isOutdated).map(({ user_group_id }) => user_group_id);
-  if (of.length === 0) return page;
-  return [
-    ...page.filter((entry) => !isOutdated(entry)),
-    ...(await ledger.vouchedTokens({ limit: BATCH, of })),
+  const isOutdated = ({ user_group_id }: GroupRecord): boolean => locks.wasLookedUp(user_group_id);
+  const again = page.filter(isOutdated).map(({ user_group_id }) => user_group_id);
+  const records = [
+    ...page.filter((record) => !isOutdated(record)),
+    ...(again.length > 0 ? await ledger.records(again) : new Map<string, GroupRecord>()).values(),
   ];
+  return records.flatMap((record) => vouchedToken(record) ?? []);
 }
 
 async function restore(

@@ -5,18 +5,17 @@ import type { LedgerGroup } from "../../core/group/ledger-group.ts";
 import type { BucketSum } from "../../core/group/tenant.ts";
 import type { Change } from "../../core/plan/change.ts";
 import type { ReadHistory } from "../../core/plan/read-history.ts";
-import type { RefreshCandidate, VouchedToken } from "../../core/record/candidates.ts";
+import type { CandidateList } from "../../core/record/candidates.ts";
 import type { EventOf, GroupEvent } from "../../core/record/next.ts";
 import type { GroupRecord } from "../../core/record/record.ts";
-import type { RotationCandidate } from "../../core/rotation/rotation-policy.ts";
 import type { TokenTable } from "../../core/tokens/destination.ts";
 import type { KnownService } from "./scope.ts";
 
 export interface GroupReads {
   /** Every bucket that has groups, in any order. */
   buckets(options: BucketOptions): Promise<readonly LedgerBucket[]>;
-  /** All groups, those of some buckets, or those that owe something, in batches, ordered by the UTF-8 bytes of the id. */
-  groups(which?: readonly number[] | "owing"): AsyncIterable<readonly LedgerGroup[]>;
+  /** All groups, or those of some buckets, in batches, ordered by the UTF-8 bytes of the id. */
+  groups(buckets?: readonly number[]): AsyncIterable<readonly LedgerGroup[]>;
   /** The records of the groups with these ids, ordered by the UTF-8 bytes of the id; unknown ids are left out. */
   records(ids: readonly string[]): Promise<ReadonlyMap<string, GroupRecord>>;
   /** A page of the selected groups, ordered by the UTF-8 bytes of the id. */
@@ -95,11 +94,6 @@ export interface Begun {
 /** Which tokens are live, and where their copies are. The ledger knows fingerprints, and never a token. */
 export interface TokenReads {
   /**
-   * A page of the groups at rest whose token is known, ordered by the UTF-8 bytes of the id. Their tokens have to be in
-   * the token stores.
-   */
-  vouchedTokens(options: VouchedOptions): Promise<readonly VouchedToken[]>;
-  /**
    * Which of these groups have a token that belongs to another group. `tokens` has fingerprints by id. A token belongs to
    * the group that the ledger has recorded it for, now or at any time that the journal still knows: somebody may still have a
    * former token. If `of` is "all", a token also belongs to each group for which the service
@@ -124,47 +118,22 @@ export interface TokenWrites {
   recordTokenDestinations(changes: Partial<TokenDestinations>): Promise<void>;
 }
 
-export interface VouchedOptions {
-  /** Page size. */
+/** Groups for each of which a sync may have something to do. */
+export interface CandidateReads {
+  /** A page of the list, in its order. */
+  candidates(list: CandidateList, page: Page): Promise<readonly GroupRecord[]>;
+  /** How many groups `candidates` returns over all pages. */
+  candidateCount(list: CandidateList): Promise<number>;
+}
+
+interface Page {
+  /** The size of the page. */
   readonly limit: number;
-  /** Return only entries after this id. */
-  readonly after?: string | undefined;
-  /** Of all groups, of groups whose tokens are known to be missing in a store, or of groups with these ids. */
-  readonly of: "all" | "not everywhere" | readonly string[];
-}
-
-export interface RotationReads {
-  /**
-   * A page of the groups whose tokens a sync may rotate, as `rotationCandidate` says, the oldest token first. Those that are due
-   * because of their age leave out the wanted ones.
-   */
-  rotatable(options: RotatableOptions): Promise<readonly RotationCandidate[]>;
-  /** How many groups `rotatable` returns over all pages. */
-  rotatableCount(which: DueTokens): Promise<number>;
-}
-
-export interface DueTokens {
-  /** Tokens to be replaced because a new one is wanted, or because they have been live since this time or longer. */
-  readonly due: "wanted by name" | "wanted" | Date;
-  /** Return only groups with these ids. */
-  readonly of?: readonly string[] | undefined;
-}
-
-export interface RotatableOptions extends DueTokens {
-  /** Page size. */
-  readonly limit: number;
-  /** Return only entries after this one. */
-  readonly after?: RotationCandidate | undefined;
+  /** Return only groups after this one. */
+  readonly after?: GroupRecord | undefined;
 }
 
 export interface RefreshReads {
-  /**
-   * A page of the groups that a refresh may ask for, in the order of `verifiedAt` and the id: confirmed groups of present
-   * tenants that have nothing under way, nothing held, and no failed change or token to store.
-   */
-  refreshable(options: RefreshableOptions): Promise<readonly RefreshCandidate[]>;
-  /** How many groups `refreshable` returns over all pages. */
-  refreshableCount(unverified: Unverified): Promise<number>;
   /** The groups that refreshes found gone, at this time or later and since the last approval. */
   goneSince(time: Date): Promise<FoundGone>;
 }
@@ -172,21 +141,6 @@ export interface RefreshReads {
 export interface RefreshWrites {
   /** The operator has approved what refreshes have made again until now. */
   approveRefresh(now: Date): Promise<void>;
-}
-
-/** Groups that were not verified between `since` and `now`. A later time tells nothing: a clock was ahead. */
-export interface Unverified {
-  readonly since: Date;
-  readonly now: Date;
-}
-
-export interface RefreshableOptions extends Unverified {
-  /** Page size. */
-  readonly limit: number;
-  /** Return only entries after this one. */
-  readonly after?: Pick<RefreshCandidate, "user_group_id" | "verifiedAt"> | undefined;
-  /** Return only groups with these ids. */
-  readonly of?: readonly string[] | undefined;
 }
 
 /** What decides when groups of absent tenants are deleted: earlier reads of the source, missing tenants, removals so far. */

@@ -1,11 +1,11 @@
 import type {
+  CandidateReads,
   DeletionReads,
   DeletionWrites,
   GroupReads,
   GroupWrites,
   RefreshReads,
   RefreshWrites,
-  RotationReads,
   TokenReads,
   TokenWrites,
 } from "./groups.ts";
@@ -42,7 +42,7 @@ export interface LedgerView
     ServiceReads,
     GroupReads,
     DeletionReads,
-    RotationReads,
+    CandidateReads,
     RefreshReads,
     TokenReads,
     RunReads,

@@ -31,7 +31,7 @@ test.each<[string, Work]>([
   ["many groups are read", ofMany(({ ledger }, ids) => ledger.records(ids))],
   [
     "the tokens of many groups are read",
-    ofMany(({ ledger }, of) => ledger.vouchedTokens({ limit: 500, of })),
+    ofMany(({ ledger }, of) => ledger.candidates({ kind: "vouched", of }, { limit: 500 })),
   ],
   [
     "many tokens are looked for in other groups",

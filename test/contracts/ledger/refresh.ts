@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Outcome } from "../../../src/core/apply/outcome.ts";
-import type { RefreshCandidate } from "../../../src/core/record/candidates.ts";
+import { type RefreshCandidate, refreshCandidate } from "../../../src/core/record/candidates.ts";
 import { aFailed, aNotUpdated, anApplied, anApply, aRotation } from "../../builders/groups.ts";
 import { ended } from "../../builders/records.ts";
 import {
@@ -46,12 +46,13 @@ export function ledgerRefreshContract(name: string, makePlace: () => Promise<Led
         "b",
         "c",
       ]);
-      expect(await at.ledger.refreshableCount(unverified)).toBe(2);
-      expect(await at.ledger.refreshableCount({ since: NOW, now: LATER })).toBe(0);
-      const [first] = await at.ledger.refreshable({ ...EVER, limit: 1 });
-      const next = await at.ledger.refreshable({ ...EVER, limit: 1, after: first });
+      expect(await countOf(at, unverified)).toBe(2);
+      expect(await countOf(at, { since: NOW, now: LATER })).toBe(0);
+      const ever = { kind: "refreshable", ...EVER } as const;
+      const [first] = await at.ledger.candidates(ever, { limit: 1 });
+      const next = await at.ledger.candidates(ever, { limit: 1, after: first });
       expect(next.map(({ user_group_id }) => user_group_id)).toEqual(["c"]);
-      const named = await at.ledger.refreshable({ ...EVER, limit: 9, of: ["a", "unknown"] });
+      const named = await at.ledger.candidates({ ...ever, of: ["a", "unknown"] }, { limit: 9 });
       expect(named.map(({ user_group_id }) => user_group_id)).toEqual(["a"]);
     });
 
@@ -87,7 +88,7 @@ export function ledgerRefreshContract(name: string, makePlace: () => Promise<Led
         "rest",
         "unrotated",
       ]);
-      expect(await at.ledger.refreshableCount(EVER)).toBe(2);
+      expect(await countOf(at, EVER)).toBe(2);
     });
   });
 
@@ -99,7 +100,7 @@ export function ledgerRefreshContract(name: string, makePlace: () => Promise<Led
       expect((await candidatesOf(at, unverified)).map(({ user_group_id }) => user_group_id)).toEqual([
         "later",
       ]);
-      expect(await at.ledger.refreshableCount(unverified)).toBe(1);
+      expect(await countOf(at, unverified)).toBe(1);
     });
   });
 
@@ -140,8 +141,13 @@ const recordAt = async (at: Opened, outcome: Outcome, now: Date): Promise<void> 
   await take(at, [ended(outcome, { retryAt: inDays(2) })], now);
 };
 
-const candidatesOf = ({ ledger }: Opened, unverified = EVER): Promise<readonly RefreshCandidate[]> =>
-  ledger.refreshable({ ...unverified, limit: 100 });
+const candidatesOf = async ({ ledger }: Opened, unverified = EVER): Promise<readonly RefreshCandidate[]> => {
+  const records = await ledger.candidates({ kind: "refreshable", ...unverified }, { limit: 100 });
+  return records.flatMap((record) => refreshCandidate(record) ?? []);
+};
+
+const countOf = ({ ledger }: Opened, unverified: typeof EVER): Promise<number> =>
+  ledger.candidateCount({ kind: "refreshable", ...unverified });
 
 const timesIn = async (at: Opened): Promise<[id: string, verifiedAt: Date][]> =>
   (await candidatesOf(at)).map(({ user_group_id, verifiedAt }) => [user_group_id, verifiedAt]);

@@ -2,8 +2,9 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Outcome } from "../../../src/core/apply/outcome.ts";
 import { compareIds } from "../../../src/core/group/tenant.ts";
+import type { DueTokens } from "../../../src/core/record/candidates.ts";
 import type { EventOf } from "../../../src/core/record/next.ts";
-import type { RotationCandidate } from "../../../src/core/rotation/rotation-policy.ts";
+import type { GroupRecord } from "../../../src/core/record/record.ts";
 import type { ExistingOptions } from "../../../src/ports/ledger/groups.ts";
 import { anyId } from "../../builders/arbitraries.ts";
 import {
@@ -182,7 +183,7 @@ export function ledgerRotationsContract(name: string, makePlace: () => Promise<L
       await carryOut(at, aFailed({ change: anApply({ kind: "update", user_group_id: "failing" }) }), LATER);
       await beginRotation(at, "rotating");
       await rotate(at, aFailedRotation({ user_group_id: "open", isOpen: true }));
-      const candidates = await at.ledger.rotatable({ due: FOREVER, limit: 10 });
+      const candidates = await rotatable(at, { due: FOREVER });
       expect(candidates.map(({ user_group_id }) => user_group_id)).toEqual([
         "at rest",
         "failing",
@@ -190,7 +191,7 @@ export function ledgerRotationsContract(name: string, makePlace: () => Promise<L
         "open",
         "rotating",
       ]);
-      expect(await at.ledger.rotatableCount({ due: FOREVER })).toBe(5);
+      expect(await countOf(at, { due: FOREVER })).toBe(5);
     });
 
     test("are those whose new token is wanted, gone tenants too, until they have it", async () => {
@@ -202,14 +203,12 @@ export function ledgerRotationsContract(name: string, makePlace: () => Promise<L
         await take(at, [{ kind: "wanted", by: id === "asked" ? "name" : "choice", user_group_id: id }]);
       await rotate(at, aRotation({ user_group_id: "done" }));
       await take(at, [{ kind: "unwanted", user_group_id: "taken back" }]);
-      const wanted = await at.ledger.rotatable({ due: "wanted", limit: 10 });
+      const wanted = await rotatable(at, { due: "wanted" });
       expect(wanted.map(({ user_group_id }) => user_group_id)).toEqual(["absent", "asked", "updating"]);
-      expect(await at.ledger.rotatableCount({ due: "wanted" })).toBe(3);
-      expect(await at.ledger.rotatable({ due: "wanted by name", limit: 10 })).toMatchObject([
-        { user_group_id: "asked" },
-      ]);
-      expect(await at.ledger.rotatableCount({ due: "wanted", of: ["asked", "done"] })).toBe(1);
-      expect(await at.ledger.rotatable({ due: "wanted", of: ["asked", "done"], limit: 10 })).toHaveLength(1);
+      expect(await countOf(at, { due: "wanted" })).toBe(3);
+      expect(await rotatable(at, { due: "wanted by name" })).toMatchObject([{ user_group_id: "asked" }]);
+      expect(await countOf(at, { due: "wanted", of: ["asked", "done"] })).toBe(1);
+      expect(await rotatable(at, { due: "wanted", of: ["asked", "done"] })).toHaveLength(1);
       const all = ["absent", "asked", "unborn", "updating"];
       expect(await at.ledger.existing({ isWanted: true, limit: 10 })).toEqual(all);
       expect(await tokensIn(at)).not.toContainEqual(["asked", expect.anything()]);
@@ -231,10 +230,9 @@ export function ledgerRotationsContract(name: string, makePlace: () => Promise<L
             all.set(id, day);
           }
           await at.database.analyze();
-          const pages: RotationCandidate[][] = [];
+          const pages: (readonly GroupRecord[])[] = [];
           do {
-            const after = pages.at(-1)?.at(-1);
-            pages.push([...(await at.ledger.rotatable({ due: FOREVER, limit, after }))]);
+            pages.push(await rotatable(at, { due: FOREVER }, { limit, after: pages.at(-1)?.at(-1) }));
           } while (pages.at(-1)?.length === limit);
           const sorted = [...all].sort(([a, day], [b, other]) => day - other || compareIds(a, b));
           expect(pages.flat().map(({ user_group_id }) => user_group_id)).toEqual(sorted.map(([id]) => id));
@@ -265,9 +263,15 @@ const beginRotation = (at: Opened, user_group_id: string): Promise<unknown> =>
 
 const rotate = (at: Opened, end: EventOf, now = NOW): Promise<unknown> => take(at, [end], now);
 
+const rotatable = (
+  { ledger }: Opened,
+  which: DueTokens,
+  page: Parameters<Opened["ledger"]["candidates"]>[1] = { limit: 100 },
+): Promise<readonly GroupRecord[]> => ledger.candidates({ kind: "rotatable", ...which }, page);
+
+const countOf = ({ ledger }: Opened, which: DueTokens): Promise<number> =>
+  ledger.candidateCount({ kind: "rotatable", ...which });
+
 /** Since when each token is live, the oldest first. */
-const tokensIn = async ({ ledger }: Opened, until = FOREVER): Promise<[id: string, since: Date][]> =>
-  (await ledger.rotatable({ due: until, limit: 100 })).map(({ user_group_id, tokenSince }) => [
-    user_group_id,
-    tokenSince,
-  ]);
+const tokensIn = async (at: Opened, due = FOREVER): Promise<[id: string, since: Date | null][]> =>
+  (await rotatable(at, { due })).map(({ user_group_id, tokenSince }) => [user_group_id, tokenSince]);

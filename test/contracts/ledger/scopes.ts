@@ -130,11 +130,9 @@ export async function expectEmpty(view: LedgerView): Promise<void> {
   expect(await view.record("acme")).toEqual({ group: null, removals: [], formerTokens: [] });
   expect(await view.existing({ limit: 1 })).toEqual([]);
   expect(await view.existingCount({})).toBe(0);
-  expect(await view.rotatable({ due: LATER, limit: 1 })).toEqual([]);
-  expect(await view.rotatableCount({ due: LATER })).toBe(0);
-  expect(await view.refreshableCount({ since: inDays(9), now: inDays(9) })).toBe(0);
+  expect(await view.candidates({ kind: "owing" }, { limit: 1 })).toEqual([]);
+  expect(await view.candidateCount({ kind: "rotatable", due: LATER })).toBe(0);
   expect(await view.goneSince(new Date(0))).toEqual({ count: 0, last: null });
-  expect(await view.vouchedTokens({ limit: 1, of: "all" })).toEqual([]);
   expect((await view.sharedTokens(new Map([["b", FIRST_TOKEN]]), "all")).size).toBe(0);
   expect(await view.tokenDestinations()).toEqual({ complete: null, verifiedAt: null, tables: [] });
   expect(await view.history(new Date(0), 1)).toEqual([]);

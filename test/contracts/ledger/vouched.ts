@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { tokenFingerprint } from "../../../src/core/group/group.ts";
-import type { VouchedToken } from "../../../src/core/record/candidates.ts";
+import { type VouchedToken, vouchedToken } from "../../../src/core/record/candidates.ts";
 import { Secret } from "../../../src/core/secret/secret.ts";
 import type { TokenDestinations } from "../../../src/ports/ledger/groups.ts";
 import { aDelete, aDeleted, aFailed, aNotUpdated, anApplied, anApply, aRow } from "../../builders/groups.ts";
@@ -21,7 +21,16 @@ import {
 const created = (id: string) => anApplied({ change: anApply({ user_group_id: id }) });
 const idsIn = (vouched: readonly VouchedToken[]): string[] =>
   vouched.map(({ user_group_id }) => user_group_id);
-const allIn = ({ ledger }: Opened) => ledger.vouchedTokens({ limit: 100, of: "all" });
+
+/** A page of the tokens, after the group with that id. */
+async function vouchedIn(
+  { ledger }: Opened,
+  { of = "all", limit = 100, after }: { of?: "all" | readonly string[]; limit?: number; after?: string } = {},
+): Promise<VouchedToken[]> {
+  const last = after === undefined ? undefined : (await ledger.records([after])).get(after);
+  const page = await ledger.candidates({ kind: "vouched", of }, { limit, after: last });
+  return page.flatMap((record) => vouchedToken(record) ?? []);
+}
 
 /** Which tokens have to be in the stores, and which are not in all of them. */
 export function ledgerVouchedContract(name: string, makePlace: () => Promise<LedgerPlace>): void {
@@ -34,8 +43,8 @@ export function ledgerVouchedContract(name: string, makePlace: () => Promise<Led
   describe(`${name}: the tokens that it vouches for`, () => {
     test("come page by page in the order of the bytes, with all that a GET needs", async () => {
       const at = await withGroups("b", "a", "\uffff", "😀");
-      expect(idsIn(await allIn(at))).toEqual(["a", "b", "\uffff", "😀"]);
-      const page = await at.ledger.vouchedTokens({ limit: 2, after: "a", of: "all" });
+      expect(idsIn(await vouchedIn(at))).toEqual(["a", "b", "\uffff", "😀"]);
+      const page = await vouchedIn(at, { limit: 2, after: "a" });
       expect(idsIn(page)).toEqual(["b", "\uffff"]);
       const { change, token: _ } = created("b");
       expect(page[0]).toEqual({
@@ -56,7 +65,7 @@ export function ledgerVouchedContract(name: string, makePlace: () => Promise<Led
       const change = anApply({ user_group_id: "a" });
       const failure = { code: "NOT_UPDATED", message: "it still has the old name" };
       await carryOut(at, aNotUpdated({ change, failure }), LATER);
-      expect(await allIn(at)).toEqual([
+      expect(await vouchedIn(at)).toEqual([
         { user_group_id: "a", tokenFingerprint: expect.any(String), confirmed: null, failure: null },
       ]);
     });
@@ -65,15 +74,15 @@ export function ledgerVouchedContract(name: string, makePlace: () => Promise<Led
       const at = await withGroups("a", "gone", "open");
       await leave(at, "absent", { ms: 0, reads: 1 }, ["gone"]);
       await begin(at, anApply({ user_group_id: "new" }), anApply({ kind: "update", user_group_id: "open" }));
-      expect(idsIn(await allIn(at))).toEqual(["a"]);
+      expect(idsIn(await vouchedIn(at))).toEqual(["a"]);
     });
 
     test("can be asked for by their ids, in pages too", async () => {
       const at = await withGroups("a", "b", "c", "d");
       const of = ["d", "b", "unknown", "a"];
-      expect(idsIn(await at.ledger.vouchedTokens({ limit: 100, of }))).toEqual(["a", "b", "d"]);
-      expect(idsIn(await at.ledger.vouchedTokens({ limit: 1, after: "a", of }))).toEqual(["b"]);
-      expect(await at.ledger.vouchedTokens({ limit: 100, of: [] })).toEqual([]);
+      expect(idsIn(await vouchedIn(at, { of }))).toEqual(["a", "b", "d"]);
+      expect(idsIn(await vouchedIn(at, { limit: 1, after: "a", of }))).toEqual(["b"]);
+      expect(await vouchedIn(at, { of: [] })).toEqual([]);
     });
   });
 

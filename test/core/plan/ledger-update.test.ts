@@ -13,7 +13,6 @@ import {
   anApply,
   aReading,
   aRejectedTenant,
-  aRow,
   aTenantNotReady,
   failures,
 } from "../../builders/groups.ts";
@@ -150,9 +149,9 @@ describe("a group that is as it should be is noted as settled", () => {
       settled,
     ],
     ["where its tenant was gone", { absence: anAbsence() }, { ...settled, wasGone: true }],
-    ["where another row gives the same group", { row: aRow({ digest: "0" }) }, settled],
-    ["where its id has moved to another bucket", { row: aRow({ bucket: 8 }) }, settled],
-    ["where its row was never recorded", { row: null }, settled],
+    ["where another row gives the same group", { digest: "0" }, settled],
+    ["where its id has moved to another bucket", { bucket: 8 }, settled],
+    ["where its row was never recorded", { digest: null }, settled],
     ["but not where there is nothing new", {}, null],
     [
       "but not where its token alone fails",

@@ -92,7 +92,7 @@ describe("under every service.update, a desired tenant whose group in the ledger
     gone: aLedgerGroup({ absence: anAbsence(), held: "delete" }),
     "gone, another": aLedgerGroup({ absence: anAbsence(), held: "delete", ...another }),
     "held for replacement, another": aLedgerGroup({ held: "replace", ...another }),
-    "updated unverified": aLedgerGroup({ isUpdateUnverified: true }),
+    "updated unverified": aLedgerGroup({ unverified: "updated" }),
     "failed, due": aLedgerGroup({
       failures: failures({ change: aChangeFailure({ retryAt: NOW }) }),
       ...another,
@@ -409,7 +409,7 @@ it("no group is taken away whose tenant has a row that doesn't say so, and none 
     .record({
       fingerprint: fc.constantFrom(null, "other", aLedgerGroup().fingerprint),
       intent: fc.constantFrom(null, "apply", "replace", "delete"),
-      isUpdateUnverified: fc.boolean(),
+      unverified: fc.constantFrom(null, "adopted", "updated"),
       absence: fc.constantFrom(
         null,
         anAbsence(),

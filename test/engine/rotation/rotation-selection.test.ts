@@ -1,10 +1,12 @@
 import { expect, test } from "vitest";
-import type { RotationCandidate } from "../../../src/core/rotation/rotation-policy.ts";
+import type { CandidateList } from "../../../src/core/record/candidates.ts";
+import type { GroupRecord } from "../../../src/core/record/record.ts";
 import {
   existingGroups,
   groupsOf,
   rotationCandidates,
 } from "../../../src/engine/rotation/rotation-selection.ts";
+import { aRecord } from "../../builders/records.ts";
 import { VirtualClock, VirtualTime } from "../../fakes/virtual-time.ts";
 
 const DAY = 86_400_000;
@@ -56,12 +58,12 @@ test("ids that the ledger doesn't have are refused, all in one message", async (
 test("groups and candidates are read page by page to the last", async () => {
   expect(await all(existingGroups(aLedger(many), {}))).toEqual(many);
   const tokenSince = clock.now();
-  const candidates: RotationCandidate[] = many.map((user_group_id) => ({
-    user_group_id,
-    tokenSince,
-    failure: null,
-  }));
-  const rotatable = async ({ limit, after }: { limit: number; after?: RotationCandidate | undefined }) =>
-    candidates.filter(({ user_group_id: id }) => !after || id > after.user_group_id).slice(0, limit);
-  expect(await all(rotationCandidates({ rotatable }, { due: tokenSince }))).toEqual(candidates);
+  const records = many.map((user_group_id) => aRecord({ user_group_id, tokenSince }));
+  const candidates = async (
+    _: CandidateList,
+    { limit, after }: { limit: number; after?: GroupRecord | undefined },
+  ) => records.filter(({ user_group_id: id }) => !after || id > after.user_group_id).slice(0, limit);
+  expect(await all(rotationCandidates({ candidates }, { due: tokenSince }))).toEqual(
+    many.map((user_group_id) => ({ user_group_id, tokenSince, failure: null })),
+  );
 });

@@ -7,17 +7,15 @@ import { intendsRemoval, type LedgerGroup } from "../../../src/core/group/ledger
 import { compareIds, type RowDigest } from "../../../src/core/group/tenant.ts";
 import { NO_READ_HISTORY } from "../../../src/core/plan/read-history.ts";
 import {
-  plannedFrom,
-  type RefreshCandidate,
+  type CandidateList,
   refreshCandidate,
   rotationCandidate,
   vouchedToken,
 } from "../../../src/core/record/candidates.ts";
-import { failingSince, isAtRest, owedFailures, owes } from "../../../src/core/record/owes.ts";
+import { failingSince, owedFailures, owes, restOf } from "../../../src/core/record/owes.ts";
 import type { GroupRecord } from "../../../src/core/record/record.ts";
 import { FORGET } from "../../../src/core/report/health.ts";
-import type { RotationCandidate } from "../../../src/core/rotation/rotation-policy.ts";
-import type { DueTokens, GroupSelection, Unverified } from "../../../src/ports/ledger/groups.ts";
+import type { GroupSelection } from "../../../src/ports/ledger/groups.ts";
 import type { LedgerView } from "../../../src/ports/ledger/ledger.ts";
 import type { HeldGroups, RecordedRun } from "../../../src/ports/ledger/scope.ts";
 import type { Step } from "../instance.ts";
@@ -39,7 +37,7 @@ export interface CommittedLedger {
 
 export const inMemoryReads = (committed: CommittedLedger): LedgerView => ({
   ...stepping(reads(committed), committed.step, CALLS),
-  groups: (which) => batches(committed, which),
+  groups: (buckets) => batches(committed, buckets),
 });
 
 /** Calls whose names tell less than a point needs, because a source has such a call too, say. */
@@ -53,11 +51,12 @@ const CALLS: Readonly<Record<string, string>> = {
 
 async function* batches(
   { state, step, batch }: CommittedLedger,
-  which?: readonly number[] | "owing",
+  buckets?: readonly number[],
 ): AsyncGenerator<readonly LedgerGroup[]> {
-  const groups = groupsWhere(state, (row) =>
-    which === "owing" ? owes(row).length > 0 : (which?.includes(row.bucket) ?? true),
-  );
+  const groups = [...state.rows.values()]
+    .filter(({ bucket }) => buckets?.includes(bucket) ?? true)
+    .map(ledgerGroup)
+    .sort((a, b) => compareIds(a.user_group_id, b.user_group_id));
   for (let start = 0; start < groups.length; start += batch) {
     await step({ when: "before", call: "groups" });
     yield groups.slice(start, start + batch);
@@ -94,7 +93,7 @@ const reads = ({ state, now }: CommittedLedger): Omit<LedgerView, "groups"> => (
 
   async buckets({ unverifiedAtRest }) {
     const atRest = (row: GroupRecord): boolean =>
-      isAtRest(row) && (row.unverified !== "updated" || unverifiedAtRest);
+      restOf(row) === 1 || (restOf(row) === 2 && unverifiedAtRest);
     const rows = [...state.rows.values()];
     const resting = sumsOf(rows.filter(atRest).flatMap((row) => digestOf(row) ?? []));
     const dirty = [...rows.filter((row) => !atRest(row)), ...state.rejections];
@@ -145,41 +144,20 @@ const reads = ({ state, now }: CommittedLedger): Omit<LedgerView, "groups"> => (
     return [...found].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, groups]) => groups);
   },
 
-  async rotatable({ limit, after, ...which }) {
-    return rotationCandidates(state, which)
-      .filter((candidate) => after === undefined || byTokenAge(candidate, after) > 0)
+  async candidates(list, { limit, after }) {
+    return candidatesIn(state, list)
+      .filter((row) => after === undefined || inOrderOf(list)(row, after) > 0)
       .slice(0, limit);
   },
 
-  async rotatableCount(which) {
-    return rotationCandidates(state, which).length;
-  },
-
-  async refreshable({ limit, after, of, ...unverified }) {
-    return refreshCandidates(state, unverified)
-      .filter((candidate) => after === undefined || byVerification(candidate, after) > 0)
-      .filter(({ user_group_id }) => of?.includes(user_group_id) ?? true)
-      .slice(0, limit);
-  },
-
-  async refreshableCount(unverified) {
-    return refreshCandidates(state, unverified).length;
+  async candidateCount(list) {
+    return candidatesIn(state, list).length;
   },
 
   async goneSince(time) {
     const { refreshApprovedAt: approved } = state;
     const gone = state.foundGone.filter(({ at }) => at >= time && (approved === null || at > approved));
     return { count: gone.length, last: gone.at(-1) ?? null };
-  },
-
-  async vouchedTokens({ limit, after, of }) {
-    return [...state.rows.values()]
-      .flatMap((row) => vouchedToken(row) ?? [])
-      .filter(({ failure }) => of !== "not everywhere" || failure !== null)
-      .filter(({ user_group_id }) => typeof of === "string" || of.includes(user_group_id))
-      .sort((a, b) => compareIds(a.user_group_id, b.user_group_id))
-      .filter(({ user_group_id }) => after === undefined || compareIds(user_group_id, after) > 0)
-      .slice(0, limit);
   },
 
   async sharedTokens(tokens, of) {
@@ -262,12 +240,6 @@ const reads = ({ state, now }: CommittedLedger): Omit<LedgerView, "groups"> => (
 const digestOf = ({ bucket, digest }: GroupRecord): RowDigest | null =>
   digest === null ? null : { bucket, digest };
 
-const groupsWhere = ({ rows }: LedgerState, isWanted: (row: GroupRecord) => boolean): LedgerGroup[] =>
-  [...rows.values()]
-    .filter(isWanted)
-    .map(plannedFrom)
-    .sort((a, b) => compareIds(a.user_group_id, b.user_group_id));
-
 export function existing(
   state: LedgerState,
   { of, liveSince, isWanted, isRemovalUnderWay }: GroupSelection,
@@ -281,28 +253,41 @@ export function existing(
   });
 }
 
-const rotationCandidates = ({ rows }: LedgerState, { due, of }: DueTokens): RotationCandidate[] =>
-  [...rows.values()]
-    .filter(({ user_group_id }) => of?.includes(user_group_id) ?? true)
-    .filter(({ wantedSince }) => (wantedSince === null) === due instanceof Date)
-    .filter(({ wantedBy }) => due !== "wanted by name" || wantedBy === "name")
-    .flatMap((row) => rotationCandidate(row) ?? [])
-    .filter(({ tokenSince }) => !(due instanceof Date) || tokenSince <= due)
-    .sort(byTokenAge);
+const ledgerGroup = (row: GroupRecord): LedgerGroup => {
+  const { user_group_id, bucket, digest, fingerprint, unverified, intent, absence, held, failures } = row;
+  return { user_group_id, bucket, digest, fingerprint, unverified, intent, absence, held, failures };
+};
 
-const byTokenAge = (a: RotationCandidate, b: RotationCandidate): number =>
-  a.tokenSince.getTime() - b.tokenSince.getTime() || compareIds(a.user_group_id, b.user_group_id);
+const candidatesIn = ({ rows }: LedgerState, list: CandidateList): GroupRecord[] =>
+  [...rows.values()].filter((row) => isIn(row, list)).sort(inOrderOf(list));
 
-const refreshCandidates = ({ rows }: LedgerState, { since, now }: Unverified): RefreshCandidate[] =>
-  [...rows.values()]
-    .flatMap((row) => refreshCandidate(row) ?? [])
-    .filter(({ verifiedAt }) => verifiedAt < since || verifiedAt > now)
-    .sort(byVerification);
+function isIn(row: GroupRecord, list: CandidateList): boolean {
+  if ("of" in list && typeof list.of === "object" && !list.of.includes(row.user_group_id)) return false;
+  switch (list.kind) {
+    case "owing":
+      return owes(row).length > 0;
+    case "vouched":
+      return vouchedToken(row) !== null && (list.of !== "not everywhere" || row.failures.storing !== null);
+    case "rotatable": {
+      const { due } = list;
+      const isDue =
+        due instanceof Date
+          ? row.wantedSince === null && row.tokenSince !== null && row.tokenSince <= due
+          : row.wantedSince !== null && (due === "wanted" || row.wantedBy === "name");
+      return isDue && rotationCandidate(row) !== null;
+    }
+    case "refreshable": {
+      const time = refreshCandidate(row)?.verifiedAt;
+      return time !== undefined && (time < list.since || time > list.now);
+    }
+  }
+}
 
-type Aged = Pick<RefreshCandidate, "user_group_id" | "verifiedAt">;
-
-const byVerification = (a: Aged, b: Aged): number =>
-  a.verifiedAt.getTime() - b.verifiedAt.getTime() || compareIds(a.user_group_id, b.user_group_id);
+function inOrderOf({ kind }: CandidateList): (a: GroupRecord, b: GroupRecord) => number {
+  const timeOf = ({ tokenSince, verifiedAt }: GroupRecord): number =>
+    (kind === "rotatable" ? tokenSince : kind === "refreshable" ? verifiedAt : null)?.getTime() ?? 0;
+  return (a, b) => timeOf(a) - timeOf(b) || compareIds(a.user_group_id, b.user_group_id);
+}
 
 const unverifiedIn = ({ unverified }: GroupRecord, { service }: LedgerState): GroupRecord["unverified"] =>
   doesUpdate(service.evidence) ? null : unverified;

@@ -8,7 +8,6 @@ import {
   changeRecords,
   type GroupColumns,
   groupColumns,
-  HAS_NO_UNVERIFIED_UPDATE,
   ledgerGroup,
   recordsOf,
 } from "./records.ts";
@@ -24,26 +23,26 @@ export const groupReads = (reader: LedgerReader): GroupReads => ({
            coalesce(sum(CASE WHEN is_clean THEN row_digest END), 0) AS "sum",
            count(CASE WHEN NOT is_clean THEN 1 END) AS "dirty", count(owes) AS "owing"
          FROM (
-           SELECT bucket, row_digest, owes, at_rest = 1 AND (${HAS_NO_UNVERIFIED_UPDATE} OR $2) AS is_clean
+           SELECT bucket, row_digest, owes, at_rest IN (1, $2) AS is_clean
            FROM ${tables.groups} WHERE scope = $1
            UNION ALL SELECT bucket, NULL, NULL, FALSE FROM ${tables.rejections} WHERE scope = $1) AS g
          GROUP BY bucket`,
-        [scope, unverifiedAtRest],
+        [scope, unverifiedAtRest ? 2 : 1],
       );
       return rows.map(({ bucket, rows, sum, dirty, owing }) => {
         return { bucket, rows: Number(rows), sum, dirty: Number(dirty), owing: Number(owing) };
       });
     }),
 
-  async *groups(which) {
+  async *groups(buckets) {
     const ledger = await reader.read(undefined, async (found) => found);
     if (!ledger) return;
     const { dialect, tables, scope } = ledger;
     const text = `
       SELECT ${groupColumns(dialect)} FROM ${tables.groups}
-      WHERE scope = $1 ${which === "owing" ? "AND owes IS NOT NULL" : which ? `AND ${dialect.isOneOf("bucket", "$2")}` : ""}
+      WHERE scope = $1 ${buckets ? `AND ${dialect.isOneOf("bucket", "$2")}` : ""}
       ORDER BY user_group_id`;
-    const values = typeof which === "object" ? [scope, which] : [scope];
+    const values = buckets ? [scope, buckets] : [scope];
     try {
       const batches = reader.database.stream<GroupColumns>(dialect.begin.snapshot, text, values, BATCH);
       for await (const rows of batches) yield rows.map(ledgerGroup);

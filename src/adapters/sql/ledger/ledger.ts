@@ -7,6 +7,7 @@ import type { InTransaction } from "../connection/connections.ts";
 import { databaseError } from "../connection/failures.ts";
 import type { Database } from "../dialect/database.ts";
 import type { LedgerLocation } from "../dialect/ledger-tables.ts";
+import { candidateReads } from "./candidates.ts";
 import { deletionReads, deletionWrites } from "./deletions.ts";
 import { groupReads, groupWrites } from "./groups.ts";
 import { ifHeld, ifOfNoOther, leaseState, leases } from "./lease.ts";
@@ -14,7 +15,6 @@ import { LedgerReader } from "./ledger-reader.ts";
 import { refreshReads, refreshWrites } from "./refresh.ts";
 import { rejectionReads, rejectionWrites } from "./rejections.ts";
 import { requests } from "./requests.ts";
-import { rotationReads } from "./rotations.ts";
 import { runReads, runWrites } from "./runs.ts";
 import { prepareLedger, schemaReads, schemaWrites } from "./schema.ts";
 import type { LedgerScope } from "./scope.ts";
@@ -97,7 +97,7 @@ const allReads = (reader: LedgerReader): LedgerView => ({
   ...serviceReads(reader),
   ...groupReads(reader),
   ...deletionReads(reader),
-  ...rotationReads(reader),
+  ...candidateReads(reader),
   ...refreshReads(reader),
   ...tokenReads(reader),
   ...runReads(reader),

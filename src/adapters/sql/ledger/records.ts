@@ -5,11 +5,10 @@ import type {
   GraceClock,
   Intent,
   LedgerGroup,
-  Owed,
   UnverifiedOutcome,
 } from "../../../core/group/ledger-group.ts";
 import { type EventOf, type GroupEvent, type JournalEntry, next } from "../../../core/record/next.ts";
-import { failingSince, isAtRest, owes } from "../../../core/record/owes.ts";
+import { failingSince, owes, restOf } from "../../../core/record/owes.ts";
 import type { GroupRecord, RecordFailures } from "../../../core/record/record.ts";
 import type { ColumnType, Dialect } from "../dialect/dialect.ts";
 import { jsonBatches, type LedgerScope, ofIds, possibleIds } from "./scope.ts";
@@ -42,7 +41,7 @@ const COLUMNS: Readonly<Record<string, Column>> = {
   gone_since: { type: "time", of: (record) => record.absence?.since ?? null },
   held: { type: "text", of: (record) => record.held },
   owes: { type: "text", of: (record) => owes(record).join(", ") || null },
-  at_rest: { type: "integer", of: (record) => (isAtRest(record) ? 1 : 0) },
+  at_rest: { type: "integer", of: restOf },
   failing_since: { type: "time", of: failingSince },
   state: { type: "json", of: stateOf },
 };
@@ -146,21 +145,16 @@ function readState(text: string) {
 const timed = <F extends RecordedFailure>(failure: F | null): F | null =>
   failure && { ...failure, retryAt: new Date(failure.retryAt), since: new Date(failure.since) };
 
-/** A condition: a plan needn't read the group for the sake of its last update. */
-export const HAS_NO_UNVERIFIED_UPDATE = "(unverified IS NULL OR unverified <> 'updated')";
-
 /** The last column is null, and costs nothing, for a group that owes nothing; nearly all owe nothing. */
 export const groupColumns = ({
   jsonObject,
-}: Dialect): string => `user_group_id, fingerprint, bucket, row_digest,
-  CASE WHEN owes IS NULL AND gone IS NULL AND ${HAS_NO_UNVERIFIED_UPDATE} THEN NULL
+}: Dialect): string => `user_group_id, fingerprint, bucket, row_digest, unverified,
+  CASE WHEN owes IS NULL AND gone IS NULL THEN NULL
   ELSE ${jsonObject({
     intent: { of: "intent" },
-    unverified: { of: "unverified" },
     held: { of: "held" },
     gone: { of: "gone" },
     since: { of: "gone_since", isTime: true },
-    owes: { of: "owes" },
     state: { of: "state" },
   })} END AS more`;
 
@@ -169,41 +163,26 @@ export type GroupColumns = [
   fingerprint: string | null,
   bucket: number,
   row_digest: string | null,
+  unverified: UnverifiedOutcome | null,
   more: string | null,
 ];
 
 /** The members of the last column's JSON. */
-interface More extends Pick<RecordRow, "intent" | "unverified" | "held" | "gone" | "state"> {
+interface More extends Pick<RecordRow, "intent" | "held" | "gone" | "state"> {
   readonly since: string;
-  readonly owes: string | null;
 }
 
-const OWES_NOTHING = {
-  intent: null,
-  isUpdateUnverified: false,
-  absence: null,
-  held: null,
-  failures: NO_FAILURES,
-  owes: [],
-};
+const OWES_NOTHING = { intent: null, absence: null, held: null, failures: NO_FAILURES };
 
 /** Reads a row of `groupColumns`. */
-export function ledgerGroup([user_group_id, fingerprint, bucket, digest, text]: GroupColumns): LedgerGroup {
-  const row = digest === null ? null : { bucket, digest };
-  if (text === null) return { user_group_id, fingerprint, row, ...OWES_NOTHING };
-  const { intent, unverified, held, gone, since, owes, state } = JSON.parse(text) as More;
+export function ledgerGroup(row: GroupColumns): LedgerGroup {
+  const [user_group_id, fingerprint, bucket, digest, unverified, text] = row;
+  const group = { user_group_id, bucket, digest, fingerprint, unverified };
+  if (text === null) return { ...group, ...OWES_NOTHING };
+  const { intent, held, gone, since, state } = JSON.parse(text) as More;
   const { goneAt, failures } = readState(state);
-  return {
-    user_group_id,
-    fingerprint,
-    row,
-    intent,
-    isUpdateUnverified: unverified === "updated",
-    absence: gone && goneAt && { kind: gone, since: new Date(since), at: goneAt },
-    held,
-    failures,
-    owes: owes === null ? [] : (owes.split(", ") as Owed[]),
-  };
+  const absence = gone && goneAt && { kind: gone, since: new Date(since), at: goneAt };
+  return { ...group, intent, absence, held, failures };
 }
 
 /** The records of the groups that fulfil the condition, which may be followed by an order, a limit and a lock. */

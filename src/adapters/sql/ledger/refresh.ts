@@ -1,34 +1,8 @@
-import { refreshCandidate } from "../../../core/record/candidates.ts";
 import type { RefreshReads, RefreshWrites } from "../../../ports/ledger/groups.ts";
 import type { LedgerReader } from "./ledger-reader.ts";
-import { recordsWhere } from "./records.ts";
-import { countWhere, type LedgerScope } from "./scope.ts";
-
-const REFRESHABLE =
-  "scope = $1 AND (verified_at < $2 OR verified_at > $3) AND at_rest = 1 AND held IS NULL AND confirmed IS NOT NULL";
+import type { LedgerScope } from "./scope.ts";
 
 export const refreshReads = (reader: LedgerReader): RefreshReads => ({
-  refreshable: ({ since, now, limit, after, of }) =>
-    reader.read([], async (ledger) => {
-      const values: unknown[] = [ledger.scope, since, now, limit];
-      const parameter = (value: unknown): string => `$${values.push(value)}`;
-      const conditions = [REFRESHABLE];
-      if (after) {
-        const at = parameter(after.verifiedAt);
-        const id = parameter(after.user_group_id);
-        conditions.push(`verified_at >= ${at} AND (verified_at > ${at} OR user_group_id > ${id})`);
-      }
-      if (of) conditions.push(ledger.dialect.isOneOf("user_group_id", parameter(of)));
-      const order = "ORDER BY verified_at, user_group_id LIMIT $4";
-      const records = await recordsWhere(ledger, `${conditions.join(" AND ")} ${order}`, values);
-      return records.flatMap((record) => refreshCandidate(record) ?? []);
-    }),
-
-  refreshableCount: ({ since, now }) =>
-    reader.read(0, (ledger) =>
-      countWhere(ledger, ledger.tables.groups, REFRESHABLE, [ledger.scope, since, now]),
-    ),
-
   goneSince: (time) =>
     reader.read({ count: 0, last: null }, async ({ connection, tables, scope }) => {
       const [row] = await connection.query<{ user_group_id: string; at: Date; count: string }>(

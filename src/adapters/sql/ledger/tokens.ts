@@ -1,18 +1,9 @@
-import { type VouchedToken, vouchedToken } from "../../../core/record/candidates.ts";
 import type { TokenTable } from "../../../core/tokens/destination.ts";
-import type {
-  TokenDestinations,
-  TokenReads,
-  TokenWrites,
-  VouchedOptions,
-} from "../../../ports/ledger/groups.ts";
+import type { TokenDestinations, TokenReads, TokenWrites } from "../../../ports/ledger/groups.ts";
 import type { LedgerReader } from "./ledger-reader.ts";
-import { recordsWhere } from "./records.ts";
-import { HAS_TOKEN, type LedgerScope, setScopeRow } from "./scope.ts";
+import { type LedgerScope, setScopeRow } from "./scope.ts";
 
 export const tokenReads = (reader: LedgerReader): TokenReads => ({
-  vouchedTokens: (options) => reader.read([], (ledger) => vouchedTokens(ledger, options)),
-
   sharedTokens: (tokens, of) =>
     reader.read(new Set<string>(), async ({ dialect, connection, tables, scope }) => {
       // A UNION and no OR, so that each column is found by its own index.
@@ -54,29 +45,6 @@ interface DestinationColumns {
   readonly places: string | null;
   readonly tables: string | null;
   readonly verifiedAt: Date | null;
-}
-
-async function vouchedTokens(ledger: LedgerScope, options: VouchedOptions): Promise<VouchedToken[]> {
-  const { limit, after, of } = options;
-  const records = await recordsWhere(
-    ledger,
-    `scope = $1 AND user_group_id > $2 AND intent IS NULL AND gone IS NULL AND ${HAS_TOKEN} AND fingerprint IS NOT NULL
-       AND ${mayBeWanted(of, ledger)}
-     ORDER BY user_group_id LIMIT $3`,
-    [ledger.scope, after ?? "", limit, ...(typeof of === "string" ? [] : [of])],
-  );
-  const found = records.flatMap((record) => vouchedToken(record) ?? []);
-  const page = of === "not everywhere" ? found.filter(({ failure }) => failure !== null) : found;
-  if (page.length > 0 || records.length < limit) return page;
-  // Go on to the next page, because an empty one would mean that there are no more.
-  return vouchedTokens(ledger, { ...options, after: records.at(-1)?.user_group_id });
-}
-
-/** A condition: false for groups that are not wanted for certain. The ids, if there are any, are $4. */
-function mayBeWanted(of: VouchedOptions["of"], { dialect }: LedgerScope): string {
-  if (of === "all") return "TRUE";
-  if (of === "not everywhere") return "owes LIKE '%storing%'";
-  return dialect.isOneOf("user_group_id", "$4");
 }
 
 export const tokenWrites = (ledger: LedgerScope): TokenWrites => ({

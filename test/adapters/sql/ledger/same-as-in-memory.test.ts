@@ -1,6 +1,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import type { CandidateList } from "../../../../src/core/record/candidates.ts";
 import type { EventOf } from "../../../../src/core/record/next.ts";
+import { IN_DOUBT } from "../../../../src/core/record/record.ts";
 import type { Ledger } from "../../../../src/ports/ledger/ledger.ts";
 import { anEvent } from "../../../builders/records.ts";
 import { collect } from "../../../contracts/collect.ts";
@@ -13,6 +15,18 @@ import { preparedLedgerDatabase } from "./prepared-database.ts";
 
 const IDS = ["a", "B", "ä", "😀"];
 const EVER = new Date("2100-01-01T00:00:00Z");
+
+const LISTS: readonly CandidateList[] = [
+  { kind: "owing" },
+  { kind: "vouched", of: "all" },
+  { kind: "vouched", of: "not everywhere" },
+  { kind: "vouched", of: ["a", "😀"] },
+  { kind: "rotatable", due: EVER },
+  { kind: "rotatable", due: "wanted" },
+  { kind: "rotatable", due: "wanted by name", of: ["a", "B"] },
+  { kind: "refreshable", since: EVER, now: EVER },
+  { kind: "refreshable", ...IN_DOUBT, of: ["B", "ä"] },
+];
 
 const someEvents = (): fc.Arbitrary<EventOf[]> =>
   fc.array(
@@ -36,11 +50,16 @@ async function toldBy(ledger: Ledger): Promise<unknown> {
       await ledger.buckets({ unverifiedAtRest: false }),
     ],
     existing: await ledger.existing(options),
-    vouched: await ledger.vouchedTokens({ ...options, of: "all" }),
-    lagging: await ledger.vouchedTokens({ ...options, of: "not everywhere" }),
-    rotatable: await ledger.rotatable({ ...options, due: EVER }),
-    wanted: await ledger.rotatable({ ...options, due: "wanted" }),
-    refreshable: await ledger.refreshable({ ...options, since: EVER, now: EVER }),
+    candidates: await Promise.all(
+      LISTS.map(async (list) => [
+        await ledger.candidateCount(list),
+        await ledger.candidates(list, options),
+        await ledger.candidates(list, {
+          ...options,
+          after: (await ledger.candidates(list, { limit: 1 }))[0],
+        }),
+      ]),
+    ),
     missing: await ledger.missing(),
     gone: (await ledger.goneSince(NOW)).count,
     removals: await ledger.removalsSince(NOW),

@@ -1,0 +1,88 @@
+import type { CandidateList } from "../../../core/record/candidates.ts";
+import type { GroupRecord } from "../../../core/record/record.ts";
+import type { CandidateReads } from "../../../ports/ledger/groups.ts";
+import type { LedgerReader } from "./ledger-reader.ts";
+import { recordsWhere } from "./records.ts";
+import { countWhere, HAS_TOKEN, type LedgerScope } from "./scope.ts";
+
+export const candidateReads = (reader: LedgerReader): CandidateReads => ({
+  candidates: (list, { limit, after }) =>
+    reader.read([], (ledger) => {
+      const values: unknown[] = [ledger.scope];
+      const parameter = (value: unknown): string => `$${values.push(value)}`;
+      const conditions = [conditionOf(list, ledger, parameter)];
+      const time = TIMES[list.kind];
+      if (time === null) conditions.push(`user_group_id > ${parameter(after?.user_group_id ?? "")}`);
+      else if (after) {
+        const at = parameter(time.of(after));
+        const id = parameter(after.user_group_id);
+        conditions.push(`${time.column} >= ${at} AND (${time.column} > ${at} OR user_group_id > ${id})`);
+      }
+      const order = time === null ? "user_group_id" : `${time.column}, user_group_id`;
+      const page = `ORDER BY ${order} LIMIT ${parameter(limit)}`;
+      return recordsWhere(ledger, `${conditions.join(" AND ")} ${page}`, values);
+    }),
+
+  candidateCount: (list) =>
+    reader.read(0, (ledger) => {
+      const values: unknown[] = [ledger.scope];
+      const condition = conditionOf(list, ledger, (value) => `$${values.push(value)}`);
+      return countWhere(ledger, ledger.tables.groups, condition, values);
+    }),
+});
+
+/** By which time a list is ordered; null: by the ids alone. */
+const TIMES = {
+  owing: null,
+  vouched: null,
+  rotatable: { column: "token_since", of: ({ tokenSince }: GroupRecord) => tokenSince },
+  refreshable: { column: "verified_at", of: ({ verifiedAt }: GroupRecord) => verifiedAt },
+} as const;
+
+/** A condition: the group is in the list. The scope is $1. */
+function conditionOf(
+  list: CandidateList,
+  { dialect }: LedgerScope,
+  parameter: (value: unknown) => string,
+): string {
+  const conditions = ["scope = $1", ...ofKind(list, parameter)];
+  const of = "of" in list && typeof list.of === "object" ? list.of : null;
+  if (of) conditions.push(dialect.isOneOf("user_group_id", parameter(of)));
+  return conditions.join(" AND ");
+}
+
+/** As in core/record/candidates.ts. */
+function ofKind(list: CandidateList, parameter: (value: unknown) => string): readonly string[] {
+  switch (list.kind) {
+    case "owing":
+      return ["owes IS NOT NULL"];
+    case "vouched": {
+      const vouched = ["intent IS NULL", "gone IS NULL", "fingerprint IS NOT NULL", HAS_TOKEN];
+      return list.of === "not everywhere" ? [...vouched, "owes LIKE '%storing%'"] : vouched;
+    }
+    case "rotatable": {
+      const { due } = list;
+      if (due instanceof Date) return [`token_since <= ${parameter(due)}`, ...OLD];
+      return due === "wanted" ? WANTED : ["wanted_by = 'name'", ...WANTED];
+    }
+    case "refreshable": {
+      const { since, now } = list;
+      const isDue = `(verified_at < ${parameter(since)} OR verified_at > ${parameter(now)})`;
+      return [isDue, "at_rest > 0", "held IS NULL", "confirmed IS NOT NULL"];
+    }
+    default:
+      return list satisfies never;
+  }
+}
+
+const WANTED = [
+  "token_since IS NOT NULL",
+  "wanted_since IS NOT NULL",
+  "(intent IS NULL OR (intent IN ('apply', 'rotate') AND confirmed IS NOT NULL))",
+];
+const OLD = [
+  "token_since IS NOT NULL",
+  "wanted_since IS NULL",
+  "gone IS NULL",
+  "(intent IS NULL OR intent = 'rotate')",
+];
