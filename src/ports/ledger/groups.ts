@@ -133,21 +133,13 @@ interface Page {
   readonly after?: GroupRecord | undefined;
 }
 
-export interface RefreshReads {
-  /** The groups that refreshes found gone, at this time or later and since the last approval. */
-  goneSince(time: Date): Promise<FoundGone>;
-}
-
-export interface RefreshWrites {
-  /** The operator has approved what refreshes have made again until now. */
-  approveRefresh(now: Date): Promise<void>;
-}
-
-/** What decides when groups of absent tenants are deleted: earlier reads of the source, missing tenants, removals so far. */
+/** What decides when groups of absent tenants are deleted, and when a refresh is held: earlier reads, missing tenants, removals. */
 export interface DeletionReads {
   readHistory(): Promise<DatedHistory>;
   /** How many groups groupsync has deleted or replaced at this time or later. */
   removalsSince(time: Date): Promise<number>;
+  /** The groups that refreshes found gone, at this time or later and since the last approval. */
+  goneSince(time: Date): Promise<FoundGone>;
   /** The groups whose tenants are missing, without those whose removal is held. The longest missing come first. */
   missing(): Promise<readonly MissingGroups[]>;
 }
@@ -161,4 +153,6 @@ export interface DeletionWrites {
   /** Marks these groups, which come in the order of their ids, as held, and no others. */
   markHeld(held: AsyncIterable<readonly HeldRemoval[]>): Promise<void>;
   recordReadHistory(history: ReadHistory): Promise<void>;
+  /** The operator has approved what refreshes have made again until now. */
+  approveRefresh(now: Date): Promise<void>;
 }

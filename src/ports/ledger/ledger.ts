@@ -4,8 +4,6 @@ import type {
   DeletionWrites,
   GroupReads,
   GroupWrites,
-  RefreshReads,
-  RefreshWrites,
   TokenReads,
   TokenWrites,
 } from "./groups.ts";
@@ -43,7 +41,6 @@ export interface LedgerView
     GroupReads,
     DeletionReads,
     CandidateReads,
-    RefreshReads,
     TokenReads,
     RunReads,
     RejectionReads,
@@ -54,7 +51,6 @@ export interface LedgerTransaction
     ServiceWrites,
     GroupWrites,
     DeletionWrites,
-    RefreshWrites,
     TokenWrites,
     RunWrites,
     RejectionWrites {

@@ -12,7 +12,6 @@ import { deletionReads, deletionWrites } from "./deletions.ts";
 import { groupReads, groupWrites } from "./groups.ts";
 import { ifHeld, ifOfNoOther, leaseState, leases } from "./lease.ts";
 import { LedgerReader } from "./ledger-reader.ts";
-import { refreshReads, refreshWrites } from "./refresh.ts";
 import { rejectionReads, rejectionWrites } from "./rejections.ts";
 import { requests } from "./requests.ts";
 import { runReads, runWrites } from "./runs.ts";
@@ -98,7 +97,6 @@ const allReads = (reader: LedgerReader): LedgerView => ({
   ...groupReads(reader),
   ...deletionReads(reader),
   ...candidateReads(reader),
-  ...refreshReads(reader),
   ...tokenReads(reader),
   ...runReads(reader),
   ...rejectionReads(reader),
@@ -114,7 +112,6 @@ const allWrites = (
   ...serviceWrites(ledger),
   ...groupWrites(ledger, saved),
   ...deletionWrites(ledger),
-  ...refreshWrites(ledger),
   ...tokenWrites(ledger),
   ...runWrites(ledger, historyMs),
   ...rejectionWrites(ledger),
