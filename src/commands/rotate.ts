@@ -73,7 +73,8 @@ export async function rotateAndPrint(
   io: CommandIo,
 ): Promise<void> {
   const selection = selectionOf(flags) ?? { kind: "all" };
-  const count = async (): Promise<number> => ports.ledger.existingCount(await groupsOf(selection, ports));
+  const count = async (): Promise<number> =>
+    ports.ledger.candidateCount({ kind: "existing", ...(await groupsOf(selection, ports)) });
   if (flags.dryRun) {
     const tokens = await count();
     io.stdout(flags.json ? `${JSON.stringify({ tokens })}\n` : `${quantity(tokens, "token")} to rotate\n`);

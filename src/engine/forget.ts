@@ -7,6 +7,7 @@ import { applyChanges } from "./apply/apply-changes.ts";
 import { deleteLeftCanary } from "./canary.ts";
 import { withLease } from "./lease/lease.ts";
 import { leasedRun, NO_TOKENS, type Run, type RunPorts, type RunSettings } from "./leased-run.ts";
+import { candidatePages } from "./plan/candidate-pages.ts";
 import { type RunReport, reportOn } from "./report/run-report.ts";
 import { Tally } from "./report/tally.ts";
 import { existingGroups } from "./rotation/rotation-selection.ts";
@@ -67,7 +68,7 @@ export async function deleteAndForget(
     const halfDeleted = await groupsHalfDeleted(run);
     observe({
       kind: "planned",
-      changes: (await ledger.existingCount({})) + halfDeleted.length,
+      changes: (await ledger.candidateCount({ kind: "existing" })) + halfDeleted.length,
       unchanged: 0,
       missing: 0,
     });
@@ -99,8 +100,8 @@ const ofNobodyElse = (settings: RunSettings): RunSettings => ({
 /** The groups that are deleted already, and whose tokens are still stored. */
 async function groupsHalfDeleted({ ledger }: Pick<Run, "ledger">): Promise<readonly string[]> {
   const ids: string[] = [];
-  for await (const batch of ledger.groups())
-    for (const { user_group_id, intent } of batch) if (intent === "remove") ids.push(user_group_id);
+  for await (const page of candidatePages(ledger, { kind: "owing" }))
+    for (const { user_group_id, intent } of page) if (intent === "remove") ids.push(user_group_id);
   return ids;
 }
 

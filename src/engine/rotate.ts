@@ -1,9 +1,8 @@
 import { isDue } from "../core/failure/backoff.ts";
 import { asSyncError, type Failure, interrupted, withHint } from "../core/failure/sync-error.ts";
-import type { DueTokens } from "../core/record/candidates.ts";
+import type { DueTokens, GroupSelection } from "../core/record/candidates.ts";
 import type { GroupEvent } from "../core/record/next.ts";
 import { dueBefore, mayStart, type RotationPolicy } from "../core/rotation/rotation-policy.ts";
-import type { GroupSelection } from "../ports/ledger/groups.ts";
 import { withLock } from "./lease/tenant-locks.ts";
 import { leasedRun, NO_TOKENS, type Run, type RunPorts, type RunSettings } from "./leased-run.ts";
 import { candidatePages } from "./plan/candidate-pages.ts";
@@ -70,7 +69,9 @@ export const cancelRotations = (
 
 /** Commits the event for all of these groups, or for none. */
 const changeAll = (event: GroupEvent, which: GroupSelection, run: Run): Promise<void> =>
-  run.ledger.write(run.lease, (transaction) => transaction.changeAll(event, run.clock.now(), which));
+  run.ledger.write(run.lease, (transaction) =>
+    transaction.changeAll(event, run.clock.now(), { kind: "existing", ...which }),
+  );
 
 /** How long a sync rotates wanted tokens before it reads the source, in milliseconds. The rest come after the changes. */
 const WANTED_FIRST = 60_000;
@@ -107,7 +108,11 @@ export class Rotations {
   /** Counts what is wanted. */
   async count(): Promise<void> {
     const { ledger, tally } = this.#run;
-    tally.counts.wanted = await ledger.existingCount({ isWanted: true, of: this.#options.of });
+    tally.counts.wanted = await ledger.candidateCount({
+      kind: "existing",
+      isWanted: true,
+      of: this.#options.of,
+    });
   }
 
   /**

@@ -277,7 +277,7 @@ export class SimulatedWorld {
     const now = new Date(this.time.now().getTime() + this.clockOffset);
     const ledger = inMemoryLedger(this.ledger, noStep, () => this.time.now());
     const gone = await ledger.goneSince(new Date(now.getTime() - LIMIT_PERIOD_MS));
-    const owned = await ledger.existingCount({});
+    const owned = await ledger.candidateCount({ kind: "existing" });
     const isHeld = exceedsLimit(gone.count, { limit: this.config.deletion.limit, owned });
     return isHeld ? refreshCode("default", gone) : undefined;
   }

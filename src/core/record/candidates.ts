@@ -27,6 +27,8 @@ export interface ConfirmedGroup {
 
 /** A list of groups that a sync works through, and its order. Of groups that are equal in it, the order of the ids decides. */
 export type CandidateList =
+  /** Groups that the service has or may have, in the order of the ids. */
+  | (GroupSelection & { readonly kind: "existing" })
   /** Groups that owe something, in the order of the ids. */
   | { readonly kind: "owing" }
   /**
@@ -38,6 +40,21 @@ export type CandidateList =
   | (DueTokens & { readonly kind: "rotatable" })
   /** Groups that `refreshCandidate` tells, the one first that was verified longest ago. */
   | (Unverified & { readonly kind: "refreshable"; readonly of?: readonly string[] | undefined });
+
+/** Which of the groups that were made or have anything under way. */
+export interface GroupSelection {
+  /** Only groups with these ids. */
+  readonly of?: readonly string[] | undefined;
+  /**
+   * Only groups whose token has been live since this time or longer. A token that nobody has seen is as old as the
+   * intent to make its group.
+   */
+  readonly liveSince?: Date | undefined;
+  /** Only groups whose new token is wanted. */
+  readonly isWanted?: boolean | undefined;
+  /** Only groups whose deletion or replacement is under way. */
+  readonly isRemovalUnderWay?: boolean | undefined;
+}
 
 export interface DueTokens {
   /**

@@ -5,7 +5,7 @@ import {
   type RotationCandidate,
   type RotationPolicy,
 } from "../../core/rotation/rotation-policy.ts";
-import type { CandidateReads, GroupReads } from "../../ports/ledger/groups.ts";
+import type { CandidateReads } from "../../ports/ledger/groups.ts";
 import { rotationCandidates } from "../rotation/rotation-selection.ts";
 
 /** Tokens that are wanted anew or older than `rotation.max_age`, and which of them a sync would rotate now. */
@@ -27,7 +27,7 @@ const SHOWN_ROTATIONS = 1_000;
 
 /** `only`: those of a sync of these tenants, which waits for no next try, and rotates no token because of its age. */
 export async function dueRotations(
-  ledger: CandidateReads & Pick<GroupReads, "existingCount">,
+  ledger: CandidateReads,
   policy: RotationPolicy,
   now: Date,
   only?: ReadonlySet<string>,
@@ -35,7 +35,7 @@ export async function dueRotations(
   const of = only && [...only];
   const due = only ? null : dueBefore(policy, now);
   const wanted = await rotationsOf(ledger, { due: "wanted", of }, null, now);
-  const total = await ledger.existingCount({ isWanted: true, of });
+  const total = await ledger.candidateCount({ kind: "existing", isWanted: true, of });
   if (due === null) return { ...wanted, total };
   const aged = await rotationsOf(ledger, { due }, mayStart(policy, now) ? policy.maxPerRun : 0, now);
   return {

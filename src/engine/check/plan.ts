@@ -17,7 +17,11 @@ export async function* planFindings(setup: ForecastSetup, stop: AbortSignal): As
   const forecast = await forecastSync(setup, undefined, stop);
   const { plan, refresh, warnings } = forecast;
   try {
-    yield numbersFinding(forecast, setup.settings.deletion, await setup.ports.ledger.existingCount({}));
+    yield numbersFinding(
+      forecast,
+      setup.settings.deletion,
+      await setup.ports.ledger.candidateCount({ kind: "existing" }),
+    );
     yield* rowFindings(plan);
     if (refresh?.hold) yield asFinding("warning", describeHeldRefresh(refresh.hold, refresh.due));
     // The check of the source tells what stands whatever the plan is.

@@ -86,7 +86,8 @@ export async function forecastSync(
       rotations: await dueRotations(ledger, rotation, now, only),
       refresh,
       // Without a group, no token can be missing.
-      tokensMayBeMissingIn: verifiesAll && (await ledger.existingCount({})) > 0 ? tokenDestinations : [],
+      tokensMayBeMissingIn:
+        verifiesAll && (await ledger.candidateCount({ kind: "existing" })) > 0 ? tokenDestinations : [],
       failures,
       warnings:
         failures.length > 0

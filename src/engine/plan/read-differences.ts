@@ -86,8 +86,8 @@ export async function readSome(
     });
     if (builder.removals > 0) {
       builder.seeTotals({
-        owned: await ledger.existingCount({}),
-        removalsUnderWay: await ledger.existingCount({ isRemovalUnderWay: true }),
+        owned: await ledger.candidateCount({ kind: "existing" }),
+        removalsUnderWay: await ledger.candidateCount({ kind: "existing", isRemovalUnderWay: true }),
       });
     }
     return { table: lookups.table, warnings: [], unknown };

@@ -6,13 +6,13 @@ import type { Warning } from "../../ports/observer.ts";
 
 /** Why a refresh that began now would be held; null if it wouldn't be. */
 export async function heldRefresh(
-  ledger: Pick<LedgerView, "goneSince" | "existingCount">,
+  ledger: Pick<LedgerView, "candidateCount" | "goneSince">,
   { name, deletion: { limit } }: { readonly name: string; readonly deletion: Pick<DeletionPolicy, "limit"> },
   now: Date,
 ): Promise<RefreshHold | null> {
   const gone = await goneLately(ledger, now);
   if (gone.count === 0) return null;
-  return refreshHold(name, gone, { limit, owned: await ledger.existingCount({}) });
+  return refreshHold(name, gone, { limit, owned: await ledger.candidateCount({ kind: "existing" }) });
 }
 
 /** The groups that refreshes found gone in the time in which they count. */

@@ -37,7 +37,7 @@ export interface RefreshStart {
 }
 
 interface Known {
-  readonly ledger: Pick<LedgerView, "candidateCount" | "goneSince" | "existingCount" | "history">;
+  readonly ledger: Pick<LedgerView, "candidateCount" | "goneSince" | "history">;
   /** Whether a GET changes an existing group; null if nobody knows. */
   readonly updates: boolean | null;
   readonly now: Date;
@@ -62,7 +62,7 @@ export async function startOfRefresh(
   const { due, withinMs } = await shareOf(plan, options, refresh, doubted, known);
   if (due === 0) return null;
   const unsafe = unsafeToAsk(update, updates);
-  const owned = await ledger.existingCount({});
+  const owned = await ledger.candidateCount({ kind: "existing" });
   const gone = await goneLately(ledger, now);
   return {
     due,

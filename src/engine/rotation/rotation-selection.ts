@@ -1,8 +1,8 @@
 import { SyncError } from "../../core/failure/sync-error.ts";
-import { type DueTokens, rotationCandidate } from "../../core/record/candidates.ts";
+import { type DueTokens, type GroupSelection, rotationCandidate } from "../../core/record/candidates.ts";
 import type { RotationCandidate } from "../../core/rotation/rotation-policy.ts";
 import type { Clock } from "../../ports/clock.ts";
-import type { CandidateReads, GroupReads, GroupSelection } from "../../ports/ledger/groups.ts";
+import type { CandidateReads } from "../../ports/ledger/groups.ts";
 import { candidatePages } from "../plan/candidate-pages.ts";
 
 /** Which tokens the operator wants rotated. */
@@ -17,7 +17,7 @@ export type RotationSelection =
  */
 export async function groupsOf(
   selection: RotationSelection,
-  { ledger, clock }: { readonly ledger: Pick<GroupReads, "existing">; readonly clock: Clock },
+  { ledger, clock }: { readonly ledger: Pick<CandidateReads, "candidates">; readonly clock: Clock },
 ): Promise<GroupSelection> {
   switch (selection.kind) {
     case "all":
@@ -47,18 +47,13 @@ function insistOnAll(unknown: readonly string[]): void {
 
 const PAGE = 500;
 
-/** The selected groups. Reads them in pages, because the ledger changes while the caller works on them. */
+/** The selected groups. */
 export async function* existingGroups(
-  ledger: Pick<GroupReads, "existing">,
+  ledger: Pick<CandidateReads, "candidates">,
   which: GroupSelection,
 ): AsyncGenerator<string> {
-  let after: string | undefined;
-  for (;;) {
-    const page = await ledger.existing({ ...which, limit: PAGE, after });
-    yield* page;
-    after = page.at(-1);
-    if (page.length < PAGE) return;
-  }
+  for await (const page of candidatePages(ledger, { kind: "existing", ...which }, PAGE))
+    for (const { user_group_id } of page) yield user_group_id;
 }
 
 /** Groups whose tokens a sync may rotate, the oldest token first. A rotated group is no candidate any more. */

@@ -23,7 +23,7 @@ export async function scopeOverview(name: string, ledger: LedgerView): Promise<S
   const others = complete?.filter((place) => !place.startsWith("table ")) ?? [];
   return {
     ...{ name, groups, runs, lease, service },
-    existing: await ledger.existingCount({}),
+    existing: await ledger.candidateCount({ kind: "existing" }),
     canary: (await ledger.canary())?.user_group_id ?? null,
     destinations: [...tables.map((table) => `table ${shownTable(table)}`), ...others],
   };

@@ -1,11 +1,11 @@
 import { SyncError } from "../../core/failure/sync-error.ts";
-import type { GroupReads } from "../../ports/ledger/groups.ts";
+import type { CandidateReads } from "../../ports/ledger/groups.ts";
 import type { KnownService } from "../../ports/ledger/scope.ts";
 import type { Warning } from "../../ports/observer.ts";
 import type { TokenStore } from "../../ports/token-store.ts";
 
 interface LossPorts {
-  readonly ledger: Pick<GroupReads, "existingCount">;
+  readonly ledger: Pick<CandidateReads, "candidateCount">;
   readonly tokens: Pick<TokenStore, "destinations">;
 }
 
@@ -14,7 +14,7 @@ interface LossPorts {
  * sync that was cut short doesn't count: it may have stored tokens, but its intents are in the ledger.
  */
 async function isLost({ ledger, tokens }: LossPorts, known: KnownService): Promise<boolean> {
-  if (known.baseUrl !== null || (await ledger.existingCount({})) > 0) return false;
+  if (known.baseUrl !== null || (await ledger.candidateCount({ kind: "existing" })) > 0) return false;
   for (const destination of tokens.destinations) if (await destination.holdsAny()) return true;
   return false;
 }

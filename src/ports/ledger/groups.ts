@@ -18,9 +18,6 @@ export interface GroupReads {
   groups(buckets?: readonly number[]): AsyncIterable<readonly LedgerGroup[]>;
   /** The records of the groups with these ids, ordered by the UTF-8 bytes of the id; unknown ids are left out. */
   records(ids: readonly string[]): Promise<ReadonlyMap<string, GroupRecord>>;
-  /** A page of the selected groups, ordered by the UTF-8 bytes of the id. */
-  existing(options: ExistingOptions): Promise<readonly string[]>;
-  existingCount(which: GroupSelection): Promise<number>;
   /**
    * The other scopes of this ledger that have groups with ids of this scope's groups, at this service. If `teamId` is null, the
    * groups of any team count.
@@ -43,8 +40,8 @@ export interface GroupWrites {
    * unknown ids are left out.
    */
   change(events: readonly EventOf[], now: Date): Promise<ReadonlyMap<string, GroupRecord>>;
-  /** Records the same event for all groups, or for those of a selection. */
-  changeAll(event: GroupEvent, now: Date, which?: GroupSelection): Promise<void>;
+  /** Records the same event for all groups, or for those of a list. */
+  changeAll(event: GroupEvent, now: Date, list?: CandidateList): Promise<void>;
 }
 
 export interface BucketOptions {
@@ -61,28 +58,6 @@ export interface LedgerBucket extends BucketSum {
   readonly dirty: number;
   /** Groups that owe something, see `owes`. */
   readonly owing: number;
-}
-
-/** Groups that the service has or may have: groups that were made, and groups that have anything under way. */
-export interface GroupSelection {
-  /** Only groups with these ids. */
-  readonly of?: readonly string[] | undefined;
-  /**
-   * Only groups whose token has been live since this time or longer. A token that nobody has seen is as old as the
-   * intent to make its group.
-   */
-  readonly liveSince?: Date | undefined;
-  /** Only groups whose new token is wanted. */
-  readonly isWanted?: boolean | undefined;
-  /** Only groups whose deletion or replacement is under way. */
-  readonly isRemovalUnderWay?: boolean | undefined;
-}
-
-export interface ExistingOptions extends GroupSelection {
-  /** Page size. */
-  readonly limit: number;
-  /** Return only entries after this id. */
-  readonly after?: string | undefined;
 }
 
 /** A change whose intent is committed, and what the ledger knew of the group before; null for an unknown group. */

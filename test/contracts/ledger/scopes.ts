@@ -128,8 +128,6 @@ export async function expectEmpty(view: LedgerView): Promise<void> {
   expect(await view.buckets({ unverifiedAtRest: true })).toEqual([]);
   expect(await view.records(["acme"])).toEqual(new Map());
   expect(await view.record("acme")).toEqual({ group: null, removals: [], formerTokens: [] });
-  expect(await view.existing({ limit: 1 })).toEqual([]);
-  expect(await view.existingCount({})).toBe(0);
   expect(await view.candidates({ kind: "owing" }, { limit: 1 })).toEqual([]);
   expect(await view.candidateCount({ kind: "rotatable", due: LATER })).toBe(0);
   expect(await view.goneSince(new Date(0))).toEqual({ count: 0, last: null });

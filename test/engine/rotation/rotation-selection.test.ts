@@ -13,16 +13,17 @@ const DAY = 86_400_000;
 const clock = new VirtualClock(new VirtualTime());
 
 /** A ledger with these groups, in pages as the caller asks for them. */
-const aLedger = (ids: readonly string[]) => ({
-  existing: async ({
-    limit,
-    after,
-    of,
-  }: {
-    limit: number;
-    after?: string | undefined;
-    of?: readonly string[] | undefined;
-  }) => ids.filter((id) => (after === undefined || id > after) && (of?.includes(id) ?? true)).slice(0, limit),
+const aLedger = (ids: readonly string[], tokenSince = clock.now()) => ({
+  candidates: async (
+    list: CandidateList,
+    { limit, after }: { limit: number; after?: GroupRecord | undefined },
+  ) =>
+    ids
+      .filter(
+        (id) => (!after || id > after.user_group_id) && (!("of" in list && list.of) || list.of.includes(id)),
+      )
+      .slice(0, limit)
+      .map((user_group_id) => aRecord({ user_group_id, tokenSince })),
 });
 const many = Array.from({ length: 1_200 }, (_, n) => `t${String(n).padStart(4, "0")}`);
 
@@ -58,12 +59,7 @@ test("ids that the ledger doesn't have are refused, all in one message", async (
 test("groups and candidates are read page by page to the last", async () => {
   expect(await all(existingGroups(aLedger(many), {}))).toEqual(many);
   const tokenSince = clock.now();
-  const records = many.map((user_group_id) => aRecord({ user_group_id, tokenSince }));
-  const candidates = async (
-    _: CandidateList,
-    { limit, after }: { limit: number; after?: GroupRecord | undefined },
-  ) => records.filter(({ user_group_id: id }) => !after || id > after.user_group_id).slice(0, limit);
-  expect(await all(rotationCandidates({ candidates }, { due: tokenSince }))).toEqual(
+  expect(await all(rotationCandidates(aLedger(many, tokenSince), { due: tokenSince }))).toEqual(
     many.map((user_group_id) => ({ user_group_id, tokenSince, failure: null })),
   );
 });

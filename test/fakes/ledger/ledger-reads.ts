@@ -15,7 +15,6 @@ import {
 import { failingSince, owedFailures, owes, restOf } from "../../../src/core/record/owes.ts";
 import type { GroupRecord } from "../../../src/core/record/record.ts";
 import { FORGET } from "../../../src/core/report/health.ts";
-import type { GroupSelection } from "../../../src/ports/ledger/groups.ts";
 import type { LedgerView } from "../../../src/ports/ledger/ledger.ts";
 import type { HeldGroups, RecordedRun } from "../../../src/ports/ledger/scope.ts";
 import type { Step } from "../instance.ts";
@@ -107,18 +106,6 @@ const reads = ({ state, now }: CommittedLedger): Omit<LedgerView, "groups"> => (
   async records(ids) {
     const found = [...state.rows].filter(([id]) => ids.includes(id));
     return new Map(found.sort(([a], [b]) => compareIds(a, b)));
-  },
-
-  async existing({ limit, after, ...which }) {
-    return existing(state, which)
-      .map(([id]) => id)
-      .sort(compareIds)
-      .filter((id) => after === undefined || compareIds(id, after) > 0)
-      .slice(0, limit);
-  },
-
-  async existingCount(which) {
-    return existing(state, which).length;
   },
 
   async sharedGroups() {
@@ -240,30 +227,25 @@ const reads = ({ state, now }: CommittedLedger): Omit<LedgerView, "groups"> => (
 const digestOf = ({ bucket, digest }: GroupRecord): RowDigest | null =>
   digest === null ? null : { bucket, digest };
 
-export function existing(
-  state: LedgerState,
-  { of, liveSince, isWanted, isRemovalUnderWay }: GroupSelection,
-): [string, GroupRecord][] {
-  return [...state.rows].filter(([id, { fingerprint, intent, tokenSince, intentAt, wantedSince }]) => {
-    if (isWanted && wantedSince === null) return false;
-    const since = tokenSince ?? intentAt;
-    const isOld = liveSince === undefined || since === null || since <= liveSince;
-    const mayExist = intent === null ? fingerprint !== null : intent !== "remove";
-    return mayExist && isOld && (of?.includes(id) ?? true) && (!isRemovalUnderWay || intendsRemoval(intent));
-  });
-}
-
 const ledgerGroup = (row: GroupRecord): LedgerGroup => {
   const { user_group_id, bucket, digest, fingerprint, unverified, intent, absence, held, failures } = row;
   return { user_group_id, bucket, digest, fingerprint, unverified, intent, absence, held, failures };
 };
 
-const candidatesIn = ({ rows }: LedgerState, list: CandidateList): GroupRecord[] =>
+export const candidatesIn = ({ rows }: LedgerState, list: CandidateList): GroupRecord[] =>
   [...rows.values()].filter((row) => isIn(row, list)).sort(inOrderOf(list));
 
 function isIn(row: GroupRecord, list: CandidateList): boolean {
   if ("of" in list && typeof list.of === "object" && !list.of.includes(row.user_group_id)) return false;
   switch (list.kind) {
+    case "existing": {
+      const { fingerprint, intent, intentAt, tokenSince, wantedSince } = row;
+      const since = tokenSince ?? intentAt;
+      const isOld = list.liveSince === undefined || since === null || since <= list.liveSince;
+      const mayExist = intent === null ? fingerprint !== null : intent !== "remove";
+      const isWanted = !list.isWanted || wantedSince !== null;
+      return mayExist && isOld && isWanted && (!list.isRemovalUnderWay || intendsRemoval(intent));
+    }
     case "owing":
       return owes(row).length > 0;
     case "vouched":

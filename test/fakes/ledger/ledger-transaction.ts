@@ -5,7 +5,7 @@ import { type EventOf, next } from "../../../src/core/record/next.ts";
 import type { GroupRecord } from "../../../src/core/record/record.ts";
 import type { LedgerTransaction } from "../../../src/ports/ledger/ledger.ts";
 import type { Step } from "../instance.ts";
-import { existing } from "./ledger-reads.ts";
+import { candidatesIn } from "./ledger-reads.ts";
 import { LedgerState, stepping } from "./ledger-state.ts";
 
 const DAY = 24 * 3_600_000;
@@ -115,9 +115,9 @@ const writes = (ledger: LedgerChanges): Omit<LedgerTransaction, "assertOpen"> =>
     );
   },
 
-  async changeAll(event, now, which) {
-    const ids = which ? existing(ledger.state, which).map(([id]) => id) : ledger.state.rows.keys();
-    for (const user_group_id of ids) ledger.take({ ...event, user_group_id }, now);
+  async changeAll(event, now, list) {
+    const rows = list ? candidatesIn(ledger.state, list) : [...ledger.state.rows.values()];
+    for (const { user_group_id } of rows) ledger.take({ ...event, user_group_id }, now);
   },
 
   async markHeld(held) {

@@ -1,9 +1,9 @@
-import type { CandidateList } from "../../../core/record/candidates.ts";
+import type { CandidateList, GroupSelection } from "../../../core/record/candidates.ts";
 import type { GroupRecord } from "../../../core/record/record.ts";
 import type { CandidateReads } from "../../../ports/ledger/groups.ts";
 import type { LedgerReader } from "./ledger-reader.ts";
 import { recordsWhere } from "./records.ts";
-import { countWhere, HAS_TOKEN, type LedgerScope } from "./scope.ts";
+import { countWhere, type LedgerScope } from "./scope.ts";
 
 export const candidateReads = (reader: LedgerReader): CandidateReads => ({
   candidates: (list, { limit, after }) =>
@@ -33,6 +33,7 @@ export const candidateReads = (reader: LedgerReader): CandidateReads => ({
 
 /** By which time a list is ordered; null: by the ids alone. */
 const TIMES = {
+  existing: null,
   owing: null,
   vouched: null,
   rotatable: { column: "token_since", of: ({ tokenSince }: GroupRecord) => tokenSince },
@@ -40,7 +41,7 @@ const TIMES = {
 } as const;
 
 /** A condition: the group is in the list. The scope is $1. */
-function conditionOf(
+export function conditionOf(
   list: CandidateList,
   { dialect }: LedgerScope,
   parameter: (value: unknown) => string,
@@ -54,6 +55,8 @@ function conditionOf(
 /** As in core/record/candidates.ts. */
 function ofKind(list: CandidateList, parameter: (value: unknown) => string): readonly string[] {
   switch (list.kind) {
+    case "existing":
+      return existing(list, parameter);
     case "owing":
       return ["owes IS NOT NULL"];
     case "vouched": {
@@ -75,6 +78,12 @@ function ofKind(list: CandidateList, parameter: (value: unknown) => string): rea
   }
 }
 
+/**
+ * A condition: the group has a token. Not `IS NOT NULL`, which the index on tokens has as its condition: as long as a new
+ * table has no statistics, PostgreSQL would choose that index for a query by id, and read the whole scope.
+ */
+const HAS_TOKEN = "coalesce(token_fingerprint, '') <> ''";
+
 const WANTED = [
   "token_since IS NOT NULL",
   "wanted_since IS NOT NULL",
@@ -86,3 +95,17 @@ const OLD = [
   "gone IS NULL",
   "(intent IS NULL OR intent = 'rotate')",
 ];
+
+function existing(
+  { liveSince, isWanted, isRemovalUnderWay }: GroupSelection,
+  parameter: (value: unknown) => string,
+): readonly string[] {
+  // A group that has neither time may have an old token.
+  const since = "coalesce(token_since, intent_at)";
+  return [
+    "(intent <> 'remove' OR (intent IS NULL AND fingerprint IS NOT NULL))",
+    ...(isWanted ? ["wanted_since IS NOT NULL"] : []),
+    ...(isRemovalUnderWay ? ["intent IN ('replace', 'delete')"] : []),
+    ...(liveSince ? [`(${since} IS NULL OR ${since} <= ${parameter(liveSince)})`] : []),
+  ];
+}

@@ -1,7 +1,8 @@
 import { MOST_REMEMBERED } from "../../../core/record/recent-writes.ts";
 import type { GroupRecord } from "../../../core/record/record.ts";
-import type { GroupReads, GroupSelection, GroupWrites, SharedGroups } from "../../../ports/ledger/groups.ts";
+import type { GroupReads, GroupWrites, SharedGroups } from "../../../ports/ledger/groups.ts";
 import { databaseError } from "../connection/failures.ts";
+import { conditionOf } from "./candidates.ts";
 import type { LedgerReader } from "./ledger-reader.ts";
 import {
   changeEach,
@@ -11,7 +12,7 @@ import {
   ledgerGroup,
   recordsOf,
 } from "./records.ts";
-import { countWhere, type LedgerScope } from "./scope.ts";
+import type { LedgerScope } from "./scope.ts";
 
 const BATCH = 5_000;
 
@@ -53,25 +54,6 @@ export const groupReads = (reader: LedgerReader): GroupReads => ({
 
   records: (ids) => reader.read(new Map(), (ledger) => recordsOf(ledger, ids)),
 
-  existing: ({ limit, after, ...which }) =>
-    reader.read([], async ({ dialect, connection, tables, scope }) => {
-      const values: unknown[] = [scope, after ?? "", limit];
-      const exists = existingCondition(dialect, which, values);
-      const rows = await connection.query<{ user_group_id: string }>(
-        `SELECT user_group_id FROM ${tables.groups}
-         WHERE scope = $1 AND user_group_id > $2 AND ${exists} ORDER BY user_group_id LIMIT $3`,
-        values,
-      );
-      return rows.map((row) => row.user_group_id);
-    }),
-
-  existingCount: (which) =>
-    reader.read(0, (ledger) => {
-      const values: unknown[] = [ledger.scope];
-      const exists = existingCondition(ledger.dialect, which, values);
-      return countWhere(ledger, ledger.tables.groups, `scope = $1 AND ${exists}`, values);
-    }),
-
   sharedGroups: ({ baseUrl, teamId }) =>
     reader.read([], async ({ connection, tables, scope }) => {
       const isSameTeam = teamId === null ? "" : "AND s.team_id = $3";
@@ -96,26 +78,6 @@ interface BucketColumns {
   readonly owing: string;
 }
 
-/** A condition: the group exists, or may exist. Appends its parameters to `values`, before which the statement has `others`. */
-function existingCondition(
-  { isOneOf }: LedgerScope["dialect"],
-  { of, liveSince, isWanted, isRemovalUnderWay }: GroupSelection,
-  values: unknown[],
-  others = 0,
-): string {
-  const conditions = ["(intent <> 'remove' OR (intent IS NULL AND fingerprint IS NOT NULL))"];
-  const parameter = (value: unknown): string => `$${values.push(value) + others}`;
-  if (isWanted) conditions.push("wanted_since IS NOT NULL");
-  if (isRemovalUnderWay) conditions.push("intent IN ('replace', 'delete')");
-  if (of !== undefined) conditions.push(isOneOf("user_group_id", parameter(of)));
-  if (liveSince !== undefined) {
-    // A group that has neither time may have an old token.
-    const since = "coalesce(token_since, intent_at)";
-    conditions.push(`(${since} IS NULL OR ${since} <= ${parameter(liveSince)})`);
-  }
-  return conditions.join(" AND ");
-}
-
 /** `saved` takes the records that are written, as many as are remembered. */
 export function groupWrites(ledger: LedgerScope, saved: Map<string, GroupRecord | null>): GroupWrites {
   const keep = (records: ReadonlyMap<string, GroupRecord | null>): void => {
@@ -128,9 +90,11 @@ export function groupWrites(ledger: LedgerScope, saved: Map<string, GroupRecord 
       return before;
     },
 
-    async changeAll(event, now, which) {
+    async changeAll(event, now, list) {
       const values: unknown[] = [];
-      const condition = which ? existingCondition(ledger.dialect, which, values, 2) : "TRUE";
+      // They come after those of the scope and of the last id.
+      const parameter = (value: unknown): string => `$${values.push(value) + 2}`;
+      const condition = list ? conditionOf(list, ledger, parameter) : "TRUE";
       await changeEach(ledger, event, now, condition, values, keep);
     },
   };

@@ -18,12 +18,6 @@ export const ofIds = ({ dialect }: LedgerScope): string =>
 /** PostgreSQL would refuse the other ids, and the ledger has none of them. */
 export const possibleIds = (ids: readonly string[]): string[] => ids.filter((id) => storable(id) === id);
 
-/**
- * A condition: the group has a token. Not `IS NOT NULL`, which the index on tokens has as its condition: as long as a new
- * table has no statistics, PostgreSQL would choose that index for a query by id, and read the whole scope.
- */
-export const HAS_TOKEN = "coalesce(token_fingerprint, '') <> ''";
-
 /** Sets columns of the scope's row in a table that has one row for each scope. Makes the row if it is missing. */
 export async function setScopeRow(
   { dialect, connection, scope }: LedgerScope,

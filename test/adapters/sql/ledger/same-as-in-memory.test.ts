@@ -17,6 +17,9 @@ const IDS = ["a", "B", "ä", "😀"];
 const EVER = new Date("2100-01-01T00:00:00Z");
 
 const LISTS: readonly CandidateList[] = [
+  { kind: "existing" },
+  { kind: "existing", liveSince: inDays(2), isRemovalUnderWay: true },
+  { kind: "existing", isWanted: true, of: IDS },
   { kind: "owing" },
   { kind: "vouched", of: "all" },
   { kind: "vouched", of: "not everywhere" },
@@ -49,7 +52,6 @@ async function toldBy(ledger: Ledger): Promise<unknown> {
       await ledger.buckets({ unverifiedAtRest: true }),
       await ledger.buckets({ unverifiedAtRest: false }),
     ],
-    existing: await ledger.existing(options),
     candidates: await Promise.all(
       LISTS.map(async (list) => [
         await ledger.candidateCount(list),
