@@ -25,7 +25,11 @@ const idsIn = (vouched: readonly VouchedToken[]): string[] =>
 /** A page of the tokens, after the group with that id. */
 async function vouchedIn(
   { ledger }: Opened,
-  { of = "all", limit = 100, after }: { of?: "all" | readonly string[]; limit?: number; after?: string } = {},
+  {
+    of = "all",
+    limit = 100,
+    after,
+  }: { of?: "all" | "not everywhere" | readonly string[]; limit?: number; after?: string } = {},
 ): Promise<VouchedToken[]> {
   const last = after === undefined ? undefined : (await ledger.records([after])).get(after);
   const page = await ledger.candidates({ kind: "vouched", of }, { limit, after: last });
@@ -75,6 +79,17 @@ export function ledgerVouchedContract(name: string, makePlace: () => Promise<Led
       await leave(at, "absent", { ms: 0, reads: 1 }, ["gone"]);
       await begin(at, anApply({ user_group_id: "new" }), anApply({ kind: "update", user_group_id: "open" }));
       expect(idsIn(await vouchedIn(at))).toEqual(["a"]);
+    });
+
+    test("can be those alone that are known to be missing in a store", async () => {
+      const at = await withGroups("a", "c");
+      const notEverywhere = { code: "TOKEN_NOT_EVERYWHERE", message: "one store has it" };
+      await begin(at, created("b").change);
+      await take(at, [ended(created("b"), { notEverywhere, retryAt: LATER })]);
+      expect(idsIn(await vouchedIn(at))).toEqual(["a", "b", "c"]);
+      expect(await vouchedIn(at, { of: "not everywhere" })).toMatchObject([
+        { user_group_id: "b", failure: { ...notEverywhere, count: 1, retryAt: LATER } },
+      ]);
     });
 
     test("can be asked for by their ids, in pages too", async () => {
