@@ -27,6 +27,7 @@ test(`a first sync sends one request for each of ${TENANTS} tenants, and a secon
     not_ready: 0,
     deleted: 0,
     rotated: 0,
+    wanted: 0,
     refreshed: 0,
     drift: { token: 0, gone: 0, name: 0 },
     restored: 0,
