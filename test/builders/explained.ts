@@ -1,6 +1,6 @@
 import { NO_EVIDENCE } from "../../src/core/apply/update-evidence.ts";
 import { changedFields } from "../../src/core/group/group.ts";
-import { type PlanningContext, planAction } from "../../src/core/plan/planned-action.ts";
+import { decide, type PlanningContext } from "../../src/core/record/decide.ts";
 import type { GroupRecord } from "../../src/core/record/record.ts";
 import type { Explanation } from "../../src/engine/explain/explain-tenant.ts";
 import type { GroupHistory } from "../../src/ports/ledger/scope.ts";
@@ -57,7 +57,7 @@ export function anExplanation(
   const confirmed = record.group?.confirmed;
   return {
     ...given,
-    action: planAction(tenant, known, aDecisionContext(context)),
+    action: decide(tenant, known, aDecisionContext(context)).action,
     changes: tenant?.kind === "desired" && confirmed ? changedFields(confirmed, tenant.group) : null,
   };
 }

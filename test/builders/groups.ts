@@ -15,8 +15,8 @@ import type {
   RowDigest,
 } from "../../src/core/group/tenant.ts";
 import type { Apply, Delete, Replace, Upsert } from "../../src/core/plan/change.ts";
-import type { PlanningContext } from "../../src/core/plan/planned-action.ts";
 import type { ReadHistory, Reading } from "../../src/core/plan/read-history.ts";
+import type { PlanningContext } from "../../src/core/record/decide.ts";
 import type { EventOf, RotationEnd } from "../../src/core/record/next.ts";
 import { Secret } from "../../src/core/secret/secret.ts";
 

@@ -7,7 +7,7 @@ import { ABSENCE_TEXT } from "../../src/core/deletion/missing-tenants.ts";
 import { RemovalSummaryBuilder } from "../../src/core/deletion/removals.ts";
 import { ServiceFailure } from "../../src/core/failure/service-failure.ts";
 import { SyncError } from "../../src/core/failure/sync-error.ts";
-import type { Missing } from "../../src/core/plan/planned-action.ts";
+import type { Decision, Missing, PlannedAction } from "../../src/core/record/decide.ts";
 import type { RotationPolicy } from "../../src/core/rotation/rotation-policy.ts";
 import type { DueRotations } from "../../src/engine/check/due-rotations.ts";
 import type { SyncForecast } from "../../src/engine/check/sync-forecast.ts";
@@ -392,10 +392,12 @@ function aPlan(
 ): Plan {
   const builder = aBuilder();
   builder.addUnread({ unchanged, notReady: isWhole ? notReady : 0, owing: 0 });
-  if (notReady > 0) builder.add(undefined, aTenantNotReady(), null);
-  if (missing) builder.add(undefined, { kind: "missing", user_group_id: "acme", ...missing }, null);
+  if (notReady > 0) builder.add(undefined, only(aTenantNotReady()));
+  if (missing) builder.add(undefined, only({ kind: "missing", user_group_id: "acme", ...missing }));
   return built(builder, isWhole);
 }
+
+const only = (action: PlannedAction): Decision => ({ action, note: null, settles: false });
 
 const aBuilder = (): PlanBuilder =>
   new PlanBuilder(openSpool(), new RemovalSummaryBuilder({ name: "default", baseUrl: null, approvals: 0 }));
@@ -419,7 +421,7 @@ test("counts rows that aren't ready, and names them if it is about some tenants 
 
 test("says what a replacement does to the token", async () => {
   const builder = aBuilder();
-  builder.add(undefined, aReplace({ user_group_id: "acme" }), null);
+  builder.add(undefined, only(aReplace({ user_group_id: "acme" })));
   expect(await textOf(built(builder))).toContain("± acme  deleted and made anew, with a new token\n");
 });
 
@@ -487,8 +489,8 @@ test("a failed rotation is shown as waiting for its next try", async () => {
 
 test("what needs attention comes last", async () => {
   const builder = aBuilder();
-  builder.add(aRejectedTenant({ user_group_id: "bad" }), aRejectedTenant({ user_group_id: "bad" }), null);
-  builder.add(undefined, { kind: "missing", user_group_id: "cus", absence: "absent", dueInMs: HOUR }, null);
+  builder.add(aRejectedTenant(), only(aRejectedTenant({ user_group_id: "bad" })));
+  builder.add(undefined, only({ kind: "missing", user_group_id: "cus", absence: "absent", dueInMs: HOUR }));
   const text = await textOf(built(builder), { total: 3, count: 2, next: [due], waiting: [waiting] });
   expect(text.split("\n\n")[0]?.replaceAll(/^(\S* +\S+).*$/gm, "$1")).toBe(
     "= cus\n↻ acme\n  …\n! bad\n! globex",

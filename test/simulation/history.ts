@@ -1,5 +1,5 @@
 import type { DeletionPolicy } from "../../src/core/plan/deletion-policy.ts";
-import type { UpdatePolicy } from "../../src/core/plan/planned-action.ts";
+import type { UpdatePolicy } from "../../src/core/record/decide.ts";
 import type { RotationSelection } from "../../src/engine/rotation/rotation-selection.ts";
 import type { ServiceState } from "../fakes/service.ts";
 import type { Fault, PoisonKind } from "./faults.ts";

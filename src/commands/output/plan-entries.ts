@@ -1,7 +1,7 @@
 import { changedFields, type FieldChange } from "../../core/group/group.ts";
 import type { Apply, Removal } from "../../core/plan/change.ts";
-import type { Missing } from "../../core/plan/planned-action.ts";
 import { namesOf } from "../../core/record/candidates.ts";
+import type { Missing } from "../../core/record/decide.ts";
 import type { GroupRecord } from "../../core/record/record.ts";
 import type { Plan, PlanEntry } from "../../engine/plan/plan.ts";
 import type { LedgerView } from "../../ports/ledger/ledger.ts";

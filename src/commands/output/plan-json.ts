@@ -107,7 +107,7 @@ function entryJson({ entry, changes, name }: DetailedEntry): object {
     case "left":
     case "returned":
     case "forgotten":
-    case "cleared":
+    case "change_dropped":
     case "settled":
       return { user_group_id };
   }

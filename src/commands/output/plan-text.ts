@@ -114,7 +114,7 @@ function linesOf({ entry, changes, name }: DetailedEntry, held: boolean, paint: 
     case "left":
     case "returned":
     case "forgotten":
-    case "cleared":
+    case "change_dropped":
     case "settled":
       return [];
   }

@@ -1,7 +1,7 @@
 import type { AbsenceKind } from "../group/ledger-group.ts";
 import type { Delete } from "../plan/change.ts";
 import { type DeletionPolicy, LIMIT_PERIOD_MS, removalsAllowed } from "../plan/deletion-policy.ts";
-import type { Missing } from "../plan/planned-action.ts";
+import type { Missing } from "../record/decide.ts";
 import { durationText, quantity } from "../text/quantity.ts";
 
 /** Groups whose tenants went missing at the same time in the same way, without those whose removal is held already. */

@@ -3,7 +3,7 @@ import type { Failure } from "../failure/sync-error.ts";
 import { intendsRemoval, type LedgerGroup } from "../group/ledger-group.ts";
 import { isRemoval, type Removal } from "../plan/change.ts";
 import { type DeletionLimit, removalsAllowed } from "../plan/deletion-policy.ts";
-import type { PlannedAction } from "../plan/planned-action.ts";
+import type { PlannedAction } from "../record/decide.ts";
 import { quantities, quantity } from "../text/quantity.ts";
 
 /** The removals that a plan asks for. */

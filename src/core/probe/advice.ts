@@ -1,6 +1,6 @@
 import type { GroupRules } from "../group/group-rules.ts";
 import type { DeletionPolicy } from "../plan/deletion-policy.ts";
-import type { UpdatePolicy } from "../plan/planned-action.ts";
+import type { UpdatePolicy } from "../record/decide.ts";
 import { type Finding, ok, warning } from "../report/finding.ts";
 import type { ProbeFindings } from "./findings.ts";
 

@@ -32,11 +32,13 @@ export type GroupEvent =
   | { readonly kind: "unwanted" }
   /** The group is as its row wants it. */
   | { readonly kind: "settled"; readonly row: RowDigest; readonly dataSourceId: string | null }
-  /** Nothing tries the change again that has failed. */
+  /** The tenant is there, and nothing tries the change again that has failed. */
   | { readonly kind: "change_dropped" }
   /** The tenant is gone, or not ready, and its group was perhaps never made. */
   | { readonly kind: "forgotten" }
+  /** The tenant is gone, since this time on the grace clock. */
   | { readonly kind: "left"; readonly absence: AbsenceKind; readonly clock: GraceClock }
+  /** The tenant is there. */
   | { readonly kind: "returned" }
   | { readonly kind: "held"; readonly removal: GroupRecord["held"] }
   /**
@@ -152,9 +154,10 @@ export interface Next {
  * |                        |                 | new group is made                                                    |
  * | unwanted               |                 | no new token is wanted, and no rotation failed                       |
  * | settled                |                 | the row's digest; the tenant is there; no failed change              |
- * | change dropped         |                 | no failed change                                                     |
+ * | change dropped         |                 | the tenant is there; no failed change                                |
  * | forgotten              |                 | the record goes if the group was never made                          |
- * | left, returned, held   |                 | the absence; what is held                                            |
+ * | left, returned, held   |                 | the absence; what is held. The token of a tenant that was gone is    |
+ * |                        |                 | perhaps not in every store                                           |
  * | doubted                | removal of a    | the group has to be asked for, and no answer shows its mapping. All  |
  * |                        | token: deletion | is as in the last record. If that had gone, a token may be left      |
  * | trusted                |                 | a group in doubt counts as verified                                  |
@@ -194,10 +197,10 @@ export function next(record: GroupRecord | null, event: GroupEvent, now: Date): 
       return only({ ...record, ...UNWANTED, failures: { ...record.failures, rotation: null } });
     case "settled": {
       const { row, dataSourceId } = event;
-      return only({ ...withoutFailedChange(record), ...PRESENT, ...row, dataSourceId });
+      return only({ ...withoutFailedChange(returned(record, now)), ...PRESENT, ...row, dataSourceId });
     }
     case "change_dropped":
-      return only(withoutFailedChange(record));
+      return only(withoutFailedChange(returned(record, now)));
     case "forgotten":
       // Keep a group that was made, or may have been made: no other inventory has it.
       return only(isNeverMade(record) ? null : record);
@@ -207,7 +210,7 @@ export function next(record: GroupRecord | null, event: GroupEvent, now: Date): 
       return only({ ...record, absence: { kind, since, at } });
     }
     case "returned":
-      return only({ ...record, absence: null, held: record.held === "delete" ? null : record.held });
+      return only(returned(record, now));
     case "held":
       return only(record.held === event.removal ? record : { ...record, held: event.removal });
     case "trusted":
@@ -403,6 +406,19 @@ function storingEnded(record: GroupRecord, { failure, sharedToken }: StoringEnd,
     sharedToken: sharedToken ?? record.sharedToken,
     failures: { ...record.failures, storing },
   };
+}
+
+/** If the tokens moved while the tenant was gone, its token was left behind. */
+function returned(record: GroupRecord, now: Date): GroupRecord {
+  const present = { ...record, absence: null, held: record.held === "delete" ? null : record.held };
+  if (record.absence === null || record.tokenFingerprint === null) return present;
+  const failure = {
+    code: "TOKEN_NOT_EVERYWHERE",
+    message: "the tenant came back, and the token stores have not been checked for its token yet",
+    count: 1,
+    retryAt: now,
+  };
+  return storingEnded(present, { failure }, now);
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { Failure } from "../../core/failure/sync-error.ts";
-import { wasNeverMade } from "../../core/plan/planned-action.ts";
 import { owes } from "../../core/record/owes.ts";
+import { isNeverMade } from "../../core/record/record.ts";
 import type { CandidateReads, GroupReads } from "../../ports/ledger/groups.ts";
 import type { Locks } from "../lease/tenant-locks.ts";
 import { candidatePages } from "../plan/candidate-pages.ts";
@@ -39,7 +39,7 @@ export async function reportOwed(
       if (only !== undefined && owed.includes("held")) held++;
       const failing = FAILURES.filter((kind) => owed.includes(`failing ${kind}`));
       // The tenant of a group that was never made, and that this run has not tried to make, is gone.
-      const isForgotten = only !== undefined && wasNeverMade(group);
+      const isForgotten = only !== undefined && isNeverMade(group);
       if (tally.hasFailed(id) || isForgotten) continue;
       for (const kind of failing) if (failures[kind]) tally.waits(id, failures[kind]);
       if (failing.length > 0) continue;

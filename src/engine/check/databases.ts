@@ -3,7 +3,7 @@ import { CHANGES_NOT_INDEXED, LOOKUPS_NOT_INDEXED } from "../../core/changes/mis
 import { asSyncError, SyncError } from "../../core/failure/sync-error.ts";
 import { digestSeed } from "../../core/group/desired-group.ts";
 import { columnsOf, type GroupRules } from "../../core/group/group-rules.ts";
-import type { UpdatePolicy } from "../../core/plan/planned-action.ts";
+import type { UpdatePolicy } from "../../core/record/decide.ts";
 import { asFinding, type Finding, ok, warning } from "../../core/report/finding.ts";
 import type { ConnectionPrivacy } from "../../core/tls/database-tls.ts";
 import type { ChangeChannel, ChangeFeed } from "../../ports/change-feed.ts";

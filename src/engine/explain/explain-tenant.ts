@@ -4,7 +4,7 @@ import { changedFields, type FieldChange, tokenFingerprint } from "../../core/gr
 import { columnsOf, type GroupRules } from "../../core/group/group-rules.ts";
 import { type LedgerGroup, UNKNOWN_STATE } from "../../core/group/ledger-group.ts";
 import type { Tenant, TenantRow } from "../../core/group/tenant.ts";
-import { type PlannedAction, planAction } from "../../core/plan/planned-action.ts";
+import { decide, type PlannedAction } from "../../core/record/decide.ts";
 import { dueBefore, type RotationPolicy } from "../../core/rotation/rotation-policy.ts";
 import type { LedgerView } from "../../ports/ledger/ledger.ts";
 import type { GroupHistory, KnownService } from "../../ports/ledger/scope.ts";
@@ -114,7 +114,7 @@ export async function explainTenant(
       record,
       service,
       rejectedSince: tenant?.kind === "rejected" ? (rejection?.since ?? null) : null,
-      action: planAction(tenant, known, context),
+      action: decide(tenant, known, context).action,
       changes: changesOf(tenant, known, record),
       copies: await copiesOf(id, tokenFingerprint, tokens, stop),
       tokenDestinations,

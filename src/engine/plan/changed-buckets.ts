@@ -1,5 +1,5 @@
 import { BUCKETS, type SourceBucket } from "../../core/group/tenant.ts";
-import type { PlanningContext } from "../../core/plan/planned-action.ts";
+import type { PlanningContext } from "../../core/record/decide.ts";
 import type { GroupReads, LedgerBucket } from "../../ports/ledger/groups.ts";
 import type { TenantSnapshot } from "../../ports/tenant-source.ts";
 

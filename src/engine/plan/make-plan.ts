@@ -3,13 +3,6 @@ import { RemovalSummaryBuilder } from "../../core/deletion/removals.ts";
 import { SyncError } from "../../core/failure/sync-error.ts";
 import type { GroupRules } from "../../core/group/group-rules.ts";
 import { type DeletionPolicy, LIMIT_PERIOD_MS } from "../../core/plan/deletion-policy.ts";
-import { ledgerUpdateOf } from "../../core/plan/ledger-update.ts";
-import {
-  isLeftUnderWay,
-  type PlanningContext,
-  planAction,
-  type UpdatePolicy,
-} from "../../core/plan/planned-action.ts";
 import {
   clockDifference,
   clockLead,
@@ -17,6 +10,7 @@ import {
   nextReading,
   type ReadHistory,
 } from "../../core/plan/read-history.ts";
+import { decide, type PlanningContext, type UpdatePolicy } from "../../core/record/decide.ts";
 import { durationText, quantity } from "../../core/text/quantity.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { LedgerView } from "../../ports/ledger/ledger.ts";
@@ -133,12 +127,8 @@ export async function makePlan(
   const { baseUrl } = service;
   const removals = new RemovalSummaryBuilder({ name, baseUrl, approvals: history.approvals });
   const builder = new PlanBuilder(entries, removals);
-  const decide: PlanRead["decide"] = (tenant, group) => {
-    const action = planAction(tenant, group, context);
-    builder.add(tenant, action, ledgerUpdateOf(tenant, group, action, context));
-    if (group !== undefined && isLeftUnderWay(group, action)) builder.leaveUnderWay(group);
-  };
-  const read = { source, ledger, service, rules, stop, tableBefore: expected.table, builder, decide };
+  const visit: PlanRead["visit"] = (tenant, group) => builder.add(tenant, decide(tenant, group, context));
+  const read = { source, ledger, service, rules, stop, tableBefore: expected.table, builder, visit };
   try {
     const { table, warnings, unknown } = await (isWhole ? readAll(read) : readSome(only, read));
     if (unknown.size > 0 && !isNoticed) throw unknownIds(unknown);

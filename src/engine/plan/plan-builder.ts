@@ -5,8 +5,7 @@ import {
 } from "../../core/deletion/removals.ts";
 import type { LedgerGroup } from "../../core/group/ledger-group.ts";
 import type { Tenant } from "../../core/group/tenant.ts";
-import type { LedgerUpdate } from "../../core/plan/ledger-update.ts";
-import type { PlannedAction } from "../../core/plan/planned-action.ts";
+import type { Decision } from "../../core/record/decide.ts";
 import type { Spool } from "../../ports/spool.ts";
 import { isChange, type Plan, type PlanEntry, phaseOf } from "./plan.ts";
 
@@ -21,11 +20,11 @@ const NO_ENTRIES: Plan["counts"] = {
   outdated: 0,
   not_ready: 0,
   rejected: 0,
-  left: 0,
-  returned: 0,
-  forgotten: 0,
-  cleared: 0,
   settled: 0,
+  change_dropped: 0,
+  returned: 0,
+  left: 0,
+  forgotten: 0,
 };
 
 const NO_CHANGES: Plan["phases"] = {
@@ -87,20 +86,17 @@ export class PlanBuilder {
     return this.#counts.replace + this.#counts.delete;
   }
 
-  /** Adds the action and the ledger update for an id. */
-  add(tenant: Tenant | undefined, action: PlannedAction | null, update: LedgerUpdate | null): void {
+  /** Adds what was decided about an id. */
+  add(tenant: Tenant | undefined, { action, note, settles }: Decision): void {
     if (tenant !== undefined && tenant.kind !== "rejected") this.#conclusive = true;
     if (action === null && tenant?.kind === "desired") this.#unchanged++;
     if (action !== null) {
       this.#append(action);
       this.#removals.add(action);
     }
-    if (update !== null) this.#append(update);
-  }
-
-  /** Keeps a group in memory whose open intent no change of this plan settles. A run leaves few of them. */
-  leaveUnderWay({ user_group_id }: LedgerGroup): void {
-    this.#leftUnderWay.push(user_group_id);
+    if (note !== null) this.#append(note);
+    // In memory, because a run leaves few of them.
+    if (settles && action?.user_group_id) this.#leftUnderWay.push(action.user_group_id);
   }
 
   /** Returns the plan. Nothing can be added afterwards. */

@@ -5,14 +5,13 @@ import {
   type RemovalSummary,
 } from "../../core/deletion/removals.ts";
 import { type Change, isRemoval, type Removal } from "../../core/plan/change.ts";
-import type { LedgerUpdate } from "../../core/plan/ledger-update.ts";
-import type { Missing, PlannedAction } from "../../core/plan/planned-action.ts";
 import type { Reading } from "../../core/plan/read-history.ts";
+import type { Missing, Note, PlannedAction } from "../../core/record/decide.ts";
 import type { Warning } from "../../ports/observer.ts";
 import type { Spool } from "../../ports/spool.ts";
 
-/** What a plan has for one id: an action, or an update of the ledger alone. */
-export type PlanEntry = PlannedAction | LedgerUpdate;
+/** What a plan has for one id: an action, or what the ledger alone records. */
+export type PlanEntry = PlannedAction | Note;
 
 /** The differences between the source and the ledger, in the order of the ids. */
 export interface Plan {

@@ -25,7 +25,7 @@ export interface PlanRead {
   readonly tableBefore: string | null;
   readonly builder: PlanBuilder;
   /** Decides about one id, of which the source or the ledger or both have something. In the order of the ids. */
-  readonly decide: (tenant: Tenant | undefined, group: LedgerGroup | undefined) => void;
+  readonly visit: (tenant: Tenant | undefined, group: LedgerGroup | undefined) => void;
 }
 
 /** What a read says of the source itself. */
@@ -43,7 +43,7 @@ interface ReadSource {
  * has recorded.
  */
 export async function readAll(read: PlanRead): Promise<ReadSource> {
-  const { source, ledger, service, rules, stop, tableBefore, builder, decide } = read;
+  const { source, ledger, service, rules, stop, tableBefore, builder, visit } = read;
   const snapshot = await source.open(columnsOf(rules), digestSeed(rules), stop, tableBefore);
   try {
     // An empty ledger has no buckets to compare.
@@ -57,7 +57,7 @@ export async function readAll(read: PlanRead): Promise<ReadSource> {
       builder.addUnread({ unchanged: 0, notReady, owing: 0 });
       await mergeById(readTenants(rows, rules), groups, (tenant, group) => {
         if (group !== undefined) builder.see(group);
-        decide(tenant, group);
+        visit(tenant, group);
       });
     }
     return { table: snapshot.table, warnings: roleWarnings(await snapshot.role()), unknown: new Set() };
@@ -69,7 +69,7 @@ export async function readAll(read: PlanRead): Promise<ReadSource> {
 /** Looks these ids up in the source and in the ledger. */
 export async function readSome(
   only: ReadonlySet<string>,
-  { source, ledger, rules, stop, tableBefore, builder, decide }: PlanRead,
+  { source, ledger, rules, stop, tableBefore, builder, visit }: PlanRead,
 ): Promise<ReadSource> {
   const ids = [...only];
   const lookups = await source.lookups(columnsOf(rules), digestSeed(rules), stop, tableBefore);
@@ -82,7 +82,7 @@ export async function readSome(
       // An empty id is none.
       if (id === undefined) return;
       unknown.delete(id);
-      decide(tenant, group);
+      visit(tenant, group);
     });
     if (builder.removals > 0) {
       builder.seeTotals({

@@ -1,6 +1,6 @@
 import { type FoundGone, type RefreshHold, refreshHold } from "../../core/drift/refresh.ts";
 import { type DeletionPolicy, LIMIT_PERIOD_MS } from "../../core/plan/deletion-policy.ts";
-import type { UpdatePolicy } from "../../core/plan/planned-action.ts";
+import type { UpdatePolicy } from "../../core/record/decide.ts";
 import type { LedgerView } from "../../ports/ledger/ledger.ts";
 import type { Warning } from "../../ports/observer.ts";
 

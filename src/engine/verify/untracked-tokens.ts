@@ -1,6 +1,6 @@
 import type { Failure } from "../../core/failure/sync-error.ts";
 import { compareIds } from "../../core/group/tenant.ts";
-import { wasNeverMade } from "../../core/plan/planned-action.ts";
+import { isNeverMade } from "../../core/record/record.ts";
 import { printableId } from "../../core/text/printable.ts";
 import { quantity } from "../../core/text/quantity.ts";
 import type { GroupReads } from "../../ports/ledger/groups.ts";
@@ -50,7 +50,7 @@ const listsOf = ({ destinations }: Ports["tokens"]): { title: string; ids: Async
   });
 
 async function* groupsOf(ledger: Ports["ledger"]): AsyncGenerator<string> {
-  for await (const group of oneByOne(ledger.groups())) if (!wasNeverMade(group)) yield group.user_group_id;
+  for await (const group of oneByOne(ledger.groups())) if (!isNeverMade(group)) yield group.user_group_id;
 }
 
 async function* tenantsOf({ entries }: Plan): AsyncGenerator<string> {

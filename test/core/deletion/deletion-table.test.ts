@@ -7,7 +7,7 @@ import {
 } from "../../../src/core/deletion/removals.ts";
 import type { AbsenceKind, LedgerGroup } from "../../../src/core/group/ledger-group.ts";
 import type { DeletionPolicy } from "../../../src/core/plan/deletion-policy.ts";
-import { type PlannedAction, planAction } from "../../../src/core/plan/planned-action.ts";
+import { decide, type PlannedAction } from "../../../src/core/record/decide.ts";
 import {
   aDecisionContext,
   aDelete,
@@ -154,7 +154,7 @@ function fateOf({ tenant, known, read, limit, grace, when }: Circumstance): Fate
     at: { ms: reading.clock.ms - healthyHours * HOUR, reads: 1 },
   });
   const deletion = { when, gracePeriodMs: 24 * HOUR, limit: LIMIT };
-  const decision = planAction(
+  const { action: decision } = decide(
     tenant === "flagged" ? aFlaggedTenant() : undefined,
     known && { ...known, absence },
     aDecisionContext({ deletion, reading }),

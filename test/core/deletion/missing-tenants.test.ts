@@ -7,7 +7,7 @@ import {
   wentMissingText,
 } from "../../../src/core/deletion/missing-tenants.ts";
 import type { DeletionPolicy } from "../../../src/core/plan/deletion-policy.ts";
-import type { Missing } from "../../../src/core/plan/planned-action.ts";
+import type { Missing } from "../../../src/core/record/decide.ts";
 
 const NOW = new Date("2026-03-08T12:00:00Z");
 const hoursAgo = (hours: number): Date => new Date(NOW.getTime() - hours * 3_600_000);

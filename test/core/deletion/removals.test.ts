@@ -11,7 +11,7 @@ import {
 } from "../../../src/core/deletion/removals.ts";
 import type { Intent } from "../../../src/core/group/ledger-group.ts";
 import type { Removal } from "../../../src/core/plan/change.ts";
-import type { PlannedAction } from "../../../src/core/plan/planned-action.ts";
+import type { PlannedAction } from "../../../src/core/record/decide.ts";
 import { anyId } from "../../builders/arbitraries.ts";
 import { aDelete, anApply, aRejectedTenant, aReplace } from "../../builders/groups.ts";
 

@@ -396,6 +396,19 @@ describe("the tenant", () => {
     expect(recordAfter(...CREATED, left, { kind: "held", removal: "replace" }, settled)?.held).toBeNull();
   });
 
+  test.each([{ kind: "returned" } as const, { kind: "change_dropped" } as const, settled])(
+    "that is back has its token verified, if it has one: $kind",
+    (event) => {
+      const code = "TOKEN_NOT_EVERYWHERE";
+      expect(recordAfter(...CREATED, left, event)).toMatchObject({
+        absence: null,
+        failures: { storing: { code } },
+      });
+      expect(recordAfter(...CREATED, event)).toMatchObject({ failures: { storing: null } });
+      expect(recordAfter(begun(), left, event)).toMatchObject({ absence: null, failures: { storing: null } });
+    },
+  );
+
   test("whose group was never made is forgotten, and no other", () => {
     expect(recordAfter(begun(), ended(aFailed()), { kind: "forgotten" })).toBeNull();
     expect(recordAfter(begun(), { kind: "forgotten" })).not.toBeNull();

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { NO_EVIDENCE } from "../../../src/core/apply/update-evidence.ts";
 import type { RecordedFailure } from "../../../src/core/failure/group-failures.ts";
 import { SyncError } from "../../../src/core/failure/sync-error.ts";
-import type { PlanningContext } from "../../../src/core/plan/planned-action.ts";
+import type { PlanningContext } from "../../../src/core/record/decide.ts";
 import { plainText } from "../../../src/core/text/printable.ts";
 import type { Explanation } from "../../../src/engine/explain/explain-tenant.ts";
 import { standingOf } from "../../../src/engine/explain/standing.ts";

@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { AbsenceKind, LedgerGroup } from "../../../src/core/group/ledger-group.ts";
 import type { Tenant } from "../../../src/core/group/tenant.ts";
-import { type LedgerUpdate, ledgerUpdateOf } from "../../../src/core/plan/ledger-update.ts";
-import { planAction } from "../../../src/core/plan/planned-action.ts";
+import { decide, type Note } from "../../../src/core/record/decide.ts";
 import {
   aChangeFailure,
   aDecisionContext,
@@ -10,7 +9,6 @@ import {
   aFlaggedTenant,
   aLedgerGroup,
   anAbsence,
-  anApply,
   aReading,
   aRejectedTenant,
   aTenantNotReady,
@@ -40,8 +38,8 @@ describe("a tenant's presence is noted once:", () => {
     unseen: aLedgerGroup({ absence: anAbsence({ kind: "unseen" }) }),
   };
 
-  type Noted = "returned" | "settled" | "cleared" | "forgotten" | `left: ${AbsenceKind}` | null;
-  const inWords = (note: LedgerUpdate | null): Noted =>
+  type Noted = Exclude<Note["kind"], "left"> | `left: ${AbsenceKind}` | null;
+  const inWords = (note: Note | null): Noted =>
     note?.kind === "left" ? `left: ${note.absence}` : (note?.kind ?? null);
 
   // biome-ignore format: a table is read by its columns
@@ -51,7 +49,7 @@ describe("a tenant's presence is noted once:", () => {
     rejected:           { unknown: null, "never made": null,        there: null,
                           absent: "returned",        flagged: "returned",        unseen: "returned" },
     "not ready":        { unknown: null, "never made": "forgotten", there: null,
-                          absent: "cleared",       flagged: "cleared",       unseen: "cleared" },
+                          absent: "change_dropped",       flagged: "change_dropped",       unseen: "change_dropped" },
     absent:             { unknown: null, "never made": "forgotten", there: "left: absent",
                           absent: null,              flagged: null,              unseen: null },
     flagged:            { unknown: null, "never made": "forgotten", there: "left: flagged",
@@ -67,16 +65,14 @@ describe("a tenant's presence is noted once:", () => {
     const sourceChanged = source === "absent elsewhere";
     const tenant = tenants[source];
     const context = aDecisionContext({ reading: aReading({ sourceChanged }) });
-    const decided = planAction(tenant, ledger[state], context);
-    expect(inWords(ledgerUpdateOf(tenant, ledger[state], decided, context))).toBe(note);
+    expect(inWords(decide(tenant, ledger[state], context).note)).toBe(note);
   });
 
   it("a tenant that came back to a group that has to be changed has returned all the same", () => {
     const context = aDecisionContext();
     for (const overrides of [{ fingerprint: "other" }, { intent: "delete" }] as const) {
       const known = aLedgerGroup({ absence: anAbsence(), ...overrides });
-      const decided = planAction(aDesiredTenant(), known, context);
-      expect(ledgerUpdateOf(aDesiredTenant(), known, decided, context)).toEqual({
+      expect(decide(aDesiredTenant(), known, context).note).toEqual({
         kind: "returned",
         user_group_id: "acme",
       });
@@ -86,21 +82,22 @@ describe("a tenant's presence is noted once:", () => {
   it("a tenant is recorded as gone even if its group is to be deleted at once: the deletion may be held", () => {
     const { deletion } = aDecisionContext();
     const context = aDecisionContext({ deletion: { ...deletion, gracePeriodMs: 0 } });
-    const decided = planAction(undefined, aLedgerGroup(), context);
-    expect(decided?.kind).toBe("delete");
-    expect(ledgerUpdateOf(undefined, aLedgerGroup(), decided, context)?.kind).toBe("left");
+    expect(decide(undefined, aLedgerGroup(), context)).toMatchObject({
+      action: { kind: "delete" },
+      note: { kind: "left" },
+    });
   });
 
   it("but not that a tenant is gone, by a look at some tenants alone", () => {
     const context = aDecisionContext({ isWhole: false });
     for (const [source, tenant] of Object.entries(tenants)) {
       for (const known of Object.values(ledger)) {
-        const noted = ledgerUpdateOf(tenant, known, planAction(tenant, known, context), context);
-        const waits = [null, "cleared", "forgotten"];
+        const { note } = decide(tenant, known, context);
+        const waits = [null, "change_dropped", "forgotten"];
         const mayBe = { desired: [null, "settled"], rejected: [null, "returned"], "not ready": waits }[
           source
         ] ?? [null];
-        expect(mayBe).toContain(noted?.kind ?? null);
+        expect(mayBe).toContain(note?.kind ?? null);
       }
     }
   });
@@ -108,12 +105,10 @@ describe("a tenant's presence is noted once:", () => {
   it("a failed change is forgotten while the tenant isn't ready: nothing tries it again", () => {
     const change = aChangeFailure();
     const noted = (overrides: Partial<LedgerGroup>) =>
-      ledgerUpdateOf(tenants["not ready"], aLedgerGroup(overrides), aTenantNotReady(), aDecisionContext());
-    const update = { kind: "cleared", user_group_id: "acme" };
-    expect(noted({ failures: failures({ change }) })).toEqual({ ...update, wasGone: false });
-    expect(noted({ failures: failures({ change }), absence: anAbsence() })).toEqual({
-      ...update,
-      wasGone: true,
+      decide(tenants["not ready"], aLedgerGroup(overrides), aDecisionContext()).note;
+    expect(noted({ failures: failures({ change }) })).toEqual({
+      kind: "change_dropped",
+      user_group_id: "acme",
     });
     expect(noted({ failures: failures({ rotation: change, storing: change }) })).toBeNull();
   });
@@ -121,15 +116,14 @@ describe("a tenant's presence is noted once:", () => {
   it("an absence begins anew after a long pause", () => {
     const known = aLedgerGroup({ absence: anAbsence({ kind: "absent" }) });
     const noted = (afterLongPause: boolean) =>
-      ledgerUpdateOf(undefined, known, null, aDecisionContext({ reading: aReading({ afterLongPause }) }))
-        ?.kind;
+      decide(undefined, known, aDecisionContext({ reading: aReading({ afterLongPause }) })).note?.kind;
     expect([noted(false), noted(true)]).toEqual([undefined, "left"]);
   });
 
   it("a creation that may have happened is not forgotten", () => {
     const known = aLedgerGroup({ fingerprint: null, intent: "apply" });
-    expect(ledgerUpdateOf(tenants["not ready"], known, null, aDecisionContext())).toBeNull();
-    expect(ledgerUpdateOf(undefined, known, null, aDecisionContext())?.kind).toBe("left");
+    expect(decide(tenants["not ready"], known, aDecisionContext()).note).toBeNull();
+    expect(decide(undefined, known, aDecisionContext()).note?.kind).toBe("left");
   });
 });
 
@@ -140,7 +134,6 @@ describe("a group that is as it should be is noted as settled", () => {
     user_group_id: "acme",
     row: tenant.row,
     dataSourceId: "warehouse-7",
-    wasGone: false,
   };
   it.each([
     [
@@ -148,7 +141,7 @@ describe("a group that is as it should be is noted as settled", () => {
       { failures: failures({ change: aChangeFailure() }) },
       settled,
     ],
-    ["where its tenant was gone", { absence: anAbsence() }, { ...settled, wasGone: true }],
+    ["where its tenant was gone", { absence: anAbsence() }, settled],
     ["where another row gives the same group", { digest: "0" }, settled],
     ["where its id has moved to another bucket", { bucket: 8 }, settled],
     ["where its row was never recorded", { digest: null }, settled],
@@ -159,17 +152,11 @@ describe("a group that is as it should be is noted as settled", () => {
       null,
     ],
   ])("%s", (_, overrides, note) => {
-    expect(ledgerUpdateOf(tenant, aLedgerGroup(overrides), null, aDecisionContext())).toEqual(note);
+    expect(decide(tenant, aLedgerGroup(overrides), aDecisionContext()).note).toEqual(note);
   });
 
   it("but not while something has to be done about it", () => {
-    expect(
-      ledgerUpdateOf(
-        tenant,
-        aLedgerGroup({ failures: failures({ change: aChangeFailure() }) }),
-        anApply(),
-        aDecisionContext(),
-      ),
-    ).toBeNull();
+    const known = aLedgerGroup({ fingerprint: "other", failures: failures({ change: aChangeFailure() }) });
+    expect(decide(tenant, known, aDecisionContext()).note).toBeNull();
   });
 });

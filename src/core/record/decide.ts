@@ -15,9 +15,11 @@ import type {
   RejectedTenant,
   Tenant,
 } from "../group/tenant.ts";
-import { type Apply, type Change, type Delete, fingerprintOf } from "./change.ts";
-import { type DeletionPolicy, graceLeftMs, isGraceOver } from "./deletion-policy.ts";
-import type { Reading } from "./read-history.ts";
+import { type Apply, type Change, type Delete, fingerprintOf } from "../plan/change.ts";
+import { type DeletionPolicy, graceLeftMs, isGraceOver } from "../plan/deletion-policy.ts";
+import type { Reading } from "../plan/read-history.ts";
+import type { EventOf } from "./next.ts";
+import { isNeverMade } from "./record.ts";
 
 /** How a changed group is brought up to date (`service.update`). */
 export type UpdatePolicy = "upsert" | "replace" | "never";
@@ -72,46 +74,118 @@ export interface PlanningContext {
   readonly eager: boolean;
 }
 
+/** What the ledger records of a tenant that was seen, or was not there. An entry of a plan that needs no call. */
+export type Note = Extract<
+  EventOf,
+  { readonly kind: "settled" | "change_dropped" | "returned" | "left" | "forgotten" }
+>;
+
+/** What is decided about one id. */
+export interface Decision {
+  /** A change to make, or why none is made; null if nothing is to be done about the group. */
+  readonly action: PlannedAction | null;
+  /** What the ledger has to record whatever becomes of the action; null if it is up to date. */
+  readonly note: Note | null;
+  /**
+   * The action leaves open which token is live, because an earlier run left an update or a rotation under way. A GET that sends the
+   * group as it was confirmed then settles that.
+   */
+  readonly settles: boolean;
+}
+
 /**
- * What is to be done about one id. Null if nothing. The first row that fits counts.
+ * Decides what is to be done about one id: for every sync, `plan`, `explain` and single tenants. The first row that fits counts.
  *
- * | tenant    | in the ledger                        | planned action                       |
- * |-----------|--------------------------------------|--------------------------------------|
- * | rejected  | any                                  | rejected: its group stays as it is   |
- * | not ready | any                                  | not ready: its group stays as it is  |
- * | gone      | unknown, or never created            | none; gone, if the operator named it |
- * | gone      | kept, by `deletion.when`             | missing                              |
- * | gone      | a deletion under way, or a token     | delete                               |
- * |           | that still has to be removed         |                                      |
- * | gone      | any other, while the clocks differ   | missing                              |
- * | gone      | a held deletion, or the grace period | delete                               |
- * |           | is over                              |                                      |
- * | gone      | the grace period goes on             | missing                              |
- * | desired   | a replacement under way, or a        | replace                              |
- * |           | deletion under way of a group that   |                                      |
- * |           | was never confirmed                  |                                      |
- * | desired   | unknown, or never confirmed          | create                               |
- * | desired   | another intent of an earlier run     | update; or replace or outdated, if   |
- * |           |                                      | the next row fits too and says so    |
- * | desired   | another fingerprint, or an update    | update, replace or outdated, by      |
- * |           | that this service can't have done    | `service.update`                     |
- * | desired   | the same fingerprint                 | none                                 |
+ * | tenant    | in the ledger                   | action                               | note                       |
+ * |-----------|---------------------------------|--------------------------------------|----------------------------|
+ * | rejected  | any                             | rejected: its group stays as it is   | returned                   |
+ * | not ready | unknown, or never made          | not ready                            | forgotten                  |
+ * | not ready | any other                       | not ready: its group stays as it is  | change dropped             |
+ * | gone      | unknown, or never made          | none; gone, if the operator named it | forgotten                  |
+ * | gone      | kept, by `deletion.when`        | missing                              | left                       |
+ * | gone      | a deletion under way, or a      | delete                               | left                       |
+ * |           | token still to be removed       |                                      |                            |
+ * | gone      | any other, while clocks differ  | missing                              | left                       |
+ * | gone      | a held deletion, or the grace   | delete                               | left                       |
+ * |           | period is over                  |                                      |                            |
+ * | gone      | the grace period goes on        | missing                              | left                       |
+ * | desired   | a replacement under way, or a   | replace                              | returned                   |
+ * |           | deletion under way of a group   |                                      |                            |
+ * |           | that was never confirmed        |                                      |                            |
+ * | desired   | unknown, or never confirmed     | create                               | returned                   |
+ * | desired   | another intent of an earlier    | update; or replace or outdated, if   | returned                   |
+ * |           | run                             | the next row fits too and says so    |                            |
+ * | desired   | another fingerprint, or an      | update or replace, or                | returned                   |
+ * |           | update that this service can't  | outdated, by `service.update`        | change dropped if outdated |
+ * |           | have done                       |                                      |                            |
+ * | desired   | the same fingerprint            | none                                 | settled                    |
  *
  * A gone tenant is absent or flagged, see `absenceKind`. In a plan for some tenants alone, a group that would be deleted is
- * `missing`. If the same change has failed before, `waiting` is planned until the next try is due; and for a replacement that
- * no run has begun, while the clocks differ. `guardRemovals` decides later whether deletions and replacements may be done.
+ * `missing`, and nothing is noted of a tenant that is gone. If the same change has failed before, `waiting` is planned until the
+ * next try is due; and for a replacement that no run has begun, while the clocks differ. `guardRemovals` decides later whether
+ * deletions and replacements may be done.
+ *
+ * Nothing is noted that the ledger has already: `returned` needs an absence, `change dropped` an absence or a failed change,
+ * `settled` one of them or another row, and `left` no absence of this kind that still stands.
+ *
+ * An update or a rotation under way is settled apart, unless nobody ever confirmed the group: then no application has its token. A
+ * create and an update settle it themselves, and if they wait, so does that.
  */
-export function planAction(
+export function decide(
+  tenant: Tenant | undefined,
+  known: LedgerGroup | undefined,
+  context: PlanningContext,
+): Decision {
+  const action = actionOn(tenant, known, context);
+  if (known === undefined) return { action, note: null, settles: false };
+  return { action, note: noteOn(tenant, known, action, context), settles: isLeftOpen(known, action) };
+}
+
+function actionOn(
   tenant: Tenant | undefined,
   known: LedgerGroup | undefined,
   context: PlanningContext,
 ): PlannedAction | null {
   if (tenant?.kind === "rejected" || tenant?.kind === "not_ready") return tenant;
   if (tenant?.kind === "desired") return decidePresent(tenant, known, context);
-  if (known !== undefined && !wasNeverMade(known)) return decideGone(tenant, known, context);
+  if (known !== undefined && !isNeverMade(known)) return decideGone(tenant, known, context);
   const id = tenant?.user_group_id ?? known?.user_group_id;
   return !context.isWhole && id !== undefined ? { kind: "gone", user_group_id: id } : null;
 }
+
+function noteOn(
+  tenant: Tenant | undefined,
+  known: LedgerGroup,
+  action: PlannedAction | null,
+  { reading, isWhole }: PlanningContext,
+): Note | null {
+  const { user_group_id, absence, failures } = known;
+  if (tenant === undefined || tenant.kind === "flagged") {
+    if (!isWhole) return null;
+    if (isNeverMade(known)) return { kind: "forgotten", user_group_id };
+    const kind = absenceKind(tenant, known, reading);
+    if (standingAbsence(known, kind, reading)) return null;
+    return { kind: "left", user_group_id, absence: kind, clock: reading.clock };
+  }
+  if (tenant.kind === "not_ready" && isNeverMade(known)) return { kind: "forgotten", user_group_id };
+  const isNews = absence !== null || failures.change !== null;
+  if (action === null && tenant.kind === "desired") {
+    const { row, dataSourceId } = tenant;
+    const isRecorded = !isNews && known.digest === row.digest && known.bucket === row.bucket;
+    return isRecorded ? null : { kind: "settled", user_group_id, row, dataSourceId };
+  }
+  if (action?.kind === "not_ready" || action?.kind === "outdated")
+    return isNews ? { kind: "change_dropped", user_group_id } : null;
+  return absence === null ? null : { kind: "returned", user_group_id };
+}
+
+const isLeftOpen = ({ intent, fingerprint }: LedgerGroup, action: PlannedAction | null): boolean =>
+  (intent === "apply" || intent === "rotate") &&
+  fingerprint !== null &&
+  action?.kind !== "create" &&
+  action?.kind !== "update" &&
+  // A replacement that waits for the clocks settles nothing.
+  (action?.kind !== "waiting" || isClockDifference(action));
 
 function decidePresent(
   tenant: DesiredTenant,
@@ -171,7 +245,7 @@ function decideGone(
  * How a tenant is gone. The tenant has no row, or a flagged row. If the row was flagged before it disappeared, the tenant
  * stays flagged: customers flag a row first and purge it later.
  */
-export function absenceKind(
+function absenceKind(
   tenant: FlaggedTenant | undefined,
   known: LedgerGroup,
   { sourceChanged }: Reading,
@@ -185,30 +259,12 @@ export function absenceKind(
  * The recorded absence, if it is of this kind and still stands. It doesn't after a long pause. Nor does it if it began later
  * than the grace clock shows now: the run that recorded it ended before it recorded its grace clock.
  */
-export const standingAbsence = (
+const standingAbsence = (
   { absence }: LedgerGroup,
   kind: AbsenceKind,
   { clock, afterLongPause }: Reading,
 ): Absence | undefined =>
   absence?.kind === kind && absence.at.ms <= clock.ms && !afterLongPause ? absence : undefined;
-
-/** Whether no group exists: the service refused to create it, and nothing is under way. */
-export const wasNeverMade = ({ fingerprint, intent }: LedgerGroup): boolean =>
-  fingerprint === null && intent === null;
-
-/**
- * Whether an earlier run left an update or a rotation under way that the planned action doesn't settle. Then nobody knows
- * which token is live. A group that was never confirmed doesn't count, because no application has its token.
- */
-export const isLeftUnderWay = ({ intent, fingerprint }: LedgerGroup, action: PlannedAction | null): boolean =>
-  (intent === "apply" || intent === "rotate") &&
-  fingerprint !== null &&
-  !(
-    action?.kind === "create" ||
-    action?.kind === "update" ||
-    // A replacement, which waits for the clocks, settles nothing.
-    (action?.kind === "waiting" && !isClockDifference(action))
-  );
 
 function apply(
   kind: Apply["kind"],
