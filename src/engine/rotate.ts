@@ -163,7 +163,7 @@ export class Rotations {
     for await (const { user_group_id, failure } of rotationCandidates(ledger, which)) {
       if (left <= 0) return;
       if (this.tried.has(user_group_id)) continue;
-      if (failure && !this.#options.isEager && !isDue(failure.retryAt, clock.now())) continue;
+      if (!this.#options.isEager && !isDue(failure, clock.now())) continue;
       left--;
       yield user_group_id;
     }

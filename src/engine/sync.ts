@@ -110,7 +110,7 @@ async function syncOnce(
     const { failedGets, unaskable } = await verifyTokens(plan, options, settings, { now, ...recorded }, run);
     const changes = await recordRead(plan, history, failedGets, run);
     await applyChanges(changes, { ...run, removals });
-    const unsettled = await settleRotations(plan.leftUnderWay, { isEager: !isWhole }, run);
+    const unsettled = await settleRotations(plan.leftUnderWay, run);
     for (const id of [...failedGets, ...unaskable, ...unsettled]) rotations.tried.add(id);
     await rotations.rotateWanted();
     if (isWhole) await rotations.rotateAged();

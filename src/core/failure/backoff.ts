@@ -1,3 +1,5 @@
+import type { RetryableFailure } from "./group-failures.ts";
+
 const MINUTE = 60_000;
 /** The longest wait before a group is tried again, in milliseconds. */
 export const LONGEST_WAIT = 6 * 60 * MINUTE;
@@ -17,10 +19,11 @@ export function waitAfterFailures(failures: number): number {
 }
 
 /**
- * Whether the next try is due. If `retryAt` is further away than the longest wait, a clock that ran ahead has set it: try now.
+ * Whether the next try is due; without a failure it is. If `retryAt` is further away than the longest wait, a clock that ran
+ * ahead has set it: try now.
  */
-export const isDue = (retryAt: Date, now: Date): boolean =>
-  retryAt <= now || retryAt.getTime() - now.getTime() > LONGEST_WAIT;
+export const isDue = (failure: Pick<RetryableFailure, "retryAt"> | null, now: Date): boolean =>
+  failure === null || failure.retryAt <= now || failure.retryAt.getTime() - now.getTime() > LONGEST_WAIT;
 
 /** The most attempts of one request, the first included. A request that fails at random nearly always succeeds by then. */
 export const MAX_ATTEMPTS = 8;

@@ -129,7 +129,8 @@ export interface Decision {
  * `settled` one of them or another row, and `left` no absence of this kind that still stands.
  *
  * An update or a rotation under way is settled apart, unless nobody ever confirmed the group: then no application has its token. A
- * create and an update settle it themselves, and if they wait, so does that.
+ * create and an update settle it themselves, and if they wait, so does that. It waits too if its last GET has failed, until the
+ * next try is due.
  */
 export function decide(
   tenant: Tenant | undefined,
@@ -138,7 +139,7 @@ export function decide(
 ): Decision {
   const action = actionOn(tenant, known, context);
   if (known === undefined) return { action, note: null, settles: false };
-  return { action, note: noteOn(tenant, known, action, context), settles: isLeftOpen(known, action) };
+  return { action, note: noteOn(tenant, known, action, context), settles: settles(known, action, context) };
 }
 
 function actionOn(
@@ -179,13 +180,18 @@ function noteOn(
   return absence === null ? null : { kind: "returned", user_group_id };
 }
 
-const isLeftOpen = ({ intent, fingerprint }: LedgerGroup, action: PlannedAction | null): boolean =>
+const settles = (
+  { intent, fingerprint, failures }: LedgerGroup,
+  action: PlannedAction | null,
+  { now, eager }: PlanningContext,
+): boolean =>
   (intent === "apply" || intent === "rotate") &&
   fingerprint !== null &&
   action?.kind !== "create" &&
   action?.kind !== "update" &&
   // A replacement that waits for the clocks settles nothing.
-  (action?.kind !== "waiting" || isClockDifference(action));
+  (action?.kind !== "waiting" || isClockDifference(action)) &&
+  (eager || isDue(failures.storing, now));
 
 function decidePresent(
   tenant: DesiredTenant,
@@ -297,9 +303,9 @@ function unlessWaiting<C extends Change>(
   failure: ChangeFailure | null,
   { now, eager }: PlanningContext,
 ): C | Waiting {
-  if (failure === null || eager || failure.fingerprint !== fingerprintOf(change)) return change;
+  if (failure === null || eager || isDue(failure, now)) return change;
+  if (failure.fingerprint !== fingerprintOf(change)) return change;
   const { code, message, retryAt } = failure;
-  if (isDue(retryAt, now)) return change;
   const { user_group_id } = change;
   return { kind: "waiting", user_group_id, code, message, retryAt: retryAt.toISOString() };
 }

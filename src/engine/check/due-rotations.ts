@@ -1,3 +1,4 @@
+import { isDue } from "../../core/failure/backoff.ts";
 import type { DueTokens } from "../../core/record/candidates.ts";
 import {
   dueBefore,
@@ -67,4 +68,4 @@ async function rotationsOf(
 }
 
 const isWaiting = (candidate: RotationCandidate, now: Date): candidate is FailedRotation =>
-  candidate.failure !== null && candidate.failure.retryAt > now;
+  !isDue(candidate.failure, now);

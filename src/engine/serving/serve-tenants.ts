@@ -180,7 +180,7 @@ async function carryOut(
   if (run.signal.aborted) return;
   for (const [id, tenant] of tenants) if (!tenant.next) tell(id, endWithoutCall(tenant));
   await applyChanges(upsertsOf(plan), run);
-  await settleRotations(plan.leftUnderWay, { isEager: false }, { ...run, observe: observingTokens(tell) });
+  await settleRotations(plan.leftUnderWay, { ...run, observe: observingTokens(tell) });
   await recordRejections(plan, new Set(ids), run);
   if (run.signal.aborted) return;
   for (const [id, tenant] of tenants) if (!tenant.isTold) tell(id, endWithoutCall(tenant));

@@ -38,7 +38,7 @@ export async function verifyTokens(
     // Don't ask the ledger for groups whose tokens are missing if nothing is owed: that question reads all groups.
     if (plan.owing + cameBack === 0) return NOTHING_TO_RESTORE;
     return restoreTokens("not everywhere", run, (page) =>
-      page.filter(({ failure }) => failure === null || isDue(failure.retryAt, recordedAt)),
+      page.filter(({ failure }) => isDue(failure, recordedAt)),
     );
   }
   for (const warning of await untrackedWarnings(plan, run)) run.observe(warning);

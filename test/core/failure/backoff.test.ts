@@ -26,7 +26,7 @@ describe("a group that has failed", () => {
     ["later than any wait, as a clock that ran ahead has it", 360 * MINUTE + 1, true],
   ])("whose next try is %s (%i ms) is due: %s", (_when, ms, expected) => {
     const now = new Date("2026-03-01T12:00:00Z");
-    expect(isDue(new Date(now.getTime() + ms), now)).toBe(expected);
+    expect(isDue({ retryAt: new Date(now.getTime() + ms) }, now)).toBe(expected);
   });
 });
 

@@ -497,6 +497,14 @@ it("a call sends the desired group or the confirmed one, and none removes a grou
   );
 });
 
+it("a GET that failed to settle a group waits for its next try, unless the operator named the tenant", () => {
+  const storing = aChangeFailure({ retryAt: later });
+  const known = aLedgerGroup({ intent: "rotate", failures: failures({ storing }) });
+  const settles = (overrides: Partial<PlanningContext>): boolean =>
+    decide(tenants.rejected, known, aContext(overrides)).settles;
+  expect([settles({}), settles({ now: later }), settles({ eager: true })]).toEqual([false, true, true]);
+});
+
 describe("a group that is to be replaced, while the clocks differ,", () => {
   const context = aContext({ update: "replace", reading: aReading({ hostLeadMs: -HOUR }) });
   const changed = aDesiredTenant({ name: "Another" });

@@ -121,6 +121,15 @@ it("a failed rotation waits for its next try, and the sync rotates another token
   expect(world.service.requests.map(({ id }) => id)).toEqual(due.next);
 });
 
+it("a rotation whose next try is later than any wait is due: a clock ran ahead when it failed", async () => {
+  const world = await aWorldOfOldTokens("a");
+  const record = world.ledger.rows.get("a");
+  const rotation = { code: "REFUSED", message: "no", count: 9, since: new Date(0), retryAt: new Date(8e15) };
+  if (record) world.ledger.rows.set("a", { ...record, failures: { ...record.failures, rotation } });
+  expect(await removalsDue(world, policy())).toMatchObject({ next: ["a"], waiting: [] });
+  expect((await world.sync({ settings: { rotation: policy() } })).counts).toMatchObject({ rotated: 1 });
+});
+
 it("a sync of some tenants would rotate their tokens only if they are wanted", async () => {
   const world = await aWorldOfOldTokens("a", "b", "c");
   const want = (id: string, intent: "delete" | null): void => {
