@@ -40,7 +40,7 @@ const RULES: Rules = {
         lease: [],
         report: [],
         plan: ["report"],
-        explain: ["check", "plan"],
+        explain: ["check", "plan", "refresh"],
         tokens: ["lease"],
         scope: [],
         service: ["lease", "report", "scope", "tokens"],

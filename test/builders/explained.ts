@@ -3,6 +3,7 @@ import { changedFields } from "../../src/core/group/group.ts";
 import { decide, type PlanningContext } from "../../src/core/record/decide.ts";
 import type { GroupRecord } from "../../src/core/record/record.ts";
 import type { Explanation } from "../../src/engine/explain/explain-tenant.ts";
+import { unsafeToAsk } from "../../src/engine/refresh/held-refresh.ts";
 import type { GroupHistory } from "../../src/ports/ledger/scope.ts";
 import { aDecisionContext, aDesiredTenant, aLedgerGroup, aRow } from "./groups.ts";
 import { aRecord as aGroupRecord } from "./records.ts";
@@ -32,7 +33,7 @@ export const aRecord = (overrides: Partial<GroupHistory> = {}): GroupHistory => 
 
 /** A tenant in sync. What is planned for it follows from the tenant and its group. */
 export function anExplanation(
-  overrides: Partial<Omit<Explanation, "action" | "changes">> = {},
+  overrides: Partial<Omit<Explanation, "action" | "changes" | "unsafe">> = {},
   context: Partial<PlanningContext> = {},
 ): Explanation {
   const given = {
@@ -54,10 +55,12 @@ export function anExplanation(
     ...overrides,
   } as const;
   const { tenant, known, record } = given;
+  const decision = aDecisionContext(context);
   const confirmed = record.group?.confirmed;
   return {
     ...given,
-    action: decide(tenant, known, aDecisionContext(context)).action,
+    action: decide(tenant, known, decision).action,
+    unsafe: unsafeToAsk(decision.update, decision.serviceUpdates),
     changes: tenant?.kind === "desired" && confirmed ? changedFields(confirmed, tenant.group) : null,
   };
 }

@@ -71,7 +71,7 @@ export async function forecastSync(
     const failures = await predictedFailures({ ledger, service, name: settings.name, ...setup });
     const refresh = await startOfRefresh(
       plan,
-      {},
+      { only },
       { ...settings, refresh: policy },
       { ledger, updates: doesUpdate(service.evidence), now, isRecorded: false },
     );

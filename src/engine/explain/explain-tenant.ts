@@ -8,6 +8,7 @@ import { decide, type PlannedAction } from "../../core/record/decide.ts";
 import { dueBefore, type RotationPolicy } from "../../core/rotation/rotation-policy.ts";
 import type { LedgerView } from "../../ports/ledger/ledger.ts";
 import type { GroupHistory, KnownService } from "../../ports/ledger/scope.ts";
+import type { Warning } from "../../ports/observer.ts";
 import type { TenantSource } from "../../ports/tenant-source.ts";
 import type { TokenStore } from "../../ports/token-store.ts";
 import { predictedFailures, type SyncConditions } from "../check/sync-conditions.ts";
@@ -19,6 +20,7 @@ import {
   unknownIds,
 } from "../plan/make-plan.ts";
 import { inOneBatch, readTenants } from "../plan/read-tenants.ts";
+import { unsafeToAsk } from "../refresh/held-refresh.ts";
 
 export interface ExplainSetup {
   readonly ports: { readonly source: TenantSource; readonly ledger: LedgerView };
@@ -53,6 +55,8 @@ export interface Explanation {
   readonly action: PlannedAction | null;
   /** What the confirmed group lacks of the desired group; null if the ledger can't tell. */
   readonly changes: readonly FieldChange[] | null;
+  /** Why no sync may ask for the group again; null if one may. */
+  readonly unsafe: Warning | null;
   readonly copies: TokenCopies;
   /** For people to read. */
   readonly tokenDestinations: readonly string[];
@@ -116,6 +120,7 @@ export async function explainTenant(
       rejectedSince: tenant?.kind === "rejected" ? (rejection?.since ?? null) : null,
       action: decide(tenant, known, context).action,
       changes: changesOf(tenant, known, record),
+      unsafe: unsafeToAsk(context.update, context.serviceUpdates),
       copies: await copiesOf(id, tokenFingerprint, tokens, stop),
       tokenDestinations,
       isTokenTooOld: due !== null && tokenSince !== null && tokenSince <= due,

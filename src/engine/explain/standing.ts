@@ -130,7 +130,7 @@ function standingOfChange(change: Change, explanation: Explanation, command: str
 }
 
 /** Nothing is to be done about the group itself. */
-function standingAtRest({ user_group_id, record, copies }: Explanation, command: string): Standing {
+function standingAtRest({ user_group_id, record, copies, unsafe }: Explanation, command: string): Standing {
   const { storing, rotation } = record.group?.failures ?? {};
   const wanted = record.group?.wantedSince;
   const tokenProblem = copiesText(copies);
@@ -153,8 +153,8 @@ function standingAtRest({ user_group_id, record, copies }: Explanation, command:
   if (record.group && isInDoubt(record.group))
     return standing(
       "in_doubt",
-      "the ledger went back in time, so its token may be another one; the next sync asks the service",
-      { command },
+      `the ledger went back in time, so its token may be another one; ${unsafe?.message ?? "the next sync asks the service"}`,
+      unsafe ? { advice: unsafe.hint ?? null } : { command },
     );
   if (wanted)
     return standing(

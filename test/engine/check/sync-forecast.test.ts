@@ -2,12 +2,14 @@ import { describe, expect, it } from "vitest";
 import { NO_EVIDENCE } from "../../../src/core/apply/update-evidence.ts";
 import { ServiceFailure } from "../../../src/core/failure/service-failure.ts";
 import { SyncError } from "../../../src/core/failure/sync-error.ts";
+import { DOUBTED } from "../../../src/core/record/record.ts";
 import type { RotationPolicy } from "../../../src/core/rotation/rotation-policy.ts";
 import { type DueRotations, dueRotations } from "../../../src/engine/check/due-rotations.ts";
 import { predictedFailures, type SyncConditions } from "../../../src/engine/check/sync-conditions.ts";
+import { forecastSync } from "../../../src/engine/check/sync-forecast.ts";
 import { Instance } from "../../fakes/instance.ts";
 import { VirtualClock } from "../../fakes/virtual-time.ts";
-import { BASE_URL, tenants, World } from "../../fakes/world.ts";
+import { aSyncedWorld, BASE_URL, syncSettings, tenants, World } from "../../fakes/world.ts";
 
 const failing = (code: string, message: string) => async (): Promise<never> => {
   throw new SyncError(code, message);
@@ -145,6 +147,19 @@ it("a sync of some tenants would rotate their tokens only if they are wanted", a
   const due = (...ids: string[]) => removalsDue(world, policy(), new Set(ids));
   expect(await due("a", "b")).toMatchObject({ total: 1, count: 1, next: ["a"] });
   expect(await due("c")).toMatchObject({ total: 1, count: 0, next: [] });
+});
+
+it("a sync of some tenants would ask for no more groups in doubt than these", async () => {
+  const world = await aSyncedWorld(["a", "b", "c"]);
+  for (const [id, record] of world.ledger.rows) world.ledger.rows.set(id, { ...record, verifiedAt: DOUBTED });
+  const ports = world.ports(new Instance(), new VirtualClock(world.time));
+  const setup = { ports, ...ports, ...syncSettings(), settings: syncSettings() };
+  const due = async (only?: ReadonlySet<string>): Promise<number | undefined> => {
+    const { plan, refresh } = await forecastSync(setup, only, new AbortController().signal);
+    plan.entries.close();
+    return refresh?.due;
+  };
+  expect([await due(), await due(new Set(["a"]))]).toEqual([3, 1]);
 });
 
 it("counts all due rotations, and lists the first thousand", async () => {
