@@ -102,7 +102,7 @@ describe("a tenant's presence is noted once:", () => {
     }
   });
 
-  it("a failed change is forgotten while the tenant isn't ready: nothing tries it again", () => {
+  it("a failed change is forgotten while the tenant isn't ready, or its group is left outdated: nothing tries it again", () => {
     const change = aChangeFailure();
     const noted = (overrides: Partial<LedgerGroup>) =>
       decide(tenants["not ready"], aLedgerGroup(overrides), aDecisionContext()).note;
@@ -111,6 +111,11 @@ describe("a tenant's presence is noted once:", () => {
       user_group_id: "acme",
     });
     expect(noted({ failures: failures({ rotation: change, storing: change }) })).toBeNull();
+    const outdated = aLedgerGroup({ fingerprint: "other", failures: failures({ change }) });
+    expect(decide(tenants.desired, outdated, aDecisionContext({ update: "never" })).note).toEqual({
+      kind: "change_dropped",
+      user_group_id: "acme",
+    });
   });
 
   it("an absence begins anew after a long pause", () => {
