@@ -7,7 +7,7 @@ import type { DaemonState } from "./state/state.ts";
 /** What people are told: problems that a sync or a new config shows, and whose end it shows. */
 const TOLD: ReadonlySet<ProblemKind> = new Set([
   ...(["failed", "config", "silent", "clocks", "held", "refresh"] as const),
-  ...(["missing", "rejected", "failing", "drift"] as const),
+  ...(["missing", "rejected", "failing", "in_doubt", "wanted", "drift"] as const),
 ]);
 
 /** How often people are reminded of a problem that lasts, in milliseconds. */

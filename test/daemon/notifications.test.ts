@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { Notifications } from "../../src/daemon/notifications.ts";
 import type { DaemonState } from "../../src/daemon/state/state.ts";
 import type { RunSummary } from "../../src/ports/observer.ts";
-import { aRunSummary } from "../builders/daemon-state.ts";
+import { aRunSummary, someGroups } from "../builders/daemon-state.ts";
 import { aRejection } from "../builders/groups.ts";
 import { aFinishedRun, aHealthyDaemon, minutesAgo, NOW } from "./a-healthy-daemon.ts";
 import { afterSync } from "./status-page/shown-page.ts";
@@ -48,6 +48,16 @@ test("a problem is told when it begins and when it ends, and not in between", as
     begins("2 failing groups"),
     `groupsync eu: recovered. Over: Needs attention: 1 failing group.\n${SUMMARY}`,
     begins("1 failing group"),
+  ]);
+});
+
+test.each(["in_doubt", "wanted"] as const)("nothing has recovered while a group is %s", async (state) => {
+  const { ledger } = failing(1);
+  const groups = { ...someGroups({ total: 383, in_sync: 382 }), [state]: 1 };
+  const owing = { ...WELL, ledger: ledger && { ...ledger, status: { ...ledger.status, groups } } };
+  expect(await toldAfter([owing, WELL], null, failing(1))).toEqual([
+    expect.not.stringContaining("recovered"),
+    expect.stringContaining("recovered"),
   ]);
 });
 

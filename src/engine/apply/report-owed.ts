@@ -34,7 +34,7 @@ export async function reportOwed(
     for (const group of page) {
       const { user_group_id: id, failures, intent } = group;
       const owed = owes(group);
-      const isUnderWay = owed.includes("under way") || (owed.includes("wanted") && intent !== null);
+      const isUnderWay = intent !== null && UNDER_WAY.some((what) => owed.includes(what));
       // A plan of all tenants has judged what is held.
       if (only !== undefined && owed.includes("held")) held++;
       const failing = FAILURES.filter((kind) => owed.includes(`failing ${kind}`));
@@ -43,7 +43,7 @@ export async function reportOwed(
       if (tally.hasFailed(id) || isForgotten) continue;
       for (const kind of failing) if (failures[kind]) tally.waits(id, failures[kind]);
       if (failing.length > 0) continue;
-      if (isUnderWay && !locks.wasLookedUp(id)) tally.failed(id, UNSETTLED);
+      if (isUnderWay && !locks.wasLookedUp(id)) tally.failed(id, intent === "remove" ? LEFT_OVER : UNSETTLED);
       else if (owed.includes("doubted")) tally.failed(id, IN_DOUBT);
     }
   }
@@ -51,11 +51,17 @@ export async function reportOwed(
 }
 
 const FAILURES = ["storing", "change", "rotation"] as const;
+const UNDER_WAY = ["under way", "leftover", "wanted"] as const;
 
 const UNSETTLED: Failure = {
   code: "UNSETTLED",
   message:
     "an earlier call for its group is under way, and nobody knows what came of it; if its row is rejected, correct the row: a GET could change the group",
+};
+
+const LEFT_OVER: Failure = {
+  code: "UNSETTLED",
+  message: "its group is deleted, and its token may still be stored: a sync of all tenants removes the token",
 };
 
 const IN_DOUBT: Failure = {

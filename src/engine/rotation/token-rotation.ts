@@ -76,7 +76,7 @@ export class TokenRotation {
     // can be relied on.
     if (stored !== undefined && isOf(stored, known) && known.intent !== "rotate") {
       const failure = await this.#tokenWriter.prove({ user_group_id: id, token: stored });
-      return failure ? { kind: "not proved", failure, isOpen: false } : this.#exchange(rotation, stored);
+      return failure ? { kind: "failed", failure, isOpen: false } : this.#exchange(rotation, stored);
     }
     const found = await this.#ask(rotation);
     if (found === undefined) return { kind: "failed", failure: UNASKABLE, isOpen: known.intent !== null };
@@ -93,7 +93,7 @@ export class TokenRotation {
     const failure = await this.#tokenWriter.prove({ user_group_id: id, token: live }, async (transaction) => {
       if (!isOf(live, known)) await transaction.change([seen(id, live)], this.#run.clock.now());
     });
-    return failure ? { kind: "not proved", failure, isOpen: true } : this.#exchange(rotation, live);
+    return failure ? { kind: "not proved", failure } : this.#exchange(rotation, live);
   }
 
   /** Sends the POST. Sends a second POST if a GET shows that the token was another one, or perhaps. */
@@ -156,7 +156,7 @@ export class TokenRotation {
       case "failed":
         return this.#recordFailure(rotation, rotated);
       case "not proved":
-        return this.#recordNotStored(rotation, rotated.failure, { isOpen: rotated.isOpen, isNew: false });
+        return this.#recordNotStored(rotation, rotated.failure, false);
       case "left":
         return this.#withdraw(rotation);
     }
@@ -203,26 +203,22 @@ export class TokenRotation {
     );
     if (refusal === undefined) return stored();
     if (refusal.code === "TOKEN_SHARED") return this.#recordFailure(rotation, failedBySharedToken(token));
-    return this.#recordNotStored(rotation, newTokenNotStored(refusal), { isOpen: true, isNew: result.isNew });
+    return this.#recordNotStored(rotation, newTokenNotStored(refusal), result.isNew);
   }
 
   /** The fault lies with the store, not with the rotation: the failure ends once a store takes the token. */
-  async #recordNotStored(
-    { id, known, stored }: Rotation,
-    failure: Failure,
-    { isOpen, isNew }: Pick<RotationEnd, "isOpen" | "isNew">,
-  ): Promise<void> {
+  async #recordNotStored({ id, known, stored }: Rotation, failure: Failure, isNew: boolean): Promise<void> {
     const of = { user_group_id: id };
     // The tenant is gone, and so is the place of its token: nobody needs a new one.
     const isGone = !isNew && known.absence !== null && stored === undefined;
     const events: EventOf[] = isGone
       ? [{ kind: "storing_ended", failure: null, ...of }]
       : [storingFailed(id, known.failures.storing, failure, this.#run.clock.now())];
-    if (isGone || !isOpen) events.push({ kind: "rotation_unsent", ...of });
+    if (isGone) events.push({ kind: "rotation_unsent", ...of });
     // After a POST the old token is dead: what is left is to store the new one, which a GET tells.
     if (isGone || isNew) events.push({ kind: "unwanted", ...of });
     await this.#change(...events);
-    if (isGone || !isOpen) this.#run.tally.keptTokens.add(id);
+    if (isGone) this.#run.tally.keptTokens.add(id);
     reportFailure(id, isGone ? NO_PLACE : failure, this.#run);
   }
 
@@ -294,7 +290,7 @@ type RotationOutcome =
   | { readonly kind: "done"; readonly token: Secret }
   | Failed
   /** No store has shown that it takes a token of this group, so no POST was sent. */
-  | { readonly kind: "not proved"; readonly failure: Failure; readonly isOpen: boolean }
+  | { readonly kind: "not proved"; readonly failure: Failure }
   /** Left to the next run, because this run is ending. */
   | { readonly kind: "left" };
 

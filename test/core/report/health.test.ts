@@ -157,6 +157,12 @@ test.each<[string, Partial<HealthFacts>, Verdict["kind"], sentence: string]>([
     "1 failing group",
   ],
   [
+    "a group that failed in the last full sync, and not in a later one of this tenant",
+    { runs: [aRun("ok", {}, "sync --only"), aRun("partial", { failed: 1 })] },
+    "well",
+    "All is well.",
+  ],
+  [
     "a tenant that has been waiting for more than a minute",
     { oldestWaitMs: 61_000 },
     "waiting",

@@ -178,6 +178,12 @@ describe("before each POST, the store has to take a token of this group:", () =>
     expect(world.service.tokens.get("c")).toBe(before.get("c"));
     expect(world.store.tokens).toEqual(world.service.tokens);
     expect(world.ledger.rows.get("c")?.intent).toBeNull();
+    // That its present token is stored doesn't end the failure.
+    const code = "TOKEN_NOT_STORED";
+    for (const count of [2, 3, 3]) {
+      expect(await world.sync()).toMatchObject({ outcome: "partial", counts: { wanted: 1, failed: 1 } });
+      expect(world.ledger.rows.get("c")?.failures.rotation).toMatchObject({ code, count });
+    }
   });
 
   it("if its live token isn't stored and can't be stored, the next sync asks for it", async () => {
@@ -192,11 +198,11 @@ describe("before each POST, the store has to take a token of this group:", () =>
   });
 
   it.each([
-    ["is the live one", (): void => {}],
-    ["is not there", (world: World) => void world.store.tokens.delete("b")],
-  ])("if its row breaks the transaction, it fails alone, whether its stored token %s", async (_, change) => {
+    ["is the live one", "rotation"],
+    ["is not there", "storing"],
+  ] as const)("if its row breaks the transaction, it fails alone: its stored token %s", async (_, kind) => {
     const world = await aSyncedWorld(IDS);
-    change(world);
+    if (kind === "storing") world.store.tokens.delete("b");
     world.store.breaks.add("b");
     const before = world.service.tokens;
     expect(await world.rotate()).toMatchObject({
@@ -206,7 +212,7 @@ describe("before each POST, the store has to take a token of this group:", () =>
       error: undefined,
     });
     expect(world.service.tokens.get("b")).toBe(before.get("b"));
-    expect(world.ledger.rows.get("b")?.failures.storing).toMatchObject({ code: "TOKEN_NOT_STORED" });
+    expect(world.ledger.rows.get("b")?.failures[kind]).toMatchObject({ code: "TOKEN_NOT_STORED" });
     world.store.breaks.clear();
     await world.time.sleep(MINUTE);
     await world.sync();

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { ServiceFailure } from "../../../src/core/failure/service-failure.ts";
 import { UNKNOWN_STATE } from "../../../src/core/group/ledger-group.ts";
+import { newRecord } from "../../../src/core/record/record.ts";
 import type { RunReport } from "../../../src/engine/report/run-report.ts";
 import type { Point } from "../../fakes/instance.ts";
 import { aSyncedWorld, type StartOptions, syncSettings, tenants, type World } from "../../fakes/world.ts";
@@ -126,4 +127,14 @@ describe("after a sync's GET for a token failed, the same sync doesn't begin a d
     expectOnce(report);
     expect(report.counts.rotated).toBe(3);
   });
+});
+
+test("a sync reports the token that is left of a deleted group, until it is removed", async () => {
+  const world = await aSyncedWorld(["a", "b"]);
+  const row = world.ledger.rows.get("a");
+  if (row) world.ledger.rows.set("a", { ...newRecord("a", row.bucket, row.createdAt), intent: "remove" });
+  world.tenants = tenants("b");
+  const only = { only: new Set(["a"]) };
+  expect(await world.sync(only)).toMatchObject({ outcome: "partial", errors: [{}, { code: "UNSETTLED" }] });
+  expect(await world.sync()).toMatchObject({ outcome: "ok", counts: { deleted: 1 } });
 });
