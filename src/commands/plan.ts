@@ -58,11 +58,13 @@ export async function plan(
   }
 }
 
+/** As the sync would end that has nothing to do: by what is owed, see `owes`. */
 function detailedExitCode({ plan, rotations, refresh, tokensMayBeMissingIn }: SyncForecast): ExitCode {
-  if (changeCount(plan) + rotations.count + tokensMayBeMissingIn.length > 0) return EXIT.changesPending;
+  const doubted = refresh?.unsafe || refresh?.hold ? 0 : (refresh?.doubted ?? 0);
+  const asked = plan.leftUnderWay.length + doubted;
+  if (changeCount(plan) + rotations.count + tokensMayBeMissingIn.length + asked > 0)
+    return EXIT.changesPending;
   if (plan.guard.kind !== "allowed" || refresh?.hold) return EXIT.held;
-  const isPartial =
-    plan.reading.hostLeadMs !== null ||
-    plan.counts.rejected + plan.counts.waiting + rotations.waiting.length > 0;
+  const isPartial = plan.reading.hostLeadMs !== null || plan.counts.rejected + plan.owing > 0;
   return isPartial ? EXIT.partial : EXIT.done;
 }

@@ -5,9 +5,11 @@ import { type PlanFlags, planCommand, plan as runPlan } from "../../src/commands
 import { NO_EVIDENCE } from "../../src/core/apply/update-evidence.ts";
 import { ABSENCE_TEXT } from "../../src/core/deletion/missing-tenants.ts";
 import { RemovalSummaryBuilder } from "../../src/core/deletion/removals.ts";
+import { NO_FAILURES } from "../../src/core/failure/group-failures.ts";
 import { ServiceFailure } from "../../src/core/failure/service-failure.ts";
 import { SyncError } from "../../src/core/failure/sync-error.ts";
 import type { Decision, Missing, PlannedAction } from "../../src/core/record/decide.ts";
+import { DOUBTED, type GroupRecord } from "../../src/core/record/record.ts";
 import type { RotationPolicy } from "../../src/core/rotation/rotation-policy.ts";
 import type { DueRotations } from "../../src/engine/check/due-rotations.ts";
 import type { SyncForecast } from "../../src/engine/check/sync-forecast.ts";
@@ -21,12 +23,13 @@ import { someRules } from "../builders/rules.ts";
 import { type Fate, Instance } from "../fakes/instance.ts";
 import { openSpool } from "../fakes/spool.ts";
 import { VirtualClock } from "../fakes/virtual-time.ts";
-import { BASE_URL, tenants, World } from "../fakes/world.ts";
+import { aSyncedWorld, BASE_URL, tenants, World } from "../fakes/world.ts";
 import { anIo, type Printed } from "./an-io.ts";
 
 const HOUR = 3_600_000;
 const rules = someRules();
 const ROTATION: RotationPolicy = { maxAgeMs: HOUR, window: null, maxPerRun: null, concurrency: 1 };
+const storing = { code: "REFUSED", message: "no", count: 9, since: new Date(0), retryAt: new Date(9e12) };
 /** Without rotation.max_age. */
 const rotation: RotationPolicy = { ...ROTATION, maxAgeMs: null };
 
@@ -320,6 +323,19 @@ test("--detailed-exitcode: a rotation that is due is a pending change, and a rot
   expect(await detailedExitCode(world, ROTATION)).toBe(3);
 });
 
+test.each<[string, number, Partial<GroupRecord>, string]>([
+  ["a group in doubt", 2, { verifiedAt: DOUBTED }, "2 unchanged, 1 in doubt."],
+  ["an earlier call under way", 2, { intent: "rotate" }, "? a  a GET asks for its live token"],
+  ["a token that is not stored", 3, { failures: { ...NO_FAILURES, storing } }, "1 not in every store."],
+])('%s is not "nothing to do", and ends with %i', async (_, code, owing, text) => {
+  const world = await aSyncedWorld(["a", "b"], { rules });
+  const row = world.ledger.rows.get("a");
+  if (row) world.ledger.rows.set("a", { ...row, ...owing });
+  if (owing.intent) world.tenants = [{ id: "a", name: null, plan: "gold" }, ...tenants("b")];
+  expect(await plan(world, rotation)).toMatchObject({ code, stdout: expect.stringContaining(text) });
+  expect((await plan(world, rotation, { flags: ["--detailed-exitcode", "--only", "a"] })).code).toBe(code);
+});
+
 test("if the tokens belong to another config, plan fails as a sync does, and writes no owner's mark", async () => {
   const world = new World(tenants("a"));
   await plan(world, ROTATION);
@@ -379,6 +395,7 @@ const aProspect = (plan: Plan, rotations: DueRotations): SyncForecast => ({
   },
   rotations,
   refresh: null,
+  notStored: 0,
   tokensMayBeMissingIn: [],
   failures: [],
   warnings: [],

@@ -21,7 +21,7 @@ const LISTS: readonly (readonly [name: string, kinds: readonly PlanEntry["kind"]
 
 /** Writes the object of `plan --json` piece by piece, because a plan may be larger than the memory. */
 export async function writePlanJson(
-  { plan, tables, rotations, refresh, tokensMayBeMissingIn, failures, warnings }: SyncForecast,
+  { plan, tables, rotations, refresh, notStored, tokensMayBeMissingIn, failures, warnings }: SyncForecast,
   ledger: LedgerView,
   write: (text: string) => void,
 ): Promise<void> {
@@ -66,6 +66,9 @@ export async function writePlanJson(
   write(`,"rotate":${JSON.stringify(rotations.next.map(rotationJson))}`);
   write(
     `,"rotations_due":${rotations.total},"refresh_due":${refresh?.due ?? 0},"refresh_held":${JSON.stringify(refreshHoldJson(refresh?.hold ?? null))},"unchanged":${plan.unchanged},"not_ready":${plan.notReady}`,
+  );
+  write(
+    `,"ask":${JSON.stringify(plan.leftUnderWay)},"in_doubt":${refresh?.doubted ?? 0},"not_stored":${notStored}`,
   );
   write(`,"tables":${JSON.stringify(tables)}`);
   write(`,"tokens_may_be_missing_in":${JSON.stringify(tokensMayBeMissingIn)}`);

@@ -44,6 +44,12 @@ export async function writePlanText(
       for (const entry of entries.filter(needsAttention)) writeLines({ entry });
   }
   writeAll(failedRotationLines(rotations, paint));
+  writeAll(
+    plan.leftUnderWay.map(
+      (id) =>
+        `${paint("yellow", "?")} ${printableId(id)}  a GET asks for its live token: an earlier call is under way`,
+    ),
+  );
   const isWell = failures.length === 0;
   write(`${hasLines ? "\n" : ""}${summary(forecast, isWell ? paint : painter(false))}\n`);
   if (refresh) write(refreshText(refresh, paint));
@@ -145,9 +151,10 @@ function changeText({ field, from, to }: FieldChange, paint: Paint): string {
 
 const quoted = (value: Json): string => printable(JSON.stringify(value), 80);
 
-function summary({ plan, rotations }: SyncForecast, paint: Paint): string {
+function summary(forecast: SyncForecast, paint: Paint): string {
+  const { plan } = forecast;
   const { guard } = plan;
-  const numbers = forecastNumbers({ plan, rotations });
+  const numbers = forecastNumbers(forecast);
   if (numbers === null) return paint("green", `Nothing to do: ${quantity(plan.unchanged, "group")} in sync.`);
   const line = `${paint("bold", "Plan:")} ${numbers}.`;
   if (guard.kind === "allowed") return line;

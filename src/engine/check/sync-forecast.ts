@@ -43,6 +43,8 @@ export interface SyncForecast {
   readonly rotations: DueRotations;
   /** How the refresh of a sync would start; null if no group is due to be asked for again. */
   readonly refresh: Pick<RefreshStart, "due" | "doubted" | "unsafe" | "hold"> | null;
+  /** How many groups have a token that is known to be missing in a store. 0 in a plan for some tenants. */
+  readonly notStored: number;
   /**
    * Destinations in which a sync would check every token and write the missing ones. Empty if no token can be missing.
    */
@@ -85,6 +87,10 @@ export async function forecastSync(
       },
       rotations: await dueRotations(ledger, rotation, now, only),
       refresh,
+      notStored:
+        plan.isWhole && plan.owing > 0
+          ? await ledger.candidateCount({ kind: "vouched", of: "not everywhere" })
+          : 0,
       // Without a group, no token can be missing.
       tokensMayBeMissingIn:
         verifiesAll && (await ledger.candidateCount({ kind: "existing" })) > 0 ? tokenDestinations : [],
@@ -106,10 +112,7 @@ export async function forecastSync(
 }
 
 /** How much a sync would do, and what it would leave alone, for people; null if there is nothing to say. */
-export function forecastNumbers({
-  plan,
-  rotations,
-}: Pick<SyncForecast, "plan" | "rotations">): string | null {
+export function forecastNumbers({ plan, rotations, refresh, notStored }: SyncForecast): string | null {
   const { counts, unchanged, guard } = plan;
   const changes = changeCounts(plan);
   const left = [
@@ -120,6 +123,9 @@ export function forecastNumbers({
     [plan.notReady, "not ready"],
     [counts.waiting + rotations.waiting.length, "waiting for the next try"],
     [counts.rejected, "rejected"],
+    [plan.leftUnderWay.length, "under way"],
+    [notStored, "not in every store"],
+    [refresh?.doubted ?? 0, "in doubt"],
   ] as const;
   const later = rotations.total - rotations.count - rotations.waiting.length;
   const more = [

@@ -3,6 +3,7 @@ import { digestSeed } from "../../core/group/desired-group.ts";
 import { columnsOf, type GroupRules } from "../../core/group/group-rules.ts";
 import type { LedgerGroup } from "../../core/group/ledger-group.ts";
 import type { Tenant } from "../../core/group/tenant.ts";
+import { owes } from "../../core/record/owes.ts";
 import type { LedgerView } from "../../ports/ledger/ledger.ts";
 import type { KnownService } from "../../ports/ledger/scope.ts";
 import type { Warning } from "../../ports/observer.ts";
@@ -77,6 +78,8 @@ export async function readSome(
     const [rows, records] = await Promise.all([lookups.rowsOf(ids), ledger.records(ids)]);
     const groups = [...records.values()];
     const unknown = new Set(ids);
+    const owing = groups.filter((group) => owes(group).length > 0).length;
+    builder.addUnread({ unchanged: 0, notReady: 0, owing });
     await mergeById(readTenants(inOneBatch(rows), rules), inOneBatch(groups), (tenant, group) => {
       const id = tenant?.user_group_id ?? group?.user_group_id;
       // An empty id is none.

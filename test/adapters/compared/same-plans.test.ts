@@ -104,6 +104,7 @@ class Side {
           tables: { tokens: [], ledger: null },
           rotations,
           refresh: null,
+          notStored: 0,
           tokensMayBeMissingIn: [],
           failures: [],
           warnings: [],
