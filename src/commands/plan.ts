@@ -40,7 +40,7 @@ export async function plan(
 ): Promise<void> {
   const { ledger } = setup.ports;
   const forecast = await forecastSync(setup, only && new Set(only), io.stop).catch(async (error: unknown) => {
-    const service = await ledger.service().catch(() => UNKNOWN_SERVICE);
+    const { service } = await ledger.scope().catch(() => ({ service: UNKNOWN_SERVICE }));
     const conditions = { ...setup, ledger, service, name: setup.settings.name };
     // What fails while the other reasons are looked for must not hide this error.
     const others = await predictedFailures(conditions).catch(() => []);

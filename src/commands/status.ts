@@ -43,7 +43,7 @@ export async function status(
     status: found,
     names: namesOf(await ledger.records(found.held?.groups.map(({ user_group_id }) => user_group_id) ?? [])),
     tables: {
-      tokens: (await ledger.tokenDestinations()).tables.map(shownTable),
+      tokens: (await ledger.scope()).tokens.tables.map(shownTable),
       ledger: await ledger.ownTables(),
     },
     missing: wentMissing(await ledger.missing(), found.groups.total, config.deletion, now),

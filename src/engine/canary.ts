@@ -146,7 +146,7 @@ export async function deleteLeftCanary(
   ending = run.signal,
 ): Promise<SyncError | undefined> {
   const { ledger, lease } = run;
-  const canary = await ledger.canary();
+  const { canary } = await ledger.scope();
   if (canary === null || ending.aborted) return undefined;
   if (canary.baseUrl !== baseUrl) return isElsewhere(canary);
   const { user_group_id } = canary;
@@ -157,7 +157,7 @@ export async function deleteLeftCanary(
     const { isGone, failure } = await deleteCanary(user_group_id, calls);
     if (!isGone) return remains(user_group_id, failure?.message ?? (ending.aborted ? CUT_SHORT : undefined));
   }
-  await ledger.write(lease, (transaction) => transaction.forgetCanary());
+  await ledger.write(lease, (transaction) => transaction.recordScope({ canary: null }));
   return undefined;
 }
 
@@ -167,7 +167,7 @@ export async function deleteLeftCanary(
  */
 export async function deleteCanaryOrWarn(run: Run, at: { readonly baseUrl: string }): Promise<void> {
   const { clock, lease, signal } = run;
-  if ((await run.ledger.canary()) === null) return;
+  if ((await run.ledger.scope()).canary === null) return;
   await lease.formerCallsEnded(signal);
   const [late, over] = [new AbortController(), new AbortController()];
   void clock.sleep(LONGEST_IN_A_SYNC, over.signal).then(() => late.abort());

@@ -100,7 +100,7 @@ export async function leasedRun(
     return report;
   };
   const runUnder = async (lease: HeldLease): Promise<void> => {
-    const service = await ledger.service();
+    const { service } = await ledger.scope();
     const ending = AbortSignal.any([signal, failing.signal]);
     const run = { ...(await openRun(ports, settings, { service, lease, tally, signal: ending })), fail };
     identity = run.identity;
@@ -265,7 +265,7 @@ async function recorded(
     const result = { outcome, counts, requests, error: failure };
     const answeredAt = identity()?.unrecordedAnswer;
     await ledger.write(lease, async (transaction) => {
-      if (answeredAt) await transaction.recordAnswer(answeredAt);
+      if (answeredAt) await transaction.recordScope({ answeredAt });
       await transaction.finishRun(run, result, at);
     });
     if (answeredAt) identity()?.answerRecorded(answeredAt);

@@ -58,13 +58,15 @@ export async function probe(
     if (left) throw left;
     const user_group_id = canaryId(() => clock.random());
     const { baseUrl } = settings;
-    await ledger.write(lease, (transaction) => transaction.beginCanary({ user_group_id, baseUrl }));
+    await ledger.write(lease, (transaction) =>
+      transaction.recordScope({ canary: { user_group_id, baseUrl } }),
+    );
     found.canary = { user_group_id, gone: false };
     const calls = new ServiceCalls(run, run.signal, null);
     const { seen, live, failed } = await askService(user_group_id, calls).catch(async (error: unknown) => {
       // The service has refused the call that would have made the canary.
       if (!calls.mayHaveHappened) {
-        await ledger.write(lease, (transaction) => transaction.forgetCanary());
+        await ledger.write(lease, (transaction) => transaction.recordScope({ canary: null }));
         found.canary = { user_group_id, gone: true };
       }
       throw error;
@@ -76,10 +78,9 @@ export async function probe(
       identity.learnFromProbe(updatesBy(found.findings));
     }
     const known = mayKnowService ? identity.unrecorded : undefined;
-    await ledger.write(lease, async (transaction) => {
-      if (known) await transaction.bindService(known);
-      if (deletion.isGone) await transaction.forgetCanary();
-    });
+    await ledger.write(lease, (transaction) =>
+      transaction.recordScope({ service: known, ...(deletion.isGone && { canary: null }) }),
+    );
     if (mayKnowService) found.updates = found.findings && (updatesBy(found.findings) ?? null);
     if (!deletion.isGone) throw remains(user_group_id, deletion.failure?.message);
     if (run.signal.aborted) throw interrupted();
@@ -105,7 +106,7 @@ export const forgetCanary = (
     settings,
     signal,
     async ({ ledger, lease }) => {
-      const canary = await ledger.canary();
+      const { canary } = await ledger.scope();
       if (canary?.user_group_id !== id) {
         throw new SyncError("UNKNOWN_ID", `the ledger knows of no canary ${JSON.stringify(id)}`, {
           hint: canary
@@ -113,7 +114,7 @@ export const forgetCanary = (
             : "it knows of none, so no sync has to delete one",
         });
       }
-      await ledger.write(lease, (transaction) => transaction.forgetCanary());
+      await ledger.write(lease, (transaction) => transaction.recordScope({ canary: null }));
     },
   );
 

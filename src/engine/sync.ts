@@ -95,7 +95,7 @@ async function syncOnce(
 
   observe({ kind: "phase", phase: "reading" });
   if (isWhole) run.locks.beginPlan();
-  const state = await readLedgerState(run, service, isWhole);
+  const state = await readLedgerState(run, isWhole);
   const { history, now } = state;
   if (isWhole) await pauseGraceClock(history, run);
   const plan = await makePlan(ports, settings, state, now, run.signal, options);

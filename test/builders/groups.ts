@@ -1,4 +1,5 @@
 import type { Applied, Deleted, Failed, NotUpdated } from "../../src/core/apply/outcome.ts";
+import { NO_EVIDENCE } from "../../src/core/apply/update-evidence.ts";
 import {
   type ChangeFailure,
   type GroupFailures,
@@ -15,10 +16,11 @@ import type {
   RowDigest,
 } from "../../src/core/group/tenant.ts";
 import type { Apply, Delete, Replace, Upsert } from "../../src/core/plan/change.ts";
-import type { ReadHistory, Reading } from "../../src/core/plan/read-history.ts";
+import { NO_READ_HISTORY, type ReadHistory, type Reading } from "../../src/core/plan/read-history.ts";
 import type { PlanningContext } from "../../src/core/record/decide.ts";
 import type { EventOf, RotationEnd } from "../../src/core/record/next.ts";
 import { Secret } from "../../src/core/secret/secret.ts";
+import type { ScopeState } from "../../src/ports/ledger/scope.ts";
 
 /** Builders give a whole, believable value; a test overrides what it is about. */
 export const aGroup = (overrides: Partial<Group> = {}): Group => ({
@@ -109,6 +111,15 @@ export const failures = (overrides: Partial<GroupFailures> = {}): GroupFailures 
 });
 
 /** After two healthy reads of a source, an hour apart. */
+export const aScopeState = (overrides: Partial<ScopeState> = {}): ScopeState => ({
+  service: { baseUrl: null, teamId: null, evidence: NO_EVIDENCE, answeredAt: null },
+  history: NO_READ_HISTORY,
+  tokens: { complete: null, verifiedAt: null, tables: [] },
+  canary: null,
+  readAt: new Date(0),
+  ...overrides,
+});
+
 export const aReadHistory = (overrides: Partial<ReadHistory> = {}): ReadHistory => ({
   source: "the source",
   table: null,

@@ -2,8 +2,6 @@ import type { DatabaseKind } from "../support/databases/fresh-database.ts";
 
 /** The names of the ledger's tables without the prefix, sorted. */
 export const LEDGER_TABLES = [
-  "canaries",
-  "evidence",
   "former_tokens",
   "groups",
   "identity",
@@ -13,8 +11,7 @@ export const LEDGER_TABLES = [
   "removals",
   "requests",
   "runs",
-  "services",
-  "token_places",
+  "scopes",
 ] as const;
 
 /** A prefix other than the usual one; on PostgreSQL in a schema of its own. */

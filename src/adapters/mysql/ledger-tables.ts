@@ -96,34 +96,20 @@ const MIGRATIONS: readonly Migration[] = [
         since DATETIME(6) NOT NULL,
         PRIMARY KEY (scope, user_group_id, code)
       ) ${TABLE_OPTIONS}`,
-      `CREATE TABLE IF NOT EXISTS ${tables.evidence} (
+      `CREATE TABLE IF NOT EXISTS ${tables.scopes} (
         scope ${SCOPE} NOT NULL PRIMARY KEY,
-        source LONGTEXT,
-        source_table LONGTEXT,
-        healthy_ms BIGINT NOT NULL,
-        healthy_reads BIGINT NOT NULL,
+        base_url TEXT,
+        team_id BIGINT,
+        update_evidence LONGTEXT,
+        answered_at DATETIME(6),
+        canary TEXT,
+        read_history LONGTEXT,
         healthy_at DATETIME(6),
         held_code ${WORD},
-        approvals INT NOT NULL,
-        refresh_approved_at DATETIME(6)
-      ) ${TABLE_OPTIONS}`,
-      `CREATE TABLE IF NOT EXISTS ${tables.services} (
-        scope ${SCOPE} NOT NULL PRIMARY KEY,
-        base_url TEXT NOT NULL,
-        team_id BIGINT,
-        update_evidence LONGTEXT NOT NULL,
-        answered_at DATETIME(6)
-      ) ${TABLE_OPTIONS}`,
-      `CREATE TABLE IF NOT EXISTS ${tables.canaries} (
-        scope ${SCOPE} NOT NULL PRIMARY KEY,
-        user_group_id ${ID} NOT NULL,
-        base_url TEXT NOT NULL
-      ) ${TABLE_OPTIONS}`,
-      `CREATE TABLE IF NOT EXISTS ${tables.tokenDestinations} (
-        scope ${SCOPE} NOT NULL PRIMARY KEY,
-        places LONGTEXT,
+        refresh_approved_at DATETIME(6),
+        token_places LONGTEXT,
         token_tables LONGTEXT,
-        verified_at DATETIME(6)
+        tokens_verified_at DATETIME(6)
       ) ${TABLE_OPTIONS}`,
       // A writer locks its entry in the second index. A renewal of the lease doesn't touch the entry; a new holder
       // does.

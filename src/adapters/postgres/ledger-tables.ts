@@ -116,48 +116,33 @@ const MIGRATIONS: readonly Migration[] = [
         PRIMARY KEY (scope, user_group_id, code)
       );
 
-      -- What earlier reads of the source have shown: the grace clock, and what is held and approved.
-      CREATE TABLE ${tables.evidence} (
+      -- What is known beside groups, runs and the lease: see ports/ledger/scope.ts.
+      CREATE TABLE ${tables.scopes} (
         scope text PRIMARY KEY,
-        source text,
-        -- The table that the source led to, with its schema.
-        source_table text,
-        healthy_ms bigint NOT NULL,
-        healthy_reads bigint NOT NULL,
+        -- The service that has the groups; null as long as it has never answered well.
+        base_url text,
+        team_id bigint,
+        -- JSON: whether a GET changes an existing group, as a probe and the answers for some groups have shown.
+        update_evidence text,
+        -- When the service last answered well, to the minute.
+        answered_at timestamptz,
+        -- JSON: the group that a probe makes at the service and deletes again, from before its first call until it is
+        -- deleted for certain.
+        canary text,
+        -- JSON: what earlier reads of the source have shown, such as the grace clock.
+        read_history text,
+        -- The time of the last read, if it was good.
         healthy_at timestamptz,
         -- By which what is held is approved.
         held_code text,
-        approvals integer NOT NULL,
         -- Until then, the operator has approved that refreshes make groups again.
-        refresh_approved_at timestamptz
-      );
-
-      CREATE TABLE ${tables.services} (
-        scope text PRIMARY KEY,
-        base_url text NOT NULL,
-        team_id bigint,
-        -- JSON: whether a GET changes an existing group, as a probe and the answers for some groups have shown.
-        update_evidence text NOT NULL,
-        -- When the service last answered well, to the minute.
-        answered_at timestamptz
-      );
-
-      -- The group that a probe makes at the service and deletes again: the row is there from before its first call until
-      -- it is deleted for certain.
-      CREATE TABLE ${tables.canaries} (
-        scope text PRIMARY KEY,
-        user_group_id text COLLATE "C" NOT NULL,
-        base_url text NOT NULL
-      );
-
-      CREATE TABLE ${tables.tokenDestinations} (
-        scope text PRIMARY KEY,
-        -- The destinations that have all tokens: a list of texts, as JSON. Null if none has all of them for certain.
-        places text,
-        -- The tables that tokens were last written to, as JSON. There may be such if no place has all of them.
+        refresh_approved_at timestamptz,
+        -- JSON: the destinations that have all tokens. Null if none has all of them for certain.
+        token_places text,
+        -- JSON: the tables that tokens were last written to. There may be such if no place has all of them.
         token_tables text,
         -- When a run began that read every token in every store.
-        verified_at timestamptz
+        tokens_verified_at timestamptz
       );
 
       CREATE TABLE ${tables.leases} (

@@ -170,11 +170,10 @@ async function recordWith(
 ): Promise<readonly RecordedOutcome[]> {
   const now = run.clock.now();
   const service = run.identity.unrecorded;
-  const answer = run.identity.unrecordedAnswer;
+  const answeredAt = run.identity.unrecordedAnswer;
   const recorded = await run.ledger.write(run.lease, async (transaction) => {
-    if (service) await transaction.bindService(service);
-    if (answer) await transaction.recordAnswer(answer);
     const refused = await store(transaction);
+    if (service || answeredAt) await transaction.recordScope({ service, answeredAt });
     const outcomes = batch.map((finished) => recordedAs(finished, refused.get(idOf(finished)), now, run));
     const events = outcomes.map(
       (entry): EventOf => ({ kind: "ended", user_group_id: idOf(entry), ...entry }),
@@ -183,9 +182,9 @@ async function recordWith(
     return outcomes;
   });
   if (service) run.identity.recorded(service);
-  if (answer) {
-    run.identity.answerRecorded(answer);
-    run.observe({ kind: "answered", at: answer });
+  if (answeredAt) {
+    run.identity.answerRecorded(answeredAt);
+    run.observe({ kind: "answered", at: answeredAt });
   }
   for (const finished of batch) finished.isRecorded = true;
   return recorded;

@@ -13,7 +13,7 @@ import { changesOf, heldOf, isEvidence, type Plan } from "../plan/plan.ts";
 /** Pauses the grace clock before a read: if the read fails, the time since the last good read must not count. */
 export async function pauseGraceClock(history: ReadHistory, { ledger, lease }: LedgerWriting): Promise<void> {
   if (history.healthyAt !== null)
-    await ledger.write(lease, (transaction) => transaction.recordReadHistory(whileReading(history)));
+    await ledger.write(lease, (transaction) => transaction.recordScope({ history: whileReading(history) }));
 }
 
 /**
@@ -43,7 +43,8 @@ async function recordHistory(
   if (!plan.isWhole) {
     // A plan for some ids says nothing about the other tenants, but an approval code that it used is spent.
     const after = afterPartialRead(isApproved ? afterApproval(before) : before, plan.reading);
-    if (after !== before) await ledger.write(lease, (transaction) => transaction.recordReadHistory(after));
+    if (after !== before)
+      await ledger.write(lease, (transaction) => transaction.recordScope({ history: after }));
     return;
   }
   const { guard, reading } = plan;
@@ -52,8 +53,8 @@ async function recordHistory(
     ? afterHeldRead(before, reading, guard.removals.code)
     : afterHealthyRead(before, reading);
   await ledger.write(lease, async (transaction) => {
+    await transaction.recordScope({ history: isApproved ? afterApproval(after) : after });
     if (isHeld || before.heldCode !== null) await transaction.markHeld(heldOf(plan));
-    await transaction.recordReadHistory(isApproved ? afterApproval(after) : after);
   });
 }
 

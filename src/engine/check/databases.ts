@@ -106,7 +106,7 @@ interface LedgerSettings {
 
 /** Connection, rights and version of the ledger, who holds the lease, and the service that its groups live at. */
 export async function* ledgerFindings(
-  ledger: Pick<LedgerView, "inspect" | "id" | "ownTables" | "service" | "status">,
+  ledger: Pick<LedgerView, "inspect" | "id" | "ownTables" | "status">,
   { database, baseUrl, update }: LedgerSettings,
 ): AsyncGenerator<Finding> {
   await ledger.inspect();
@@ -118,13 +118,12 @@ export async function* ledgerFindings(
       ? `${tables}: this user may write there`
       : `${tables}: a sync creates the tables, as this user may`,
   );
-  const { lease } = await ledger.status();
+  const { lease, service } = await ledger.status();
   yield ok(
     lease === null
       ? "nobody holds the lease"
       : `${lease.holder} holds the lease until ${lease.expiresAt.toISOString()}`,
   );
-  const service = await ledger.service();
   if (doesUpdate(service.evidence) === false && update === "upsert")
     yield warning(
       "a GET doesn't change an existing group at this service: a changed group fails",
@@ -134,7 +133,7 @@ export async function* ledgerFindings(
 }
 
 interface TokenPorts {
-  readonly ledger: Pick<LedgerView, "inspect" | "id" | "service" | "tokenDestinations">;
+  readonly ledger: Pick<LedgerView, "inspect" | "id" | "scope">;
   readonly tokens: Pick<TokenStore, "inspect" | "destinations">;
 }
 
@@ -162,11 +161,14 @@ export async function* tokenFindings(
 }
 
 /** Null if the ledger can't be read. The check of the ledger says why. */
-const knownService = (ledger: Pick<LedgerView, "service">): Promise<KnownService | null> =>
-  ledger.service().catch((error: unknown) => {
-    if (error instanceof SyncError && error.code.startsWith("LEDGER_")) return null;
-    throw error;
-  });
+const knownService = (ledger: Pick<LedgerView, "scope">): Promise<KnownService | null> =>
+  ledger.scope().then(
+    ({ service }) => service,
+    (error: unknown) => {
+      if (error instanceof SyncError && error.code.startsWith("LEDGER_")) return null;
+      throw error;
+    },
+  );
 
 /** A connection that a sync, or the daemon, has open at the same time as others. */
 export interface SyncConnection {

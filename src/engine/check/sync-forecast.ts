@@ -63,13 +63,13 @@ export async function forecastSync(
 ): Promise<SyncForecast> {
   const { ledger } = ports;
   const { tokens, tokenDestinations } = setup;
-  const state = await readLedgerState({ ledger, clock }, await ledger.service(), only === undefined);
+  const state = await readLedgerState({ ledger, clock }, only === undefined);
   const { service, now } = state;
   const plan = await makePlan(ports, settings, state, now, stop, { only });
   try {
     const verifiesAll =
       plan.isWhole &&
-      !(await areSameDestinations((await ledger.tokenDestinations()).complete ?? [], tokenDestinations));
+      !(await areSameDestinations((await ledger.scope()).tokens.complete ?? [], tokenDestinations));
     const failures = await predictedFailures({ ledger, service, name: settings.name, ...setup });
     const refresh = await startOfRefresh(
       plan,

@@ -91,7 +91,7 @@ export async function explainTenant(
 ): Promise<Explanation> {
   const { source, ledger } = ports;
   const { rules, name } = settings;
-  const state = await readLedgerState({ ledger, clock }, await ledger.service());
+  const state = await readLedgerState({ ledger, clock });
   const { now, service, history } = state;
   const context = planningContext(settings, state, now, { isWhole: true, eager: false });
   const columns = columnsOf(rules);

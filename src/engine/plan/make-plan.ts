@@ -72,32 +72,23 @@ export interface LedgerState {
 /** The time of this host, without its means to wait. */
 export type HostTime = Pick<Clock, "now" | "monotonic">;
 
-/** The read history, and `now` on this host as compared with the ledger's clock. */
-export async function readHistoryNow(ledger: Pick<LedgerView, "readHistory">, clock: HostTime) {
-  const now = clock.now();
-  const begun = clock.monotonic();
-  const history = await ledger.readHistory();
-  const tookMs = clock.monotonic() - begun;
-  return { now, history, hostLeadMs: clockLead({ asked: now, tookMs, answer: history.readAt }) };
-}
-
 /** The table that the last run read, of the described source. Null if the ledger can't tell. */
-export const tableBefore = (
-  ledger: Pick<LedgerView, "readHistory">,
-  source: string,
-): Promise<string | null> =>
-  ledger.readHistory().then(
-    (history) => lastTable(history, source),
+export const tableBefore = (ledger: Pick<LedgerView, "scope">, source: string): Promise<string | null> =>
+  ledger.scope().then(
+    ({ history }) => lastTable(history, source),
     () => null,
   );
 
-/** Read once per run, so that the plan and its records use the same state. */
+/** Read once per run, so that the plan and its records use the same state. `now` is the time of this host. */
 export async function readLedgerState(
   { ledger, clock }: { readonly ledger: LedgerView; readonly clock: HostTime },
-  service: KnownService,
   isWhole = true,
 ): Promise<Required<LedgerState> & { readonly now: Date }> {
-  const { now, history, hostLeadMs } = await readHistoryNow(ledger, clock);
+  const now = clock.now();
+  const begun = clock.monotonic();
+  const { service, history, readAt } = await ledger.scope();
+  const tookMs = clock.monotonic() - begun;
+  const hostLeadMs = clockLead({ asked: now, tookMs, answer: readAt });
   const longPauseMs = isWhole && hostLeadMs === null ? await readLongPause(ledger, history, now) : null;
   return { now, service, history, longPauseMs, hostLeadMs };
 }

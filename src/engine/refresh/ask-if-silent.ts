@@ -54,8 +54,10 @@ async function askOnce(
   const { user_group_id: id } = candidate;
   const ids = new Set([id]);
   await withLock(locks, [id], async () => {
-    const state = { service: await ledger.service(), history: await ledger.readHistory() };
-    const plan = await makePlan(ports, settings, state, now, run.signal, { only: ids, isNoticed: true });
+    const plan = await makePlan(ports, settings, await ledger.scope(), now, run.signal, {
+      only: ids,
+      isNoticed: true,
+    });
     try {
       await seekSignOfLife(plan, ids, silence, settings, run);
     } finally {

@@ -43,7 +43,7 @@ export async function seekSignOfLife(
   if (found === "unclear") silence.unclearAt = at;
   if (found !== "lives") return;
   identity.answered(at);
-  await ledger.write(lease, (transaction) => transaction.recordAnswer(at));
+  await ledger.write(lease, (transaction) => transaction.recordScope({ answeredAt: at }));
   identity.answerRecorded(at);
   run.observe({ kind: "answered", at });
 }

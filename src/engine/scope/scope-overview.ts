@@ -18,14 +18,14 @@ export interface ScopeOverview extends Pick<LedgerStatus, "groups" | "runs" | "l
 export async function scopeOverview(name: string, ledger: LedgerView): Promise<ScopeOverview> {
   const scopes = await ledger.scopes();
   if (!scopes.includes(name)) throw unknownScope(name, scopes, await ledger.ownTables());
-  const { groups, runs, lease, service } = await ledger.status();
-  const { tables, complete } = await ledger.tokenDestinations();
-  const others = complete?.filter((place) => !place.startsWith("table ")) ?? [];
+  const { groups, runs, lease } = await ledger.status();
+  const { service, tokens, canary } = await ledger.scope();
+  const others = tokens.complete?.filter((place) => !place.startsWith("table ")) ?? [];
   return {
     ...{ name, groups, runs, lease, service },
     existing: await ledger.candidateCount({ kind: "existing" }),
-    canary: (await ledger.canary())?.user_group_id ?? null,
-    destinations: [...tables.map((table) => `table ${shownTable(table)}`), ...others],
+    canary: canary?.user_group_id ?? null,
+    destinations: [...tokens.tables.map((table) => `table ${shownTable(table)}`), ...others],
   };
 }
 

@@ -16,7 +16,7 @@ interface ServingParts {
 export const serveBeside =
   ({ server, startNoticing, end }: ServingParts, ports: PlanPorts, settings: AskingSettings): WorkBeside =>
   async (run, until) => {
-    const { table } = await run.ledger.readHistory();
+    const { table } = (await run.ledger.scope()).history;
     await startNoticing(table);
     const service = await openService(ports, settings, run);
     if (!service.isIndexed) run.observe({ kind: "warning", ...LOOKUPS_NOT_INDEXED, isStanding: true });

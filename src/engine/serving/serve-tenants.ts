@@ -25,7 +25,7 @@ export async function openService(
   run: ServingRun,
 ): Promise<OpenService & { close(): Promise<void> }> {
   const { rules } = settings;
-  const { table } = await run.ledger.readHistory();
+  const { table } = (await run.ledger.scope()).history;
   const lookups = await ports.source.lookups(columnsOf(rules), digestSeed(rules), run.signal, table);
   const servingPorts = { ...ports, source: withKept(ports.source, lookups) };
   return {
@@ -107,14 +107,13 @@ async function serveLocked(
   const { locks, ledger, clock, signal } = outer;
   try {
     await locks.looksUp(ids);
-    const history = await ledger.readHistory();
-    const state = { service: await ledger.service(), history };
+    const state = await ledger.scope();
     const only = new Set(ids);
     const plan = await makePlan(ports, settings, state, clock.now(), signal, { only, isNoticed: true });
     lookedUp();
     try {
       await readPlan(plan, tenants, locks);
-      await carryOut(plan, history, tenants, tell, outer);
+      await carryOut(plan, state.history, tenants, tell, outer);
     } finally {
       plan.entries.close();
     }

@@ -17,13 +17,13 @@ export async function detectIncompleteDestinations(
   const { ledger, lease, tokens, observe } = run;
   // A run that stores no tokens moves none.
   if (tokens.destinations.length === 0) return;
-  const { complete: former } = await ledger.tokenDestinations();
+  const { complete: former } = (await ledger.scope()).tokens;
   if (former === null) return;
   const warning = areSameDestinations(former, present)
     ? await lostWarning(run)
     : movedWarning(former, present);
   if (warning === undefined) return;
-  await ledger.write(lease, (transaction) => transaction.recordTokenDestinations({ complete: null }));
+  await ledger.write(lease, (transaction) => transaction.recordScope({ tokens: { complete: null } }));
   observe(warning);
 }
 

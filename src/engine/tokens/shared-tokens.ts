@@ -2,11 +2,11 @@ import { ServiceFailure } from "../../core/failure/service-failure.ts";
 import type { Failure } from "../../core/failure/sync-error.ts";
 import { tokenFingerprint } from "../../core/group/group.ts";
 import type { Secret } from "../../core/secret/secret.ts";
-import type { TokenReads } from "../../ports/ledger/groups.ts";
+import type { GroupReads } from "../../ports/ledger/groups.ts";
 import type { StoredToken } from "../../ports/token-store.ts";
 
 interface Ports {
-  readonly ledger: Pick<TokenReads, "sharedTokens">;
+  readonly ledger: Pick<GroupReads, "sharedTokens">;
 }
 
 /** The service returned one token for two groups: a call with this token may change either group. */

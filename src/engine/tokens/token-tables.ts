@@ -5,12 +5,12 @@ import {
   shownTable,
   type TokenTable,
 } from "../../core/tokens/destination.ts";
-import type { TokenReads } from "../../ports/ledger/groups.ts";
+import type { ScopeReads } from "../../ports/ledger/scope.ts";
 import type { TokenStore } from "../../ports/token-store.ts";
 import type { TokenWriting } from "./retry-batch.ts";
 
 interface TablePorts {
-  readonly ledger: Pick<TokenReads, "tokenDestinations">;
+  readonly ledger: ScopeReads;
   readonly tokens: Pick<TokenStore, "destinations">;
 }
 
@@ -33,7 +33,7 @@ export async function tokenTables({
 export async function insistOnTables({ ledger, tokens }: TablePorts): Promise<void> {
   const tables = await tokenTables(tokens);
   if (tables.length === 0) return;
-  const { tables: known } = await ledger.tokenDestinations();
+  const known = (await ledger.scope()).tokens.tables;
   for (const now of tables) {
     const before = known.find(({ written }) => written === now.written);
     if (before && leadsElsewhere(before, now)) throw moved(before, now);
@@ -46,9 +46,9 @@ export async function recordTables({ ledger, tokens, lease }: TokenWriting): Pro
     ({ written, schema, table, owner }): TokenTable => ({ written, schema, table, owner }),
   );
   if (tables.length === 0) return;
-  const { tables: known } = await ledger.tokenDestinations();
+  const known = (await ledger.scope()).tokens.tables;
   if (JSON.stringify(tables) === JSON.stringify(known)) return;
-  await ledger.write(lease, (transaction) => transaction.recordTokenDestinations({ tables }));
+  await ledger.write(lease, (transaction) => transaction.recordScope({ tokens: { tables } }));
 }
 
 function moved(before: TokenTable, now: FoundTokenTable): SyncError {

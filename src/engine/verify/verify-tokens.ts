@@ -29,7 +29,7 @@ export async function verifyTokens(
   run: Applying,
 ): Promise<Unrestored> {
   if (only !== undefined) return restoreTokens([...only], run);
-  const { complete, verifiedAt } = await run.ledger.tokenDestinations();
+  const { complete, verifiedAt } = (await run.ledger.scope()).tokens;
   const verifiesAll =
     complete === null ||
     isAskedTo ||
@@ -45,7 +45,7 @@ export async function verifyTokens(
   const unrestored = await restoreTokens("all", run);
   if (!run.signal.aborted)
     await run.ledger.write(run.lease, (transaction) =>
-      transaction.recordTokenDestinations({ complete: complete ?? tokenDestinations, verifiedAt: now }),
+      transaction.recordScope({ tokens: { complete: complete ?? tokenDestinations, verifiedAt: now } }),
     );
   return unrestored;
 }

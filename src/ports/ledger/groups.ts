@@ -4,11 +4,9 @@ import type { FoundGone } from "../../core/drift/refresh.ts";
 import type { LedgerGroup } from "../../core/group/ledger-group.ts";
 import type { BucketSum } from "../../core/group/tenant.ts";
 import type { Change } from "../../core/plan/change.ts";
-import type { ReadHistory } from "../../core/plan/read-history.ts";
 import type { CandidateList } from "../../core/record/candidates.ts";
 import type { EventOf, GroupEvent } from "../../core/record/next.ts";
 import type { GroupRecord } from "../../core/record/record.ts";
-import type { TokenTable } from "../../core/tokens/destination.ts";
 import type { KnownService } from "./scope.ts";
 
 export interface GroupReads {
@@ -23,6 +21,13 @@ export interface GroupReads {
    * groups of any team count.
    */
   sharedGroups(service: Pick<KnownService, "baseUrl" | "teamId">): Promise<readonly SharedGroups[]>;
+  /**
+   * Which of these groups have a token that belongs to another group. `tokens` has fingerprints by id: the ledger knows
+   * fingerprints, and never a token. A token belongs to the group that the ledger has recorded it for, now or at any time that the
+   * journal still knows: somebody may still have a former token. If `of` is "all", a token also belongs to each group for which
+   * the service returned it, although groupsync refused it there because another group had it.
+   */
+  sharedTokens(tokens: ReadonlyMap<string, string>, of: "recorded" | "all"): Promise<ReadonlySet<string>>;
 }
 
 /** Groups that another scope has too. */
@@ -66,33 +71,6 @@ export interface Begun {
   readonly before: GroupRecord | null;
 }
 
-/** Which tokens are live, and where their copies are. The ledger knows fingerprints, and never a token. */
-export interface TokenReads {
-  /**
-   * Which of these groups have a token that belongs to another group. `tokens` has fingerprints by id. A token belongs to
-   * the group that the ledger has recorded it for, now or at any time that the journal still knows: somebody may still have a
-   * former token. If `of` is "all", a token also belongs to each group for which the service
-   * returned it, although groupsync refused it there because another group had it.
-   */
-  sharedTokens(tokens: ReadonlyMap<string, string>, of: "recorded" | "all"): Promise<ReadonlySet<string>>;
-  tokenDestinations(): Promise<TokenDestinations>;
-}
-
-/** Where the tokens are. */
-export interface TokenDestinations {
-  /** The destinations that have all tokens, in words; null if no destination has all of them for certain. */
-  readonly complete: readonly string[] | null;
-  /** When a run began that read every token in every store; null if none has. */
-  readonly verifiedAt: Date | null;
-  /** The tables that the last run wrote tokens to. */
-  readonly tables: readonly TokenTable[];
-}
-
-export interface TokenWrites {
-  /** What is left out stays as it is. */
-  recordTokenDestinations(changes: Partial<TokenDestinations>): Promise<void>;
-}
-
 /** Groups for each of which a sync may have something to do. */
 export interface CandidateReads {
   /** A page of the list, in its order. */
@@ -108,9 +86,8 @@ interface Page {
   readonly after?: GroupRecord | undefined;
 }
 
-/** What decides when groups of absent tenants are deleted, and when a refresh is held: earlier reads, missing tenants, removals. */
+/** What decides when groups of absent tenants are deleted, and when a refresh is held: missing tenants, removals. */
 export interface DeletionReads {
-  readHistory(): Promise<DatedHistory>;
   /** How many groups groupsync has deleted or replaced at this time or later. */
   removalsSince(time: Date): Promise<number>;
   /** The groups that refreshes found gone, at this time or later and since the last approval. */
@@ -119,15 +96,9 @@ export interface DeletionReads {
   missing(): Promise<readonly MissingGroups[]>;
 }
 
-export interface DatedHistory extends ReadHistory {
-  /** When it was read, by the clock of the ledger's database. */
-  readonly readAt: Date;
-}
-
 export interface DeletionWrites {
   /** Marks these groups, which come in the order of their ids, as held, and no others. */
   markHeld(held: AsyncIterable<readonly HeldRemoval[]>): Promise<void>;
-  recordReadHistory(history: ReadHistory): Promise<void>;
   /** The operator has approved what refreshes have made again until now. */
   approveRefresh(now: Date): Promise<void>;
 }

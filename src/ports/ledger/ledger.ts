@@ -1,12 +1,4 @@
-import type {
-  CandidateReads,
-  DeletionReads,
-  DeletionWrites,
-  GroupReads,
-  GroupWrites,
-  TokenReads,
-  TokenWrites,
-} from "./groups.ts";
+import type { CandidateReads, DeletionReads, DeletionWrites, GroupReads, GroupWrites } from "./groups.ts";
 import type { Lease, Leases } from "./lease.ts";
 import type { Requests } from "./requests.ts";
 import type {
@@ -14,8 +6,8 @@ import type {
   RejectionWrites,
   RunReads,
   RunWrites,
-  ServiceReads,
-  ServiceWrites,
+  ScopeReads,
+  ScopeWrites,
   StatusReads,
 } from "./scope.ts";
 
@@ -37,21 +29,19 @@ export interface Ledger extends LedgerView, Leases, Requests {
 /** What the ledger knows, for readers that change nothing. Missing tables read as an empty ledger. */
 export interface LedgerView
   extends SchemaReads,
-    ServiceReads,
+    ScopeReads,
     GroupReads,
     DeletionReads,
     CandidateReads,
-    TokenReads,
     RunReads,
     RejectionReads,
     StatusReads {}
 
 export interface LedgerTransaction
   extends SchemaWrites,
-    ServiceWrites,
+    ScopeWrites,
     GroupWrites,
     DeletionWrites,
-    TokenWrites,
     RunWrites,
     RejectionWrites {
   /**

@@ -3,8 +3,10 @@ import type { HeldRemoval } from "../../core/deletion/removals.ts";
 import type { FailingGroup } from "../../core/failure/group-failures.ts";
 import type { Failure } from "../../core/failure/sync-error.ts";
 import type { Rejection, RememberedRejection } from "../../core/group/rejections.ts";
+import type { ReadHistory } from "../../core/plan/read-history.ts";
 import type { GroupRecord } from "../../core/record/record.ts";
 import type { Counts, RunOutcome } from "../../core/report/counts.ts";
+import type { TokenTable } from "../../core/tokens/destination.ts";
 import type { LeaseHolder } from "./lease.ts";
 
 /** Which service the ledger's groups live in. Null: not known yet. */
@@ -26,20 +28,44 @@ export interface Canary {
   readonly baseUrl: string;
 }
 
-export interface ServiceReads {
-  service(): Promise<KnownService>;
-  /** The canary that a probe has begun to make, and that the service may still have; null if there is none. */
-  canary(): Promise<Canary | null>;
+/** Where the tokens are. */
+export interface TokenDestinations {
+  /** The destinations that have all tokens, in words; null if no destination has all of them for certain. */
+  readonly complete: readonly string[] | null;
+  /** When a run began that read every token in every store; null if none has. */
+  readonly verifiedAt: Date | null;
+  /** The tables that the last run wrote tokens to. */
+  readonly tables: readonly TokenTable[];
 }
 
-export interface ServiceWrites {
-  bindService(service: BoundService): Promise<void>;
-  /** The service has answered well. Changes nothing before `bindService`. */
-  recordAnswer(at: Date): Promise<void>;
-  /** Records the intent to make a canary, before its first call. There is one at a time. */
-  beginCanary(canary: Canary): Promise<void>;
-  /** The service doesn't have the canary any more, or never had it. */
-  forgetCanary(): Promise<void>;
+/** What the ledger keeps of a scope beside its groups, its runs and its lease. */
+export interface ScopeState {
+  readonly service: KnownService;
+  readonly history: ReadHistory;
+  readonly tokens: TokenDestinations;
+  /** The canary that a probe has begun to make, and that the service may still have; null if there is none. */
+  readonly canary: Canary | null;
+  /** When this was read, by the clock of the ledger's database. */
+  readonly readAt: Date;
+}
+
+export interface ScopeReads {
+  scope(): Promise<ScopeState>;
+}
+
+export interface ScopeWrites {
+  /**
+   * What is left out stays as it is. Call this before a change of groups in the same transaction, because it locks the scope's
+   * row: transactions that lock in another order would wait for each other.
+   */
+  recordScope(changes: ScopeChanges): Promise<void>;
+}
+
+export interface ScopeChanges extends Partial<Pick<ScopeState, "history" | "canary">> {
+  readonly service?: BoundService | undefined;
+  /** When the service has answered well. It counts once the service is recorded. */
+  readonly answeredAt?: Date | undefined;
+  readonly tokens?: Partial<TokenDestinations>;
 }
 
 export interface RunReads {

@@ -92,7 +92,7 @@ class Side {
       const plan = await makePlan(
         ports,
         SETTINGS,
-        await readLedgerState({ ledger, clock: hostClock }, await ledger.service()),
+        await readLedgerState({ ledger, clock: hostClock }),
         hostClock.now(),
         new AbortController().signal,
       );

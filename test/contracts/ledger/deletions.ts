@@ -74,7 +74,9 @@ export function ledgerDeletionsContract(name: string, makePlace: () => Promise<L
 
       const all = ids.map(remove);
       await hold(at, all);
-      await write(at, (transaction) => transaction.recordReadHistory(aReadHistory({ heldCode: "c0de" })));
+      await write(at, (transaction) =>
+        transaction.recordScope({ history: aReadHistory({ heldCode: "c0de" }) }),
+      );
       expect((await at.ledger.status()).held).toEqual({
         count: 101,
         code: "c0de",
@@ -85,7 +87,9 @@ export function ledgerDeletionsContract(name: string, makePlace: () => Promise<L
     test("are in the status without a code if the code approves nothing any more", async () => {
       const at = await withGroups("acme");
       await hold(at, [remove("acme")]);
-      await write(at, (transaction) => transaction.recordReadHistory(aReadHistory({ heldCode: STALE_CODE })));
+      await write(at, (transaction) =>
+        transaction.recordScope({ history: aReadHistory({ heldCode: STALE_CODE }) }),
+      );
       expect((await at.ledger.status()).held).toEqual({ count: 1, code: null, groups: [remove("acme")] });
     });
 
@@ -94,7 +98,9 @@ export function ledgerDeletionsContract(name: string, makePlace: () => Promise<L
       const all = [remove("\uff5e"), replace("😀")];
       const at = await withGroups(...all.map((held) => held.user_group_id));
       await hold(at, all);
-      await write(at, (transaction) => transaction.recordReadHistory(aReadHistory({ heldCode: "c0de" })));
+      await write(at, (transaction) =>
+        transaction.recordScope({ history: aReadHistory({ heldCode: "c0de" }) }),
+      );
       expect((await at.ledger.status()).held).toMatchObject({ count: 2, groups: all });
     });
   });
@@ -102,7 +108,7 @@ export function ledgerDeletionsContract(name: string, makePlace: () => Promise<L
   describe(`${name}: the read history`, () => {
     test("is empty at first, and then what was recorded last", async () => {
       const at = await opened(makePlace);
-      expect(await at.ledger.readHistory()).toMatchObject(NO_READ_HISTORY);
+      expect((await at.ledger.scope()).history).toMatchObject(NO_READ_HISTORY);
       for (const history of [
         aReadHistory({
           table: "shop.customers",
@@ -113,21 +119,21 @@ export function ledgerDeletionsContract(name: string, makePlace: () => Promise<L
         }),
         aReadHistory({ source: null, healthyAt: null }),
       ]) {
-        await write(at, (transaction) => transaction.recordReadHistory(history));
-        expect(await at.ledger.readHistory()).toMatchObject(history);
-        expect(await at.database.view().readHistory()).toMatchObject(history);
+        await write(at, (transaction) => transaction.recordScope({ history }));
+        expect((await at.ledger.scope()).history).toMatchObject(history);
+        expect((await at.database.view().scope()).history).toMatchObject(history);
       }
     });
 
     test("comes with the time on the ledger's clock, whatever its time zone", async () => {
       const place = await makePlace();
       const differenceOf = async (): Promise<number> =>
-        (await place.view().readHistory()).readAt.getTime() - Date.now();
+        (await place.view().scope()).readAt.getTime() - Date.now();
       const isNow = (ms: number): boolean => Math.abs(ms) < 60_000;
       expect(await differenceOf()).toSatisfy(isNow);
       const ledger = await prepared(place);
       const lease = await leaseOf(ledger);
-      await ledger.write(lease, (transaction) => transaction.recordReadHistory(aReadHistory()));
+      await ledger.write(lease, (transaction) => transaction.recordScope({ history: aReadHistory() }));
       expect(await differenceOf()).toSatisfy(isNow);
     });
   });

@@ -150,13 +150,13 @@ export function ledgerLeaseContract(name: string, makePlace: () => Promise<Ledge
       const writing = write(at, async (transaction) => {
         await transaction.change([begun(anApply({ user_group_id: "b" })), begun(aDelete())], NOW);
         await transaction.change([ended(aDeleted())], NOW);
-        await transaction.recordReadHistory(aReadHistory());
+        await transaction.recordScope({ history: aReadHistory() });
         throw new Error("half-way");
       });
       await expect(writing).rejects.toThrow("half-way");
       expect(await groupsOf(at)).toEqual(before);
       expect(await at.ledger.removalsSince(NOW)).toBe(0);
-      expect(await at.ledger.readHistory()).toMatchObject(NO_READ_HISTORY);
+      expect((await at.ledger.scope()).history).toMatchObject(NO_READ_HISTORY);
     });
 
     test("that changes nothing is fine", async () => {

@@ -134,7 +134,7 @@ export function ledgerRefreshContract(name: string, makePlace: () => Promise<Led
 
 /** The ledger has read the source once. */
 const runOf = (at: Opened): Promise<void> =>
-  write(at, async (transaction) => transaction.recordReadHistory(await at.ledger.readHistory()));
+  write(at, async (transaction) => transaction.recordScope({ history: (await at.ledger.scope()).history }));
 
 const recordAt = async (at: Opened, outcome: Outcome, now: Date): Promise<void> => {
   await begin(at, outcome.change);

@@ -93,11 +93,11 @@ export function ledgerStatusContract(name: string, makePlace: () => Promise<Ledg
       for (let day = 4; day < 16; day++) await runAt(at, "sync", inDays(day));
       const service = { baseUrl: "https://service.test", teamId: 7, evidence: NO_EVIDENCE };
       await write(at, async (transaction) => {
-        await transaction.bindService(service);
-        await transaction.recordAnswer(inDays(2));
+        await transaction.recordScope({ service });
+        await transaction.recordScope({ answeredAt: inDays(2) });
       });
       expect(await unanswered()).toBe("sync 2");
-      await write(at, (transaction) => transaction.recordAnswer(inDays(2, 1)));
+      await write(at, (transaction) => transaction.recordScope({ answeredAt: inDays(2, 1) }));
       expect(await unanswered()).toBeUndefined();
     });
 
@@ -205,7 +205,7 @@ export function ledgerStatusContract(name: string, makePlace: () => Promise<Ledg
       const unverifiedIf = async (updates: boolean | null) => {
         const evidence = { ...NO_EVIDENCE, probe: updates };
         const service = { baseUrl: "https://service.test", teamId: 7, evidence };
-        await at.ledger.write(at.lease, (transaction) => transaction.bindService(service));
+        await at.ledger.write(at.lease, (transaction) => transaction.recordScope({ service }));
         const { groups } = await at.ledger.status();
         return [groups.unverified, (await at.ledger.record("acme")).group?.unverified];
       };
@@ -225,8 +225,8 @@ export function ledgerStatusContract(name: string, makePlace: () => Promise<Ledg
         },
         { baseUrl: "https://service.test", teamId: -1, evidence: { ...NO_EVIDENCE, probe: true } },
       ]) {
-        await ledger.write(lease, (transaction) => transaction.bindService(service));
-        expect(await ledger.service()).toMatchObject(service);
+        await ledger.write(lease, (transaction) => transaction.recordScope({ service }));
+        expect((await ledger.scope()).service).toMatchObject(service);
         expect((await database.view().status()).service).toMatchObject(service);
       }
     });
@@ -235,33 +235,35 @@ export function ledgerStatusContract(name: string, makePlace: () => Promise<Ledg
       const at = await opened(makePlace);
       const service = { baseUrl: "https://service.test", teamId: 7, evidence: NO_EVIDENCE };
       const shown = { ...service, evidence: { ...NO_EVIDENCE, took: ["acme"] } };
-      await write(at, (transaction) => transaction.recordAnswer(NOW));
-      expect((await at.ledger.service()).answeredAt).toBeNull();
+      await write(at, (transaction) => transaction.recordScope({ answeredAt: NOW }));
+      expect((await at.ledger.scope()).service.answeredAt).toBeNull();
       await write(at, async (transaction) => {
-        await transaction.bindService(service);
-        await transaction.recordAnswer(NOW);
+        await transaction.recordScope({ service });
+        await transaction.recordScope({ answeredAt: NOW });
       });
-      await write(at, (transaction) => transaction.bindService(shown));
+      await write(at, (transaction) => transaction.recordScope({ service: shown }));
       const known = { ...shown, answeredAt: NOW };
-      expect(await at.ledger.service()).toEqual(known);
+      expect((await at.ledger.scope()).service).toEqual(known);
       expect((await at.database.view().status()).service).toEqual(known);
       const other = await prepared(at.database, "other");
-      expect((await other.service()).answeredAt).toBeNull();
+      expect((await other.scope()).service.answeredAt).toBeNull();
     });
 
     test("remembers the canary of its scope until it is forgotten", async () => {
       const at = await opened(makePlace);
       const canary = { user_group_id: "groupsync-canary-0", baseUrl: "https://service.test/a" };
-      expect(await at.ledger.canary()).toBeNull();
-      await write(at, (transaction) => transaction.beginCanary(canary));
-      expect(await at.ledger.canary()).toEqual(canary);
-      expect(await at.database.view().canary()).toEqual(canary);
+      expect((await at.ledger.scope()).canary).toBeNull();
+      await write(at, (transaction) => transaction.recordScope({ canary }));
+      expect((await at.ledger.scope()).canary).toEqual(canary);
+      expect((await at.database.view().scope()).canary).toEqual(canary);
       expect(await at.ledger.status()).toMatchObject({ groups: { total: 0 }, service: { baseUrl: null } });
 
-      await write(at, (transaction) => transaction.forgetCanary());
-      expect(await at.ledger.canary()).toBeNull();
-      await write(at, (transaction) => transaction.beginCanary({ ...canary, user_group_id: "another" }));
-      expect(await at.ledger.canary()).toMatchObject({ user_group_id: "another" });
+      await write(at, (transaction) => transaction.recordScope({ canary: null }));
+      expect((await at.ledger.scope()).canary).toBeNull();
+      await write(at, (transaction) =>
+        transaction.recordScope({ canary: { ...canary, user_group_id: "another" } }),
+      );
+      expect((await at.ledger.scope()).canary).toMatchObject({ user_group_id: "another" });
     });
   });
 }

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { tokenFingerprint } from "../../../src/core/group/group.ts";
 import { type VouchedToken, vouchedToken } from "../../../src/core/record/candidates.ts";
 import { Secret } from "../../../src/core/secret/secret.ts";
-import type { TokenDestinations } from "../../../src/ports/ledger/groups.ts";
+import type { TokenDestinations } from "../../../src/ports/ledger/scope.ts";
 import { aDelete, aDeleted, aFailed, aNotUpdated, anApplied, anApply, aRow } from "../../builders/groups.ts";
 import { ended } from "../../builders/records.ts";
 import {
@@ -107,7 +107,7 @@ export function ledgerVouchedContract(name: string, makePlace: () => Promise<Led
       const none = { complete: null, verifiedAt: null, tables: [] };
       const tables = [{ written: "table t", schema: "public", table: "t", owner: "app" }];
       let expected: TokenDestinations = none;
-      expect(await at.ledger.tokenDestinations()).toEqual(none);
+      expect((await at.ledger.scope()).tokens).toEqual(none);
       for (const changes of [
         { tables },
         { complete: ["file /a/{{ user_group_id }}"] },
@@ -117,12 +117,12 @@ export function ledgerVouchedContract(name: string, makePlace: () => Promise<Led
         { complete: null },
         { complete: null },
       ]) {
-        await write(at, (to) => to.recordTokenDestinations(changes));
+        await write(at, (to) => to.recordScope({ tokens: changes }));
         expected = { ...expected, ...changes };
-        expect(await at.ledger.tokenDestinations()).toEqual(expected);
-        expect(await at.database.view().tokenDestinations()).toEqual(expected);
+        expect((await at.ledger.scope()).tokens).toEqual(expected);
+        expect((await at.database.view().scope()).tokens).toEqual(expected);
       }
-      expect(await at.database.view("other").tokenDestinations()).toEqual(none);
+      expect((await at.database.view("other").scope()).tokens).toEqual(none);
     });
   });
 

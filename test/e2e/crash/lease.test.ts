@@ -85,7 +85,7 @@ test("a sync that was paused and lost its lease writes nothing after it continue
   if (!LONG)
     await world.database.query("UPDATE groupsync_leases SET expires_at = expires_at - INTERVAL '1' MINUTE");
   expect(await world.sync()).toMatchObject({ code: 0, report: { outcome: "ok" } });
-  const tables = ["groupsync_tokens", "groupsync_groups", "groupsync_leases", "groupsync_services"];
+  const tables = ["groupsync_tokens", "groupsync_groups", "groupsync_leases", "groupsync_scopes"];
   const everything = async () => {
     const contents = await dump(world.database);
     return tables.map((table) => contents[table]);

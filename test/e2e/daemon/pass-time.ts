@@ -3,7 +3,7 @@ import type { World } from "../world.ts";
 /** Moves all times in the ledger this number of hours into the past, as if the hours had passed. */
 export async function passHours({ database: { query } }: World, hours: number): Promise<void> {
   const columns = {
-    groupsync_evidence: ["healthy_at"],
+    groupsync_scopes: ["healthy_at"],
     groupsync_removals: ["removed_at"],
     groupsync_groups: ["gone_since"],
   };

@@ -12,7 +12,7 @@ test("an idle daemon asks for one group after an hour, and stores the token that
   await daemon.ran(daemon.runs().length + 2);
   expect(await world.requests()).toMatchObject({ total: 0 });
 
-  await world.database.query("UPDATE groupsync_services SET answered_at = answered_at - INTERVAL '1' HOUR");
+  await world.database.query("UPDATE groupsync_scopes SET answered_at = answered_at - INTERVAL '1' HOUR");
   await until(async () => (await world.requests()).total === 1);
   await daemon.ran(daemon.runs().length + 2);
   expect(await world.requests()).toMatchObject({ total: 1 });

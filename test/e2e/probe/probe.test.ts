@@ -19,7 +19,7 @@ async function probe(world: World, ...args: string[]) {
 }
 
 const canaries = async (world: World): Promise<readonly unknown[]> =>
-  world.database.query("SELECT * FROM groupsync_canaries");
+  world.database.query("SELECT canary FROM groupsync_scopes WHERE canary IS NOT NULL");
 
 test.each(KINDS)(
   "finds out how a sandbox behaves: delete-by $deleteBy, errors $errors, existing $existing",

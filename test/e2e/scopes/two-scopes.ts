@@ -19,10 +19,7 @@ export async function twoScopes(tenants = 5): Promise<TwoScopes> {
   return { production, staging };
 }
 
-const TABLES = [
-  ...["groups", "services", "evidence", "token_places", "former_tokens", "removals"],
-  ...["rejections", "runs", "leases"],
-];
+const TABLES = ["groups", "scopes", "former_tokens", "removals", "rejections", "runs", "leases"];
 
 /** All that the ledger has of production, its tokens, and the marks of all token tables. */
 export async function ofProduction(

@@ -135,12 +135,13 @@ describe("the change channel", () => {
 
 const aLedger = (world: World) => world.ports(new Instance(), new VirtualClock(world.time)).ledger;
 
-const findLedger = (world: World, baseUrl = BASE_URL, overrides = {}) =>
+const findLedger = (world: World, baseUrl = BASE_URL) =>
   allOf(
-    ledgerFindings(
-      { ...aLedger(world), ...overrides },
-      { database: { title: "db:5432/app", privacy: "verified" }, baseUrl, update: "upsert" },
-    ),
+    ledgerFindings(aLedger(world), {
+      database: { title: "db:5432/app", privacy: "verified" },
+      baseUrl,
+      update: "upsert",
+    }),
   );
 
 test("a ledger that is not there yet, and one that is, are well", async () => {
@@ -168,12 +169,8 @@ test("another service.base_url than that of the ledger's groups is what a sync s
 test("a service that keeps existing groups as they are is a warning if groups are to be updated", async () => {
   const world = new World(tenants("a"));
   await world.sync();
-  const service = async () => ({
-    baseUrl: BASE_URL,
-    teamId: null,
-    evidence: { ...NO_EVIDENCE, probe: false },
-  });
-  const found = await findLedger(world, BASE_URL, { service });
+  world.ledger.service = { ...world.ledger.service, evidence: { ...NO_EVIDENCE, probe: false } };
+  const found = await findLedger(world);
   expect(signsOf(found)).toEqual(["✓", "✓", "✓", "!"]);
   expect(found[3]?.hint).toContain("set service.update to replace");
 });
@@ -242,7 +239,7 @@ test("if the ledger can't be read, the store is looked at all the same", async (
   };
   let inspected = 0;
   const ports = {
-    ledger: { ...ledger, service: away, id: away },
+    ledger: { ...ledger, scope: away, id: away },
     tokens: {
       destinations: tokens.destinations,
       inspect: async () => void inspected++,

@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { NO_EVIDENCE } from "../../../src/core/apply/update-evidence.ts";
 import { ServiceFailure } from "../../../src/core/failure/service-failure.ts";
 import { SyncError } from "../../../src/core/failure/sync-error.ts";
 import { DOUBTED } from "../../../src/core/record/record.ts";
@@ -7,6 +6,7 @@ import type { RotationPolicy } from "../../../src/core/rotation/rotation-policy.
 import { type DueRotations, dueRotations } from "../../../src/engine/check/due-rotations.ts";
 import { predictedFailures, type SyncConditions } from "../../../src/engine/check/sync-conditions.ts";
 import { forecastSync } from "../../../src/engine/check/sync-forecast.ts";
+import { aScopeState } from "../../builders/groups.ts";
 import { Instance } from "../../fakes/instance.ts";
 import { VirtualClock } from "../../fakes/virtual-time.ts";
 import { aSyncedWorld, BASE_URL, syncSettings, tenants, World } from "../../fakes/world.ts";
@@ -26,15 +26,10 @@ function inputs({ ledger, tokens, knownBaseUrl }: Faults): SyncConditions {
     ledger: {
       inspect: ledger ?? (async () => {}),
       id: async () => "ledger",
-      tokenDestinations: async () => ({ complete: null, verifiedAt: null, tables: [] }),
+      scope: async () => aScopeState(),
     },
     tokens: { inspect: tokens ?? (async () => {}), destinations: [] },
-    service: {
-      baseUrl: knownBaseUrl ?? null,
-      teamId: null,
-      evidence: NO_EVIDENCE,
-      answeredAt: null,
-    },
+    service: { ...aScopeState().service, baseUrl: knownBaseUrl ?? null },
     name: "default",
     baseUrl: BASE_URL,
   };

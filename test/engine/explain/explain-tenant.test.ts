@@ -25,7 +25,7 @@ test("says of each tenant what the plan of all tenants says", async () => {
     { id: "rejected", name: null, plan: "gold" },
   ];
   const ports = world.ports(new Instance(), new VirtualClock(world.time));
-  const state = await readLedgerState(ports, await ports.ledger.service());
+  const state = await readLedgerState(ports);
   const plan = await makePlan(ports, syncSettings(), state, world.time.now(), stop);
   const planned = new Map<string | null, object>();
   for await (const batch of plan.entries.read())

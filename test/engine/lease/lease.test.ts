@@ -265,7 +265,7 @@ describe("a sync whose lease is lost", () => {
     const world = new World(tenants("a"));
     const { clock, report } = world.start({
       at: ({ when, call }) => {
-        if (when === "before" && call === "bindService") clock.jump(60_000);
+        if (when === "before" && call === "sharedTokens") clock.jump(60_000);
       },
     });
     expect(await report).toMatchObject({ error: { code: "LEASE_LOST" } });

@@ -55,10 +55,10 @@ export async function aPlan(
     ledger: inMemoryLedger(state, step, () => NOW, { batch: batches[1] }),
     openSpool,
   };
-  const before = await readLedgerState(
-    { ledger: ports.ledger, clock: { now: () => NOW, monotonic: () => 0 } },
-    await ports.ledger.service(),
-  );
+  const before = await readLedgerState({
+    ledger: ports.ledger,
+    clock: { now: () => NOW, monotonic: () => 0 },
+  });
   const options = { only: only && new Set(only) };
   const planned = await makePlan(
     ports,

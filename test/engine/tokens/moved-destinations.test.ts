@@ -7,6 +7,7 @@ import type { SyncSettings } from "../../../src/engine/sync.ts";
 import { insistOnTables } from "../../../src/engine/tokens/token-tables.ts";
 import type { RunEvent } from "../../../src/ports/observer.ts";
 import type { TokenDestination } from "../../../src/ports/token-store.ts";
+import { aScopeState } from "../../builders/groups.ts";
 import type { Point } from "../../fakes/instance.ts";
 import { expectBoth, synced, TwoStores } from "../../fakes/two-stores.ts";
 import { type StartOptions, tenants, World } from "../../fakes/world.ts";
@@ -181,7 +182,9 @@ const KNOWN: TokenTable = { written: "tokens", schema: "public", table: "tokens"
 
 /** The ledger knows the table KNOWN, and the config leads to `now`; null if it leads to no table. */
 const portsWith = (now: FoundTokenTable | null) => ({
-  ledger: { tokenDestinations: async () => ({ complete: null, verifiedAt: null, tables: [KNOWN] }) },
+  ledger: {
+    scope: async () => aScopeState({ tokens: { complete: null, verifiedAt: null, tables: [KNOWN] } }),
+  },
   tokens: { destinations: [{ table: async () => now } as Partial<TokenDestination> as TokenDestination] },
 });
 

@@ -82,12 +82,15 @@ const reads = ({ state, now }: CommittedLedger): Omit<LedgerView, "groups"> => (
     return isThere ? [SCOPE] : [];
   },
 
-  async service() {
-    return state.service;
-  },
-
-  async canary() {
-    return state.canary;
+  async scope() {
+    const { history, canary, tokenDestinations: complete, tokensVerifiedAt: verifiedAt } = state;
+    return {
+      service: state.service.baseUrl === null ? NO_SERVICE : state.service,
+      history,
+      tokens: { complete, verifiedAt, tables: state.tokenTables },
+      canary,
+      readAt: now(),
+    };
   },
 
   async buckets({ unverifiedAtRest }) {
@@ -110,10 +113,6 @@ const reads = ({ state, now }: CommittedLedger): Omit<LedgerView, "groups"> => (
 
   async sharedGroups() {
     return state.sharedGroups;
-  },
-
-  async readHistory() {
-    return { ...state.history, readAt: now() };
   },
 
   async removalsSince(time) {
@@ -158,11 +157,6 @@ const reads = ({ state, now }: CommittedLedger): Omit<LedgerView, "groups"> => (
           other !== id && (row.tokenFingerprint === token || (of === "all" && row.sharedToken === token)),
       );
     return new Set([...tokens].filter(isAnothers).map(([id]) => id));
-  },
-
-  async tokenDestinations() {
-    const { tokenDestinations: complete, tokensVerifiedAt: verifiedAt, tokenTables: tables } = state;
-    return { complete, verifiedAt, tables };
   },
 
   async history(since, limit, of) {

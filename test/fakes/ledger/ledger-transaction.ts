@@ -4,6 +4,7 @@ import { compareIds } from "../../../src/core/group/tenant.ts";
 import { type EventOf, next } from "../../../src/core/record/next.ts";
 import type { GroupRecord } from "../../../src/core/record/record.ts";
 import type { LedgerTransaction } from "../../../src/ports/ledger/ledger.ts";
+import type { ScopeChanges } from "../../../src/ports/ledger/scope.ts";
 import type { Step } from "../instance.ts";
 import { candidatesIn } from "./ledger-reads.ts";
 import { LedgerState, stepping } from "./ledger-state.ts";
@@ -63,7 +64,8 @@ export function inMemoryTransaction(
   step: Step = async () => {},
   assertOpen: () => void = () => {},
 ): LedgerTransaction {
-  const transaction = { ...stepping(writes(changes), step, { change: firstOf }), assertOpen };
+  const names = { change: firstOf, recordScope: scopeCall };
+  const transaction = { ...stepping(writes(changes), step, names), assertOpen };
   openChanges.set(transaction, changes);
   return transaction;
 }
@@ -74,33 +76,25 @@ function firstOf([events]: readonly unknown[]): { readonly call: string; readonl
   return first ? { call: first.kind, id: first.user_group_id } : { call: "change" };
 }
 
+const scopeCall = ([changes]: readonly unknown[]): { readonly call: string } => ({
+  call: (changes as ScopeChanges).answeredAt ? "recordAnswer" : "recordScope",
+});
+
 const writes = (ledger: LedgerChanges): Omit<LedgerTransaction, "assertOpen"> => ({
   async forgetScope() {
     ledger.enlist(() => ledger.state.forgetScope());
   },
 
-  async bindService({ baseUrl, teamId, evidence }) {
+  async recordScope({ service, answeredAt, history, canary, tokens: { complete, verifiedAt, tables } = {} }) {
     ledger.enlist(() => {
-      ledger.state.service = { ...ledger.state.service, baseUrl, teamId, evidence };
-    });
-  },
-
-  async recordAnswer(at) {
-    ledger.enlist(() => {
-      const { service } = ledger.state;
-      if (service.baseUrl !== null) ledger.state.service = { ...service, answeredAt: at };
-    });
-  },
-
-  async beginCanary(canary) {
-    ledger.enlist(() => {
-      ledger.state.canary = canary;
-    });
-  },
-
-  async forgetCanary() {
-    ledger.enlist(() => {
-      ledger.state.canary = null;
+      const { state } = ledger;
+      if (service || answeredAt)
+        state.service = { ...state.service, ...service, ...(answeredAt && { answeredAt }) };
+      if (history) state.history = history;
+      if (canary !== undefined) state.canary = canary;
+      if (complete !== undefined) state.tokenDestinations = complete;
+      if (verifiedAt !== undefined) state.tokensVerifiedAt = verifiedAt;
+      if (tables) state.tokenTables = tables;
     });
   },
 
@@ -132,27 +126,12 @@ const writes = (ledger: LedgerChanges): Omit<LedgerTransaction, "assertOpen"> =>
     });
   },
 
-  async recordReadHistory(history) {
-    ledger.enlist(() => {
-      ledger.state.history = history;
-    });
-  },
-
   async approveRefresh(now) {
     ledger.enlist(() => {
       ledger.state.refreshApprovedAt = now;
       const { foundGone } = ledger.state;
       const untilNow = foundGone.map((gone) => (gone.at > now ? { ...gone, at: now } : gone));
       foundGone.splice(0, foundGone.length, ...untilNow);
-    });
-  },
-
-  async recordTokenDestinations({ complete, verifiedAt, tables }) {
-    ledger.enlist(() => {
-      const { state } = ledger;
-      if (complete !== undefined) state.tokenDestinations = complete;
-      if (verifiedAt !== undefined) state.tokensVerifiedAt = verifiedAt;
-      if (tables !== undefined) state.tokenTables = tables;
     });
   },
 

@@ -12,17 +12,14 @@ export interface LedgerLocation {
 const NAMES = {
   migrations: "migrations",
   groups: "groups",
-  services: "services",
+  scopes: "scopes",
   leases: "leases",
   runs: "runs",
-  evidence: "evidence",
   removals: "removals",
   formerTokens: "former_tokens",
-  tokenDestinations: "token_places",
   identity: "identity",
   requests: "requests",
   rejections: "rejections",
-  canaries: "canaries",
 } as const;
 
 /** The ledger's tables, quoted. */

@@ -1,27 +1,11 @@
 import type { MissingGroups } from "../../../core/deletion/missing-tenants.ts";
-import { NO_READ_HISTORY } from "../../../core/plan/read-history.ts";
 import type { EventOf } from "../../../core/record/next.ts";
-import type { DatedHistory, DeletionReads, DeletionWrites } from "../../../ports/ledger/groups.ts";
+import type { DeletionReads, DeletionWrites } from "../../../ports/ledger/groups.ts";
 import type { LedgerReader } from "./ledger-reader.ts";
 import { changeEach, changeRecords } from "./records.ts";
-import { countWhere, type LedgerScope, setScopeRow } from "./scope.ts";
+import { countWhere, type LedgerScope } from "./scope.ts";
 
 export const deletionReads = (reader: LedgerReader): DeletionReads => ({
-  async readHistory() {
-    const history = await reader.read(null, async ({ dialect, connection, tables, scope }) => {
-      const [row] = await connection.query<HistoryColumns>(
-        `SELECT source, source_table AS "table", healthy_ms AS "ms", healthy_reads AS "reads", healthy_at AS "healthyAt",
-           held_code AS "heldCode", approvals, ${dialect.now} AS "readAt"
-         FROM ${tables.evidence} WHERE scope = $1`,
-        [scope],
-      );
-      if (!row) return null;
-      const { ms, reads, ...more } = row;
-      return { ...more, clock: { ms: Number(ms), reads: Number(reads) } };
-    });
-    return history ?? { ...NO_READ_HISTORY, readAt: await reader.now() };
-  },
-
   removalsSince: (time) =>
     reader.read(0, (ledger) =>
       countWhere(ledger, ledger.tables.removals, "scope = $1 AND removed_at >= $2 AND kind <> 'gone'", [
@@ -35,7 +19,7 @@ export const deletionReads = (reader: LedgerReader): DeletionReads => ({
       const [row] = await connection.query<{ user_group_id: string; at: Date; count: string }>(
         `SELECT user_group_id, removed_at AS "at", count(*) OVER () AS "count" FROM ${tables.removals}
          WHERE scope = $1 AND kind = 'gone' AND removed_at >= $2 AND NOT EXISTS (
-           SELECT 1 FROM ${tables.evidence} AS e WHERE e.scope = $1 AND e.refresh_approved_at >= removed_at)
+           SELECT 1 FROM ${tables.scopes} AS s WHERE s.scope = $1 AND s.refresh_approved_at >= removed_at)
          ORDER BY id DESC LIMIT 1`,
         [scope, time],
       );
@@ -54,11 +38,6 @@ export const deletionReads = (reader: LedgerReader): DeletionReads => ({
       return rows.map((row) => ({ ...row, groups: Number(row.groups) }));
     }),
 });
-
-interface HistoryColumns extends Omit<DatedHistory, "clock"> {
-  readonly ms: string;
-  readonly reads: string;
-}
 
 export const deletionWrites = (ledger: LedgerScope): DeletionWrites => ({
   /** Writes only what changes: until somebody approves them, the same removals are held run after run. */
@@ -84,17 +63,6 @@ export const deletionWrites = (ledger: LedgerScope): DeletionWrites => ({
     await release("user_group_id > $3", [last]);
   },
 
-  recordReadHistory: ({ source, table, clock, healthyAt, heldCode, approvals }) =>
-    setScopeRow(ledger, ledger.tables.evidence, {
-      source,
-      source_table: table,
-      healthy_ms: clock.ms,
-      healthy_reads: clock.reads,
-      healthy_at: healthyAt,
-      held_code: heldCode,
-      approvals,
-    }),
-
   async approveRefresh(now) {
     const { connection, tables, scope } = ledger;
     // Those that a clock which was ahead has found would else count until that time comes.
@@ -103,7 +71,7 @@ export const deletionWrites = (ledger: LedgerScope): DeletionWrites => ({
       [scope, now],
     );
     // The read of the source has made the row.
-    await connection.query(`UPDATE ${tables.evidence} SET refresh_approved_at = $2 WHERE scope = $1`, [
+    await connection.query(`UPDATE ${tables.scopes} SET refresh_approved_at = $2 WHERE scope = $1`, [
       scope,
       now,
     ]);

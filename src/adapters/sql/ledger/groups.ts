@@ -59,7 +59,7 @@ export const groupReads = (reader: LedgerReader): GroupReads => ({
       const isSameTeam = teamId === null ? "" : "AND s.team_id = $3";
       const rows = await connection.query<Omit<SharedGroups, "count"> & { readonly count: string }>(
         `SELECT o.scope, count(*) AS "count", min(o.user_group_id) AS "first"
-         FROM ${tables.services} AS s
+         FROM ${tables.scopes} AS s
            JOIN ${tables.groups} AS o ON o.scope = s.scope
            JOIN ${tables.groups} AS g ON g.scope = $1 AND g.user_group_id = o.user_group_id
          WHERE s.scope <> $1 AND s.base_url = $2 ${isSameTeam} AND (o.fingerprint IS NOT NULL OR o.intent IS NOT NULL)
@@ -67,6 +67,25 @@ export const groupReads = (reader: LedgerReader): GroupReads => ({
         [scope, baseUrl, ...(teamId === null ? [] : [teamId])],
       );
       return rows.map((row) => ({ ...row, count: Number(row.count) }));
+    }),
+
+  sharedTokens: (tokens, of) =>
+    reader.read(new Set<string>(), async ({ dialect, connection, tables, scope }) => {
+      // A UNION and no OR, so that each column is found by its own index.
+      const having = (table: string, column: string): string =>
+        `SELECT user_group_id AS "id", ${column} AS "token" FROM ${dialect.rowsByIndex(table, column)}`;
+      const rows = await connection.query<{ id: string; token: string }>(
+        [
+          having(tables.groups, "token_fingerprint"),
+          having(tables.formerTokens, "token_fingerprint"),
+          ...(of === "all" ? [having(tables.groups, "shared_token")] : []),
+        ].join(" UNION ALL "),
+        [scope, [...tokens.values()]],
+      );
+      const shared = [...tokens].filter(([id, token]) =>
+        rows.some((row) => row.token === token && row.id !== id),
+      );
+      return new Set(shared.map(([id]) => id));
     }),
 });
 

@@ -17,9 +17,8 @@ import { requests } from "./requests.ts";
 import { runReads, runWrites } from "./runs.ts";
 import { prepareLedger, schemaReads, schemaWrites } from "./schema.ts";
 import type { LedgerScope } from "./scope.ts";
-import { serviceReads, serviceWrites } from "./service.ts";
+import { scopeReads, scopeWrites } from "./scope-state.ts";
 import { statusReads } from "./status.ts";
-import { tokenReads, tokenWrites } from "./tokens.ts";
 
 /** Reads one scope of the ledger, and changes nothing: it doesn't create missing tables either. */
 export const sqlLedgerView = (database: Database, location: LedgerLocation, scope: string): LedgerView =>
@@ -93,11 +92,10 @@ export function sqlLedger(
 
 const allReads = (reader: LedgerReader): LedgerView => ({
   ...schemaReads(reader),
-  ...serviceReads(reader),
+  ...scopeReads(reader),
   ...groupReads(reader),
   ...deletionReads(reader),
   ...candidateReads(reader),
-  ...tokenReads(reader),
   ...runReads(reader),
   ...rejectionReads(reader),
   ...statusReads(reader),
@@ -109,10 +107,9 @@ const allWrites = (
   saved: Map<string, GroupRecord | null>,
 ): Omit<LedgerTransaction, "assertOpen"> => ({
   ...schemaWrites(ledger),
-  ...serviceWrites(ledger),
+  ...scopeWrites(ledger),
   ...groupWrites(ledger, saved),
   ...deletionWrites(ledger),
-  ...tokenWrites(ledger),
   ...runWrites(ledger, historyMs),
   ...rejectionWrites(ledger),
 });

@@ -33,14 +33,10 @@ export const schemaReads = (reader: LedgerReader): SchemaReads => ({
   /** Looks for rows of each lease's scope, because every scope has a lease from its first run on. */
   scopes: () =>
     reader.read([], async ({ connection, tables }) => {
-      const { leases, groups, services, evidence, tokenDestinations, runs } = tables;
-      const kept = [
-        groups,
-        services,
-        evidence,
-        tokenDestinations,
-        `(SELECT scope FROM ${runs} WHERE command <> '${FORGET}')`,
-      ].map((rows) => `EXISTS (SELECT 1 FROM ${rows} AS t WHERE t.scope = l.scope)`);
+      const { leases, groups, scopes, runs } = tables;
+      const kept = [groups, scopes, `(SELECT scope FROM ${runs} WHERE command <> '${FORGET}')`].map(
+        (rows) => `EXISTS (SELECT 1 FROM ${rows} AS t WHERE t.scope = l.scope)`,
+      );
       const rows = await connection.query<{ scope: string }>(
         `SELECT scope FROM ${leases} AS l WHERE ${kept.join(" OR ")} ORDER BY scope`,
       );

@@ -18,17 +18,16 @@ export const ofIds = ({ dialect }: LedgerScope): string =>
 /** PostgreSQL would refuse the other ids, and the ledger has none of them. */
 export const possibleIds = (ids: readonly string[]): string[] => ids.filter((id) => storable(id) === id);
 
-/** Sets columns of the scope's row in a table that has one row for each scope. Makes the row if it is missing. */
+/** Sets columns of the scope's row. Makes the row if it is missing. */
 export async function setScopeRow(
-  { dialect, connection, scope }: LedgerScope,
-  table: string,
+  { dialect, connection, tables, scope }: LedgerScope,
   values: Readonly<Record<string, unknown>>,
 ): Promise<void> {
   const columns = Object.keys(values);
   const places = ["scope", ...columns].map((_, index) => `$${index + 1}`);
   await connection.query(
     dialect.upsert({
-      into: table,
+      into: tables.scopes,
       columns: ["scope", ...columns],
       from: `VALUES (${places.join(", ")})`,
       key: ["scope"],

@@ -21,7 +21,7 @@ import { recordsOf, recordsWhere } from "./records.ts";
 import { rejections } from "./rejections.ts";
 import { recordedRuns } from "./runs.ts";
 import type { LedgerScope } from "./scope.ts";
-import { serviceReads } from "./service.ts";
+import { scopeReads } from "./scope-state.ts";
 
 /** A list of groups shows this many at most. */
 const SHOWN = 100;
@@ -53,7 +53,7 @@ const NO_RECORD: GroupHistory = { group: null, removals: [], formerTokens: [] };
 
 export const statusReads = (reader: LedgerReader): StatusReads => ({
   status: async () => {
-    const service = await serviceReads(reader).service();
+    const { service } = await scopeReads(reader).scope();
     const sums = await reader.read(NO_STATUS, async (ledger) => ({
       ...(await groupSums(ledger, service)),
       held: await heldGroups(ledger),
@@ -67,7 +67,7 @@ export const statusReads = (reader: LedgerReader): StatusReads => ({
   },
 
   record: async (id) => {
-    const service = await serviceReads(reader).service();
+    const { service } = await scopeReads(reader).scope();
     return reader.read(NO_RECORD, (ledger) => groupHistory(ledger, id, service));
   },
 });
@@ -121,9 +121,9 @@ interface GroupSums extends Readonly<Record<keyof LedgerStatus["groups"], string
 async function heldGroups({ connection, tables, scope }: LedgerScope): Promise<HeldGroups | null> {
   // Read groups and code in one statement: a run may change both at any time.
   const rows = await connection.query<HeldRemoval & { readonly code: string; readonly count: string }>(
-    `SELECT g.user_group_id, g.held AS kind, e.held_code AS code, count(*) OVER () AS count
-     FROM ${tables.groups} AS g JOIN ${tables.evidence} AS e ON e.scope = g.scope
-     WHERE g.scope = $1 AND g.held IS NOT NULL AND e.held_code IS NOT NULL
+    `SELECT g.user_group_id, g.held AS kind, s.held_code AS code, count(*) OVER () AS count
+     FROM ${tables.groups} AS g JOIN ${tables.scopes} AS s ON s.scope = g.scope
+     WHERE g.scope = $1 AND g.held IS NOT NULL AND s.held_code IS NOT NULL
      ORDER BY g.user_group_id LIMIT ${SHOWN}`,
     [scope],
   );
@@ -147,7 +147,7 @@ async function unanswered(ledger: LedgerScope): Promise<RecordedRun | null> {
   const [run] = await recordedRuns(
     ledger,
     `outcome = 'failed' AND ${dialect.isOneOf("error_code", "$3")} AND NOT EXISTS (
-       SELECT 1 FROM ${tables.services} AS s WHERE s.scope = $1 AND s.answered_at > finished_at)`,
+       SELECT 1 FROM ${tables.scopes} AS s WHERE s.scope = $1 AND s.answered_at > finished_at)`,
     1,
     [FAILED_BY_SERVICE],
   );

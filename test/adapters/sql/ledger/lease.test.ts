@@ -158,7 +158,7 @@ test("an instance that held the lease before an older ledger was restored can't 
   await sleep(5);
   const next = await leaseOf(ledger, "after the restore");
   const write = (lease: typeof next) =>
-    ledger.write(lease, (transaction) => transaction.recordTokenDestinations({ verifiedAt: NOW }));
+    ledger.write(lease, (transaction) => transaction.recordScope({ tokens: { verifiedAt: NOW } }));
   await expect(write(former)).rejects.toMatchObject({ code: "LEASE_LOST" });
   expect(await ledger.renewLease(former, 1_000)).toMatchObject({ code: "LEASE_LOST" });
   await write(next);

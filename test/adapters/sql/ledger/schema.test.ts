@@ -41,8 +41,8 @@ test("a ledger asks for its tables' version once, and the next ledger asks again
   await sqlLedger(aDatabase(url), LOCATION, "a", HISTORY_MS).prepare();
   const { database, queries } = noting(aDatabase(url));
   const view = sqlLedgerView(database, LOCATION, "a");
-  await view.service();
-  await view.readHistory();
+  (await view.scope()).service;
+  (await view.scope()).history;
   await view.status();
   expect(queries.filter((text) => text.includes("max(version)"))).toHaveLength(1);
 
