@@ -1,6 +1,6 @@
 import { escape as quoted } from "mysql2";
 import { WRITE } from "../sql/connection/wait-limits.ts";
-import type { Assignments, Dialect } from "../sql/dialect/dialect.ts";
+import type { Dialect } from "../sql/dialect/dialect.ts";
 import { durabilityRisks, serverIdentity } from "./connection/durability.ts";
 import { failures } from "./connection/failures.ts";
 import { identifiers } from "./connection/identifiers.ts";
@@ -47,11 +47,11 @@ export const mysql: Dialect = {
           `'${name}', ${isTime ? `DATE_FORMAT(${of}, '%Y-%m-%dT%H:%i:%s.%fZ')` : of}`,
       )
       .join(", ")})`,
-  upsert: ({ into, columns, from, key, set }) => {
-    const was = (column: string): string => `${into}.${column}`;
-    const nothing = Object.fromEntries(key.map((column) => [column, was(column)]));
-    const assignments = set?.((column) => `VALUES(${column})`, was) ?? nothing;
-    return `INSERT INTO ${into} (${columns.join(", ")}) ${from} ON DUPLICATE KEY UPDATE ${assign(assignments, into)}`;
+  upsert: ({ into, columns, from, key, set = [] }) => {
+    const values = set.map((column) => `${into}.${column} = VALUES(${column})`);
+    const nothing = key.map((column) => `${into}.${column} = ${into}.${column}`);
+    const update = (values.length > 0 ? values : nothing).join(", ");
+    return `INSERT INTO ${into} (${columns.join(", ")}) ${from} ON DUPLICATE KEY UPDATE ${update}`;
   },
   // Read from the index alone: that locks the index entry, and not the row that a renewal of the lease updates.
   selectFenced: (leases, where) =>
@@ -70,8 +70,3 @@ export const mysql: Dialect = {
   ledgerSchema: async () => undefined,
   migrateLedger,
 };
-
-const assign = (set: Assignments, table: string): string =>
-  Object.entries(set)
-    .map(([column, value]) => `${table}.${column} = ${value}`)
-    .join(", ");

@@ -1,6 +1,6 @@
 import { escapeLiteral } from "pg";
 import { WRITE } from "../sql/connection/wait-limits.ts";
-import type { Assignments, ColumnType, Dialect } from "../sql/dialect/dialect.ts";
+import type { ColumnType, Dialect } from "../sql/dialect/dialect.ts";
 import { DURABLY, durabilityRisks, serverIdentity } from "./connection/durability.ts";
 import { failures } from "./connection/failures.ts";
 import { quoteName, quoteTable } from "./connection/identifiers.ts";
@@ -61,14 +61,10 @@ export const postgres: Dialect = {
     `json_build_object(${Object.entries(members)
       .map(([name, { of }]) => `'${name}', ${of}`)
       .join(", ")})::text`,
-  upsert: ({ into, columns, from, key, set }) => {
-    const assignments = set?.(
-      (column) => `excluded.${column}`,
-      (column) => `g.${column}`,
-    );
-    const otherwise = assignments ? `UPDATE SET ${assign(assignments)}` : "NOTHING";
-    return `INSERT INTO ${into} AS g (${columns.join(", ")}) ${from}
-      ON CONFLICT (${key.join(", ")}) DO ${otherwise}`;
+  upsert: ({ into, columns, from, key, set = [] }) => {
+    const values = set.map((column) => `${column} = excluded.${column}`);
+    const update = values.length > 0 ? `UPDATE SET ${values.join(", ")}` : "NOTHING";
+    return `INSERT INTO ${into} (${columns.join(", ")}) ${from} ON CONFLICT (${key.join(", ")}) DO ${update}`;
   },
   selectFenced: (leases, where) => `SELECT 1 FROM ${leases} WHERE ${where} FOR KEY SHARE`,
   serverIdentity,
@@ -90,8 +86,3 @@ export const postgres: Dialect = {
     schema ?? (await tablePlace(byRolesPath, { schema, table: `${tablePrefix}migrations` }))?.schema,
   migrateLedger,
 };
-
-const assign = (set: Assignments): string =>
-  Object.entries(set)
-    .map(([column, value]) => `${column} = ${value}`)
-    .join(", ");

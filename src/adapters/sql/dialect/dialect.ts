@@ -27,15 +27,9 @@ interface Upsert {
   readonly from: string;
   /** The columns of the key, which is unique. */
   readonly key: readonly string[];
-  /**
-   * Changes of a row that already exists; none if left out. MySQL assigns one column after the other: put an expression
-   * that needs an old value before the assignment to that column.
-   */
-  readonly set?: (is: (column: string) => string, was: (column: string) => string) => Assignments;
+  /** The columns that take the new values if the row already exists; none if left out. */
+  readonly set?: readonly string[];
 }
-
-/** Column to expression, in order. */
-export type Assignments = Readonly<Record<string, string>>;
 
 /**
  * What differs between the databases that can hold the ledger and the tokens. Arguments and results are SQL text, in

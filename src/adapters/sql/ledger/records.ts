@@ -295,7 +295,7 @@ async function save(
     columns: ["scope", "user_group_id", ...names],
     from: `SELECT $1, t.* FROM ${dialect.rows("$2", { id: "id", ...Object.fromEntries(types) })}`,
     key: ["scope", "user_group_id"],
-    set: (is) => Object.fromEntries(names.map((name) => [name, is(name)])),
+    set: names,
   });
   const textOf = timeTexts();
   const rows = changed.map((record) => {

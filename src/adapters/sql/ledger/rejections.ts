@@ -57,7 +57,7 @@ export const rejectionWrites = ({ dialect, connection, tables, scope }: LedgerSc
           columns: ["scope", "user_group_id", "code", "bucket", "message", "row_count", "since"],
           from: `SELECT $1, t.id, t.code, t.bucket, t.message, t.row_count, $3 FROM ${dialect.rows("$2", COLUMNS)}`,
           key: ["scope", "user_group_id", "code"],
-          set: (is) => ({ bucket: is("bucket"), message: is("message"), row_count: is("row_count") }),
+          set: ["bucket", "message", "row_count"],
         }),
         [scope, batch, now],
       );

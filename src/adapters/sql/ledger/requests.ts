@@ -23,7 +23,7 @@ export const requests = (reader: LedgerReader): Requests => {
           key: ["scope", "user_group_id"],
           // A request that waits for the tenant takes the new id, and so outlives the holder that is just withdrawing it:
           // that one may have read the tenant's row before what this request is about.
-          set: (is) => ({ id: is("id"), requested_by: is("requested_by"), expires_at: is("expires_at") }),
+          set: ["id", "requested_by", "expires_at"],
         }),
       [id, user_group_id, storable(requester), ttlMs],
     );

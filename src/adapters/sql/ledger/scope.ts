@@ -31,7 +31,7 @@ export async function setScopeRow(
       columns: ["scope", ...columns],
       from: `VALUES (${places.join(", ")})`,
       key: ["scope"],
-      set: (is) => Object.fromEntries(columns.map((column) => [column, is(column)])),
+      set: columns,
     }),
     [scope, ...Object.values(values)],
   );
