@@ -18,7 +18,6 @@ import type { RefreshPolicy } from "./refresh/refresh-start.ts";
 import { seekSignOfLife } from "./refresh/sign-of-life.ts";
 import type { RunReport } from "./report/run-report.ts";
 import { Rotations } from "./rotate.ts";
-import { reportUnserved } from "./serving/report-unserved.ts";
 import type { WorkBeside } from "./serving/serve-tenants.ts";
 import { lostLedgerWarnings } from "./tokens/lost-ledger.ts";
 import { settleRotations } from "./verify/settle-rotations.ts";
@@ -117,8 +116,7 @@ async function syncOnce(
     await refreshGroups(plan, options, settings, run);
     const { silence } = settings.refresh;
     if (isWhole && silence) await seekSignOfLife(plan, undefined, silence, settings, run);
-    if (isWhole) await reportUnserved(run.locks, run);
-    if (!run.signal.aborted) await reportOwed(plan, options, run);
+    await reportOwed(plan, options, run);
     await deleteCanaryOrWarn(run, settings);
   } finally {
     await removals.close();

@@ -101,6 +101,7 @@ export const aChangeFailure = (overrides: Partial<ChangeFailure> = {}): ChangeFa
   message: "GET was answered HTTP 422",
   count: 3,
   retryAt: new Date("2026-03-01T00:00:00Z"),
+  since: new Date("2026-02-28T00:00:00Z"),
   ...overrides,
 });
 
@@ -110,7 +111,7 @@ export const failures = (overrides: Partial<GroupFailures> = {}): GroupFailures 
   ...overrides,
 });
 
-/** After two healthy reads of a source, an hour apart. */
+/** Of a scope that no run has recorded anything of. */
 export const aScopeState = (overrides: Partial<ScopeState> = {}): ScopeState => ({
   service: { baseUrl: null, teamId: null, evidence: NO_EVIDENCE, answeredAt: null },
   history: NO_READ_HISTORY,
@@ -120,6 +121,7 @@ export const aScopeState = (overrides: Partial<ScopeState> = {}): ScopeState => 
   ...overrides,
 });
 
+/** After two healthy reads of a source, an hour apart. */
 export const aReadHistory = (overrides: Partial<ReadHistory> = {}): ReadHistory => ({
   source: "the source",
   table: null,

@@ -13,7 +13,7 @@ export interface RecordedFailure extends RetryableFailure {
   readonly since: Date;
 }
 
-export interface ChangeFailure extends RetryableFailure {
+export interface ChangeFailure extends RecordedFailure {
   /** The fingerprint of the change that failed, by `fingerprintOf`: another change is tried at once. */
   readonly fingerprint: string;
 }
@@ -35,8 +35,8 @@ export interface ChangeFailure extends RetryableFailure {
  */
 export interface GroupFailures {
   readonly change: ChangeFailure | null;
-  readonly rotation: RetryableFailure | null;
-  readonly storing: RetryableFailure | null;
+  readonly rotation: RecordedFailure | null;
+  readonly storing: RecordedFailure | null;
 }
 
 export type FailureKind = keyof GroupFailures;

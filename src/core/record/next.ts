@@ -1,19 +1,12 @@
 import { isFoundGone, type Outcome } from "../apply/outcome.ts";
 import { waitAfterFailures } from "../failure/backoff.ts";
-import type { RecordedFailure, RetryableFailure } from "../failure/group-failures.ts";
+import type { ChangeFailure, RecordedFailure, RetryableFailure } from "../failure/group-failures.ts";
 import type { Failure } from "../failure/sync-error.ts";
 import { tokenFingerprint } from "../group/group.ts";
 import { type AbsenceKind, type GraceClock, UNKNOWN_STATE } from "../group/ledger-group.ts";
 import type { RowDigest } from "../group/tenant.ts";
 import { type Change, fingerprintOf, intentOf, isForToken, isRestored } from "../plan/change.ts";
-import {
-  DOUBTED,
-  type GroupRecord,
-  isInDoubt,
-  isNeverMade,
-  newRecord,
-  type RecordFailures,
-} from "./record.ts";
+import { DOUBTED, type GroupRecord, isInDoubt, isNeverMade, newRecord } from "./record.ts";
 
 /** Something that happened to one group, or that was found out about it. */
 export type GroupEvent =
@@ -466,7 +459,7 @@ const failedChange = (
   failure: Failure,
   retryAt: Date | undefined,
   now: Date,
-): RecordFailures["change"] => ({
+): ChangeFailure => ({
   ...failedAgain(failures.change, failure, retryAt, now),
   fingerprint: fingerprintOf(change),
 });

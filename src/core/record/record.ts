@@ -1,4 +1,4 @@
-import { type ChangeFailure, NO_FAILURES, type RecordedFailure } from "../failure/group-failures.ts";
+import { NO_FAILURES } from "../failure/group-failures.ts";
 import type { Group } from "../group/group.ts";
 import type { LedgerGroup } from "../group/ledger-group.ts";
 
@@ -30,7 +30,6 @@ export interface GroupRecord extends LedgerGroup {
   readonly intentAt: Date | null;
   /** Fingerprint of the group that the intent means to make; null if there are several, or none. */
   readonly intended: string | null;
-  readonly failures: RecordFailures;
   /** When the ledger first recorded an intent for the group. */
   readonly createdAt: Date;
   /** When the ledger last recorded what came of a change, or the first intent. */
@@ -45,12 +44,6 @@ export const IN_DOUBT = { since: new Date(1), now: new Date("9999-01-01T00:00:00
 
 export const isInDoubt = ({ verifiedAt }: Pick<GroupRecord, "verifiedAt">): boolean =>
   verifiedAt?.getTime() === DOUBTED.getTime();
-
-export interface RecordFailures {
-  readonly change: (ChangeFailure & RecordedFailure) | null;
-  readonly rotation: RecordedFailure | null;
-  readonly storing: RecordedFailure | null;
-}
 
 /** A group about which nothing is known but its bucket. */
 export const newRecord = (user_group_id: string, bucket: number, now: Date): GroupRecord => ({

@@ -6,25 +6,47 @@ import type { Locks } from "../lease/tenant-locks.ts";
 import { candidatePages } from "../plan/candidate-pages.ts";
 import type { PlanOptions } from "../plan/make-plan.ts";
 import type { Plan } from "../plan/plan.ts";
-import type { Tally } from "../report/tally.ts";
+import { type Reporting, reportFailure } from "../report/tally.ts";
+
+interface OwedReporting extends Reporting {
+  readonly ledger: Pick<GroupReads & CandidateReads, "candidates" | "records">;
+  readonly locks: Locks;
+  readonly throttle: { readonly hasAnswered: boolean };
+  readonly signal: AbortSignal;
+}
 
 /**
- * Reports what the ledger still owes of what was asked for, so that a run ends well only if that is nothing. A call for a tenant
- * that was looked up singly goes on beside the run.
+ * Reports what is still owed of what was asked for, so that a run ends well only if that is nothing: what the ledger owes, and the
+ * tenants that a lookup has left unserved. A call for a tenant that was looked up singly goes on beside the run. As long as the
+ * service has answered nobody in this run, waits for such calls: they tell whether it answers at all. If that ends the run, no
+ * tenant is charged.
  */
 export async function reportOwed(
   plan: Plan,
   { only }: Pick<PlanOptions, "only">,
-  run: {
-    readonly tally: Tally;
-    readonly ledger: Pick<GroupReads & CandidateReads, "candidates" | "records">;
-    readonly locks: Locks;
-  },
+  run: OwedReporting,
 ): Promise<void> {
-  const { tally, ledger, locks } = run;
+  const { tally, ledger, locks, throttle } = run;
+  for (const id of plan.isWhole ? locks.lookedUp : []) {
+    if (throttle.hasAnswered) break;
+    (await locks.acquire([id])).release();
+  }
+  if (run.signal.aborted) return;
   const owedNothing = plan.isWhole && plan.owing === 0 && Object.values(plan.counts).every((n) => n === 0);
   // That question reads all groups, so ask it only if anything may be owed.
-  if (owedNothing && tally.requests === 0) return;
+  if (!owedNothing || tally.requests > 0) await reportRecorded(only, run);
+  if (!plan.isWhole || locks.unserved.size === 0) return;
+  const groups = await ledger.records([...locks.unserved.keys()]);
+  for (const [id, why] of locks.unserved) {
+    const isServed = why.wanted !== undefined && why.wanted === groups.get(id)?.fingerprint;
+    if (!isServed && !tally.hasFailed(id)) reportFailure(id, why, run);
+  }
+}
+
+async function reportRecorded(
+  only: ReadonlySet<string> | undefined,
+  { tally, ledger, locks }: OwedReporting,
+): Promise<void> {
   const owing =
     only === undefined
       ? candidatePages(ledger, { kind: "owing" })

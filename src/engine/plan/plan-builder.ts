@@ -7,7 +7,7 @@ import type { LedgerGroup } from "../../core/group/ledger-group.ts";
 import type { Tenant } from "../../core/group/tenant.ts";
 import type { Decision } from "../../core/record/decide.ts";
 import type { Spool } from "../../ports/spool.ts";
-import { isChange, type Plan, type PlanEntry, phaseOf } from "./plan.ts";
+import { isChange, type Phase, type Plan, type PlanEntry, phaseOf } from "./plan.ts";
 
 const NO_ENTRIES: Plan["counts"] = {
   create: 0,
@@ -27,15 +27,6 @@ const NO_ENTRIES: Plan["counts"] = {
   forgotten: 0,
 };
 
-const NO_CHANGES: Plan["phases"] = {
-  "under way": 0,
-  create: 0,
-  "failed before": 0,
-  update: 0,
-  replace: 0,
-  delete: 0,
-};
-
 interface LedgerTotals {
   readonly owned: number;
   /** Groups whose removal an earlier run began. */
@@ -47,7 +38,7 @@ export class PlanBuilder {
   readonly #entries: Spool<PlanEntry>;
   readonly #removals: RemovalSummaryBuilder;
   readonly #counts = { ...NO_ENTRIES };
-  readonly #phases = { ...NO_CHANGES };
+  readonly #phases = new Set<Phase>();
   readonly #leftUnderWay: string[] = [];
   #unchanged = 0;
   #notReady = 0;
@@ -128,7 +119,7 @@ export class PlanBuilder {
 
   #append(entry: PlanEntry): void {
     this.#counts[entry.kind]++;
-    if (isChange(entry)) this.#phases[phaseOf(entry)]++;
+    if (isChange(entry)) this.#phases.add(phaseOf(entry));
     this.#entries.append(entry);
   }
 }

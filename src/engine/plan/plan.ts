@@ -17,8 +17,8 @@ export type PlanEntry = PlannedAction | Note;
 export interface Plan {
   readonly entries: Spool<PlanEntry>;
   readonly counts: Readonly<Record<PlanEntry["kind"], number>>;
-  /** How many changes each phase has, including those that are held. */
-  readonly phases: Readonly<Record<Phase, number>>;
+  /** The phases that have changes, including those that are held. */
+  readonly phases: ReadonlySet<Phase>;
   readonly unchanged: number;
   /** How many rows are not ready. A plan of all tenants has no entries for those of unchanged buckets. */
   readonly notReady: number;
@@ -42,7 +42,7 @@ export interface Plan {
 }
 
 /** The changes of a plan are made in phases. Each change belongs to one phase. */
-type Phase = "under way" | "create" | "failed before" | "update" | "replace" | "delete";
+export type Phase = "under way" | "create" | "failed before" | "update" | "replace" | "delete";
 
 /**
  * Changes that an earlier run left under way come first, and removals come last. Changes that failed before come after the
@@ -54,7 +54,7 @@ const PHASES: readonly Phase[] = ["under way", "create", "failed before", "updat
 export async function* changesOf(plan: Plan): AsyncGenerator<Change> {
   if (changeCount(plan) === 0) return;
   for (const phase of PHASES) {
-    if (plan.phases[phase] === 0) continue;
+    if (!plan.phases.has(phase)) continue;
     for await (const batch of plan.entries.read()) {
       for (const entry of batch) {
         if (isChange(entry) && phaseOf(entry) === phase && !isHeld(entry, plan)) yield entry;

@@ -1,4 +1,8 @@
-import { NO_FAILURES, type RecordedFailure } from "../../../core/failure/group-failures.ts";
+import {
+  type GroupFailures,
+  NO_FAILURES,
+  type RecordedFailure,
+} from "../../../core/failure/group-failures.ts";
 import type { Group } from "../../../core/group/group.ts";
 import type {
   Absence,
@@ -9,7 +13,7 @@ import type {
 } from "../../../core/group/ledger-group.ts";
 import { type EventOf, type GroupEvent, type JournalEntry, next } from "../../../core/record/next.ts";
 import { failingSince, owes, restOf } from "../../../core/record/owes.ts";
-import type { GroupRecord, RecordFailures } from "../../../core/record/record.ts";
+import type { GroupRecord } from "../../../core/record/record.ts";
 import type { ColumnType, Dialect } from "../dialect/dialect.ts";
 import { jsonBatches, type LedgerScope, ofIds, possibleIds } from "./scope.ts";
 
@@ -81,7 +85,7 @@ interface State {
   readonly intended: string | undefined;
   /** The grace clock when the tenant was first seen to be gone. */
   readonly goneAt: GraceClock | undefined;
-  readonly failures: RecordFailures | undefined;
+  readonly failures: GroupFailures | undefined;
   readonly createdAt: number;
   readonly changedAt: number;
 }
