@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
-import { LATEST_VERSION } from "../src/adapters/sql/ledger/ledger-reader.ts";
+import { LEDGER_VERSION } from "../src/adapters/sql/dialect/ledger-tables.ts";
 
 type Value = string | number | boolean | null;
 type Row = Readonly<Record<string, Value>>;
@@ -18,7 +18,7 @@ type Answers = readonly (readonly [part: string | RegExp, rows: readonly Row[]])
 const answersFor = (baseUrl: string): Answers => [
   ["to_regclass($1) AS oid", [{ schema: "public", table: "t", owner: ROLE, isOurs: true }]],
   ['AS "isThere"', [{ isThere: true }]],
-  ["max(version)", [{ version: LATEST_VERSION }]],
+  ["max(version)", [{ version: LEDGER_VERSION }]],
   [
     'AS "healthyAt"',
     [

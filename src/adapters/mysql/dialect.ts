@@ -8,7 +8,7 @@ import { jsonRows } from "./connection/json-rows.ts";
 import { currentAccount } from "./connection/rights.ts";
 import { SNAPSHOT } from "./connection/settings.ts";
 import { columnName, tableExists, tablePlace } from "./connection/table-place.ts";
-import { inspectLedger, migrateLedger, TABLE_OPTIONS } from "./ledger-tables.ts";
+import { createLedger, inspectLedger, TABLE_OPTIONS } from "./ledger-tables.ts";
 import { MysqlTokenStatements } from "./tokens/token-statements.ts";
 
 /** A server that takes no writes refuses it, and not only the first write. */
@@ -68,5 +68,5 @@ export const mysql: Dialect = {
   tokenStatements: (options) => new MysqlTokenStatements(options),
   inspectLedger,
   ledgerSchema: async () => undefined,
-  migrateLedger,
+  createLedger,
 };

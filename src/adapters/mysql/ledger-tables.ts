@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { SyncError } from "../../core/failure/sync-error.ts";
 import type { Connections } from "../sql/connection/connections.ts";
 import { MIGRATION } from "../sql/connection/wait-limits.ts";
-import type { LedgerLocation, LedgerTables } from "../sql/dialect/ledger-tables.ts";
+import { LEDGER_VERSION, type LedgerLocation, type LedgerTables } from "../sql/dialect/ledger-tables.ts";
 import { isDenied, isDuplicate } from "./connection/failures.ts";
 import { identifiers } from "./connection/identifiers.ts";
 import { currentAccount, rehearse } from "./connection/rights.ts";
@@ -15,160 +15,148 @@ const WORD = "VARCHAR(100)";
 export const TABLE_OPTIONS =
   "ENGINE=InnoDB ROW_FORMAT=DYNAMIC DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin";
 
-interface Migration {
-  /** The version that the statements lead to. */
-  readonly version: number;
-  /**
-   * Statements that define tables. Each commits by itself, so a migration may run again, or run on two nodes of a cluster
-   * at once: what is done already must be no error.
-   */
-  readonly definitions: (tables: LedgerTables) => readonly string[];
-  /** Statements that change rows. They follow in one transaction that also records the version, so they run once. */
-  readonly rows: (tables: LedgerTables) => readonly string[];
-}
-
-/** PostgreSQL's migrations say what each column is for, and what a new migration has to keep. */
-const MIGRATIONS: readonly Migration[] = [
-  {
-    version: 100,
-    definitions: (tables) => [
-      `CREATE TABLE IF NOT EXISTS ${tables.identity} (
-        id ${WORD} NOT NULL PRIMARY KEY
-      ) ${TABLE_OPTIONS}`,
-      `CREATE TABLE IF NOT EXISTS ${tables.groups} (
-        scope ${SCOPE} NOT NULL,
-        user_group_id ${ID} NOT NULL,
-        bucket SMALLINT NOT NULL,
-        row_digest BIGINT,
-        fingerprint ${WORD},
-        confirmed LONGTEXT,
-        unverified ${WORD},
-        verified_at DATETIME(6),
-        token_fingerprint ${WORD},
-        token_since DATETIME(6),
-        wanted_since DATETIME(6),
-        wanted_by ${WORD},
-        shared_token ${WORD},
-        intent ${WORD},
-        intent_at DATETIME(6),
-        gone ${WORD},
-        gone_since DATETIME(6),
-        held ${WORD},
-        owes ${WORD},
-        at_rest SMALLINT NOT NULL,
-        failing_since DATETIME(6),
-        state LONGTEXT NOT NULL,
-        PRIMARY KEY (scope, user_group_id),
-        KEY held (scope, held, user_group_id),
-        KEY token_since (scope, token_since, user_group_id),
-        KEY wanted_since (scope, wanted_since),
-        KEY token_fingerprint (scope, token_fingerprint),
-        KEY shared_token (scope, shared_token),
-        KEY verified_at (scope, verified_at, user_group_id),
-        KEY bucket (scope, bucket)
-      ) ${TABLE_OPTIONS}`,
-      `CREATE TABLE IF NOT EXISTS ${tables.formerTokens} (
-        id BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY,
-        scope ${SCOPE} NOT NULL,
-        user_group_id ${ID} NOT NULL,
-        token_fingerprint ${WORD} NOT NULL,
-        live_since DATETIME(6),
-        live_until DATETIME(6) NOT NULL,
-        KEY user_group_id (scope, user_group_id),
-        KEY live_until (scope, live_until),
-        KEY token_fingerprint (scope, token_fingerprint)
-      ) ${TABLE_OPTIONS}`,
-      `CREATE TABLE IF NOT EXISTS ${tables.removals} (
-        id BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY,
-        scope ${SCOPE} NOT NULL,
-        removed_at DATETIME(6) NOT NULL,
-        user_group_id ${ID} NOT NULL,
-        kind ${WORD} NOT NULL,
-        KEY removed_at (scope, removed_at)
-      ) ${TABLE_OPTIONS}`,
-      `CREATE TABLE IF NOT EXISTS ${tables.rejections} (
-        scope ${SCOPE} NOT NULL,
-        user_group_id ${ID} NOT NULL,
-        code ${WORD} NOT NULL,
-        bucket SMALLINT NOT NULL,
-        message LONGTEXT NOT NULL,
-        row_count BIGINT NOT NULL,
-        since DATETIME(6) NOT NULL,
-        PRIMARY KEY (scope, user_group_id, code)
-      ) ${TABLE_OPTIONS}`,
-      `CREATE TABLE IF NOT EXISTS ${tables.scopes} (
-        scope ${SCOPE} NOT NULL PRIMARY KEY,
-        base_url TEXT,
-        team_id BIGINT,
-        update_evidence LONGTEXT,
-        answered_at DATETIME(6),
-        canary TEXT,
-        read_history LONGTEXT,
-        healthy_at DATETIME(6),
-        held_code ${WORD},
-        refresh_approved_at DATETIME(6),
-        token_places LONGTEXT,
-        token_tables LONGTEXT,
-        tokens_verified_at DATETIME(6)
-      ) ${TABLE_OPTIONS}`,
-      // A writer locks its entry in the second index. A renewal of the lease doesn't touch the entry; a new holder
-      // does.
-      `CREATE TABLE IF NOT EXISTS ${tables.leases} (
-        scope ${SCOPE} NOT NULL PRIMARY KEY,
-        epoch BIGINT NOT NULL,
-        holder TEXT NOT NULL,
-        acquired_at DATETIME(6) NOT NULL,
-        expires_at DATETIME(6) NOT NULL,
-        writes BIGINT NOT NULL DEFAULT 0,
-        writes_before BIGINT NOT NULL DEFAULT 0,
-        server TEXT,
-        hand_over_epoch BIGINT,
-        call_ms BIGINT,
-        UNIQUE KEY fence (scope, epoch)
-      ) ${TABLE_OPTIONS}`,
-      `CREATE TABLE IF NOT EXISTS ${tables.requests} (
-        scope ${SCOPE} NOT NULL,
-        id ${WORD} NOT NULL,
-        user_group_id ${ID},
-        requested_by TEXT NOT NULL,
-        requested_at DATETIME(6) NOT NULL,
-        expires_at DATETIME(6) NOT NULL,
-        PRIMARY KEY (scope, id),
-        UNIQUE KEY tenant (scope, user_group_id)
-      ) ${TABLE_OPTIONS}`,
-      `CREATE TABLE IF NOT EXISTS ${tables.runs} (
-        id BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY,
-        scope ${SCOPE} NOT NULL,
-        command TEXT NOT NULL,
-        started_at DATETIME(6) NOT NULL,
-        finished_at DATETIME(6),
-        outcome ${WORD},
-        counts TEXT,
-        requests BIGINT,
-        error_code ${WORD},
-        error_message LONGTEXT,
-        KEY history (scope, id),
-        KEY started_at (scope, started_at)
-      ) ${TABLE_OPTIONS}`,
-    ],
-    rows: ({ identity }) => [`INSERT INTO ${identity} (id) VALUES ('${randomUUID()}')`],
-  },
+/**
+ * The statements that define the tables. Each commits by itself, so they may run again, or run on two nodes of a cluster at once:
+ * what is done already must be no error. PostgreSQL's say what each column is for.
+ */
+const definitions = (tables: LedgerTables): readonly string[] => [
+  `CREATE TABLE IF NOT EXISTS ${tables.migrations} (
+    version INT NOT NULL PRIMARY KEY,
+    applied_at DATETIME(6) NOT NULL
+  ) ${TABLE_OPTIONS}`,
+  `CREATE TABLE IF NOT EXISTS ${tables.identity} (
+    id ${WORD} NOT NULL PRIMARY KEY
+  ) ${TABLE_OPTIONS}`,
+  `CREATE TABLE IF NOT EXISTS ${tables.groups} (
+    scope ${SCOPE} NOT NULL,
+    user_group_id ${ID} NOT NULL,
+    bucket SMALLINT NOT NULL,
+    row_digest BIGINT,
+    fingerprint ${WORD},
+    confirmed LONGTEXT,
+    unverified ${WORD},
+    verified_at DATETIME(6),
+    token_fingerprint ${WORD},
+    token_since DATETIME(6),
+    wanted_since DATETIME(6),
+    wanted_by ${WORD},
+    shared_token ${WORD},
+    intent ${WORD},
+    intent_at DATETIME(6),
+    gone ${WORD},
+    gone_since DATETIME(6),
+    held ${WORD},
+    owes ${WORD},
+    at_rest SMALLINT NOT NULL,
+    failing_since DATETIME(6),
+    state LONGTEXT NOT NULL,
+    PRIMARY KEY (scope, user_group_id),
+    KEY held (scope, held, user_group_id),
+    KEY token_since (scope, token_since, user_group_id),
+    KEY wanted_since (scope, wanted_since),
+    KEY token_fingerprint (scope, token_fingerprint),
+    KEY shared_token (scope, shared_token),
+    KEY verified_at (scope, verified_at, user_group_id),
+    KEY bucket (scope, bucket)
+  ) ${TABLE_OPTIONS}`,
+  `CREATE TABLE IF NOT EXISTS ${tables.formerTokens} (
+    id BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY,
+    scope ${SCOPE} NOT NULL,
+    user_group_id ${ID} NOT NULL,
+    token_fingerprint ${WORD} NOT NULL,
+    live_since DATETIME(6),
+    live_until DATETIME(6) NOT NULL,
+    KEY user_group_id (scope, user_group_id),
+    KEY live_until (scope, live_until),
+    KEY token_fingerprint (scope, token_fingerprint)
+  ) ${TABLE_OPTIONS}`,
+  `CREATE TABLE IF NOT EXISTS ${tables.removals} (
+    id BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY,
+    scope ${SCOPE} NOT NULL,
+    removed_at DATETIME(6) NOT NULL,
+    user_group_id ${ID} NOT NULL,
+    kind ${WORD} NOT NULL,
+    KEY removed_at (scope, removed_at)
+  ) ${TABLE_OPTIONS}`,
+  `CREATE TABLE IF NOT EXISTS ${tables.rejections} (
+    scope ${SCOPE} NOT NULL,
+    user_group_id ${ID} NOT NULL,
+    code ${WORD} NOT NULL,
+    bucket SMALLINT NOT NULL,
+    message LONGTEXT NOT NULL,
+    row_count BIGINT NOT NULL,
+    since DATETIME(6) NOT NULL,
+    PRIMARY KEY (scope, user_group_id, code)
+  ) ${TABLE_OPTIONS}`,
+  `CREATE TABLE IF NOT EXISTS ${tables.scopes} (
+    scope ${SCOPE} NOT NULL PRIMARY KEY,
+    base_url TEXT,
+    team_id BIGINT,
+    update_evidence LONGTEXT,
+    answered_at DATETIME(6),
+    canary TEXT,
+    read_history LONGTEXT,
+    healthy_at DATETIME(6),
+    held_code ${WORD},
+    refresh_approved_at DATETIME(6),
+    token_places LONGTEXT,
+    token_tables LONGTEXT,
+    tokens_verified_at DATETIME(6)
+  ) ${TABLE_OPTIONS}`,
+  // A writer locks its entry in the second index. A renewal of the lease doesn't touch the entry; a new holder
+  // does.
+  `CREATE TABLE IF NOT EXISTS ${tables.leases} (
+    scope ${SCOPE} NOT NULL PRIMARY KEY,
+    epoch BIGINT NOT NULL,
+    holder TEXT NOT NULL,
+    acquired_at DATETIME(6) NOT NULL,
+    expires_at DATETIME(6) NOT NULL,
+    writes BIGINT NOT NULL DEFAULT 0,
+    writes_before BIGINT NOT NULL DEFAULT 0,
+    server TEXT,
+    hand_over_epoch BIGINT,
+    call_ms BIGINT,
+    UNIQUE KEY fence (scope, epoch)
+  ) ${TABLE_OPTIONS}`,
+  `CREATE TABLE IF NOT EXISTS ${tables.requests} (
+    scope ${SCOPE} NOT NULL,
+    id ${WORD} NOT NULL,
+    user_group_id ${ID},
+    requested_by TEXT NOT NULL,
+    requested_at DATETIME(6) NOT NULL,
+    expires_at DATETIME(6) NOT NULL,
+    PRIMARY KEY (scope, id),
+    UNIQUE KEY tenant (scope, user_group_id)
+  ) ${TABLE_OPTIONS}`,
+  `CREATE TABLE IF NOT EXISTS ${tables.runs} (
+    id BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY,
+    scope ${SCOPE} NOT NULL,
+    command TEXT NOT NULL,
+    started_at DATETIME(6) NOT NULL,
+    finished_at DATETIME(6),
+    outcome ${WORD},
+    counts TEXT,
+    requests BIGINT,
+    error_code ${WORD},
+    error_message LONGTEXT,
+    KEY history (scope, id),
+    KEY started_at (scope, started_at)
+  ) ${TABLE_OPTIONS}`,
 ];
 
 /** In seconds: how long a program waits for another program that migrates the tables. */
 const LONGEST_WAIT = 30;
 
 /**
- * Brings the ledger's tables to the latest version. A statement that defines a table commits by itself. A program that
- * dies halfway leaves the old version's number, and the next program repeats the migration from there. Programs take
+ * Creates the ledger's tables. A program that dies halfway records no version, and the next program begins again. Programs take
  * turns, except on two nodes of a cluster: a named lock holds on one node alone.
  */
-export async function migrateLedger(
+export async function createLedger(
   connections: Connections,
   tables: LedgerTables,
   { tablePrefix }: LedgerLocation,
 ): Promise<void> {
-  const { migrations } = tables;
+  const { migrations, identity } = tables;
   // The named lock lasts until RELEASE_LOCK or the end of the session; a COMMIT does not release it.
   await connections.transaction(
     ["DO 0"],
@@ -180,32 +168,19 @@ export async function migrateLedger(
       ]);
       if (Number(row?.locked) !== 1) throw busy();
       try {
-        await connection.query(
-          `CREATE TABLE IF NOT EXISTS ${migrations} (
-           version INT NOT NULL PRIMARY KEY,
-           applied_at DATETIME(6) NOT NULL
-         ) ${TABLE_OPTIONS}`,
+        for (const statement of definitions(tables)) await connection.query(statement);
+        await connection.query("START TRANSACTION");
+        const insert = `INSERT INTO ${migrations} (version, applied_at) VALUES ($1, UTC_TIMESTAMP(6))`;
+        const isOurs = await connection.query(insert, [LEDGER_VERSION]).then(
+          () => true,
+          (error: unknown) => {
+            if (!isDuplicate(error)) throw error;
+            return false;
+          },
         );
-        const [latest] = await connection.query<{ version: number }>(
-          `SELECT coalesce(max(version), 0) AS version FROM ${migrations}`,
-        );
-        const before = Number(latest?.version ?? 0);
-        for (const { version, definitions, rows } of MIGRATIONS) {
-          if (version <= before) continue;
-          for (const statement of definitions(tables)) await connection.query(statement);
-          await connection.query("START TRANSACTION");
-          const insert = `INSERT INTO ${migrations} (version, applied_at) VALUES ($1, UTC_TIMESTAMP(6))`;
-          const isOurs = await connection.query(insert, [version]).then(
-            () => true,
-            (error: unknown) => {
-              if (!isDuplicate(error)) throw error;
-              return false;
-            },
-          );
-          // If another node was quicker, it has changed the rows too.
-          for (const statement of isOurs ? rows(tables) : []) await connection.query(statement);
-          await connection.query("COMMIT");
-        }
+        // If another program was quicker, the ledger has its id already.
+        if (isOurs) await connection.query(`INSERT INTO ${identity} (id) VALUES ($1)`, [randomUUID()]);
+        await connection.query("COMMIT");
       } finally {
         await connection.query("DO RELEASE_LOCK($1)", [lock]);
       }
@@ -217,7 +192,7 @@ export async function migrateLedger(
 const busy = (): SyncError =>
   new SyncError(
     "LEDGER_UNAVAILABLE",
-    `another program has been migrating the ledger's tables for ${LONGEST_WAIT} seconds`,
+    `another program has been creating the ledger's tables for ${LONGEST_WAIT} seconds`,
     {
       hint: "look for it with SHOW PROCESSLIST; try again when it has ended",
     },

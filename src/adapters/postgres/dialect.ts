@@ -8,7 +8,7 @@ import { PIN_AGAIN, UNPIN } from "./connection/search-path.ts";
 import { BEGIN_SNAPSHOT, UNLOGGED } from "./connection/settings.ts";
 import { foreignTables } from "./connection/table-owner.ts";
 import { createTable, tableExists, tablePlace } from "./connection/table-place.ts";
-import { inspectLedger, migrateLedger } from "./ledger-tables.ts";
+import { createLedger, inspectLedger } from "./ledger-tables.ts";
 import { PostgresTokenStatements } from "./tokens/token-statements.ts";
 
 const TYPES: Readonly<Record<ColumnType, string>> = {
@@ -84,5 +84,5 @@ export const postgres: Dialect = {
   inspectLedger,
   ledgerSchema: async ({ byRolesPath }, { schema, tablePrefix }) =>
     schema ?? (await tablePlace(byRolesPath, { schema, table: `${tablePrefix}migrations` }))?.schema,
-  migrateLedger,
+  createLedger,
 };

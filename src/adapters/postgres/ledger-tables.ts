@@ -2,196 +2,185 @@ import { randomUUID } from "node:crypto";
 import { SyncError } from "../../core/failure/sync-error.ts";
 import type { Connections } from "../sql/connection/connections.ts";
 import { MIGRATION } from "../sql/connection/wait-limits.ts";
-import type { LedgerLocation, LedgerTables } from "../sql/dialect/ledger-tables.ts";
+import { LEDGER_VERSION, type LedgerLocation, type LedgerTables } from "../sql/dialect/ledger-tables.ts";
 import { DURABLY } from "./connection/durability.ts";
 import { quoteName } from "./connection/identifiers.ts";
 import { insistOnSchema } from "./connection/rights.ts";
 
-interface Migration {
-  /** The version that the statements lead to. */
-  readonly version: number;
-  readonly statements: (tables: LedgerTables) => string;
-}
-
 /**
- * Never change a released migration: add a new one, for MySQL too, and raise `LATEST_VERSION`. A run of the older groupsync may
- * be under way meanwhile, so its statements have to work with the new tables.
+ * After the first release, a change of these tables needs a migration, for MySQL too. A run of the older groupsync may be under way
+ * meanwhile, so its statements have to work with the new tables.
  */
-const MIGRATIONS: readonly Migration[] = [
-  {
-    version: 100,
-    statements: (tables) => `
-      -- By which an owner's mark tells this set of tables from another: one row, whatever the number of scopes.
-      CREATE TABLE ${tables.identity} (
-        id text PRIMARY KEY
-      );
-      INSERT INTO ${tables.identity} (id) VALUES ('${randomUUID()}');
+const definitions = (tables: LedgerTables): string => `
+  -- By which an owner's mark tells this set of tables from another: one row, whatever the number of scopes.
+  CREATE TABLE ${tables.identity} (
+    id text PRIMARY KEY
+  );
+  INSERT INTO ${tables.identity} (id) VALUES ('${randomUUID()}');
 
-      -- The record of a group: see core/record. "state" has all that no statement selects, sums or sorts by.
-      CREATE TABLE ${tables.groups} (
-        scope text NOT NULL,
-        user_group_id text COLLATE "C" NOT NULL,
-        -- Of the tenant's row: a bucket of 4096 by its id, and a digest of what it held.
-        bucket smallint NOT NULL,
-        row_digest bigint,
-        -- The group as the service last confirmed it; null while its creation is under way.
-        fingerprint text,
-        confirmed text,
-        -- 'adopted' or 'updated': the call whose answer could not show that mapping and properties are these.
-        unverified text,
-        -- When a GET last told this group's name and token.
-        verified_at timestamptz,
-        token_fingerprint text,
-        -- Since when its token is the live one, as far as the ledger has seen.
-        token_since timestamptz,
-        -- Since when somebody wants a new token.
-        wanted_since timestamptz,
-        wanted_by text,
-        -- Fingerprint of a token that the service has told for this group, and that belongs to another one.
-        shared_token text,
-        -- Set before a call, cleared with its outcome.
-        intent text,
-        intent_at timestamptz,
-        -- How its tenant is gone, and since when.
-        gone text,
-        gone_since timestamptz,
-        -- 'delete' or 'replace': due, and waiting for approval.
-        held text,
-        -- What is not done. Follows from the others, as the next columns do.
-        owes text,
-        -- 0 if a plan has to read the group even if its row is unchanged; 2: only if the service takes no updates.
-        at_rest smallint NOT NULL,
-        -- Since when the first of its failures lasts.
-        failing_since timestamptz,
-        state text NOT NULL,
-        PRIMARY KEY (scope, user_group_id)
-      );
-      CREATE INDEX ON ${tables.groups} (scope, user_group_id) WHERE held IS NOT NULL;
-      -- Every sync asks for the oldest tokens. No column of an intent may be in this index: to begin a change and
-      -- to end it would then cost an entry each.
-      CREATE INDEX ON ${tables.groups} (scope, token_since, user_group_id) WHERE token_since IS NOT NULL;
-      CREATE INDEX ON ${tables.groups} (scope, token_since, user_group_id) WHERE wanted_since IS NOT NULL;
-      CREATE INDEX ON ${tables.groups} (scope, token_fingerprint) WHERE token_fingerprint IS NOT NULL;
-      CREATE INDEX ON ${tables.groups} (scope, shared_token) WHERE shared_token IS NOT NULL;
-      -- A refresh asks first for the group that was asked for longest ago.
-      CREATE INDEX ON ${tables.groups} (scope, verified_at, user_group_id) WHERE verified_at IS NOT NULL;
-      -- A sync reads the groups of the buckets in which rows have changed. The scope is the last column: as long as a new
-      -- table has no statistics, PostgreSQL may prefer an index that begins with the scope to the primary key, and read
-      -- the whole scope to find one group.
-      CREATE INDEX ON ${tables.groups} (bucket, scope);
+  -- The record of a group: see core/record. "state" has all that no statement selects, sums or sorts by.
+  CREATE TABLE ${tables.groups} (
+    scope text NOT NULL,
+    user_group_id text COLLATE "C" NOT NULL,
+    -- Of the tenant's row: a bucket of 4096 by its id, and a digest of what it held.
+    bucket smallint NOT NULL,
+    row_digest bigint,
+    -- The group as the service last confirmed it; null while its creation is under way.
+    fingerprint text,
+    confirmed text,
+    -- 'adopted' or 'updated': the call whose answer could not show that mapping and properties are these.
+    unverified text,
+    -- When a GET last told this group's name and token.
+    verified_at timestamptz,
+    token_fingerprint text,
+    -- Since when its token is the live one, as far as the ledger has seen.
+    token_since timestamptz,
+    -- Since when somebody wants a new token.
+    wanted_since timestamptz,
+    wanted_by text,
+    -- Fingerprint of a token that the service has told for this group, and that belongs to another one.
+    shared_token text,
+    -- Set before a call, cleared with its outcome.
+    intent text,
+    intent_at timestamptz,
+    -- How its tenant is gone, and since when.
+    gone text,
+    gone_since timestamptz,
+    -- 'delete' or 'replace': due, and waiting for approval.
+    held text,
+    -- What is not done. Follows from the others, as the next columns do.
+    owes text,
+    -- 0 if a plan has to read the group even if its row is unchanged; 2: only if the service takes no updates.
+    at_rest smallint NOT NULL,
+    -- Since when the first of its failures lasts.
+    failing_since timestamptz,
+    state text NOT NULL,
+    PRIMARY KEY (scope, user_group_id)
+  );
+  CREATE INDEX ON ${tables.groups} (scope, user_group_id) WHERE held IS NOT NULL;
+  -- Every sync asks for the oldest tokens. No column of an intent may be in this index: to begin a change and
+  -- to end it would then cost an entry each.
+  CREATE INDEX ON ${tables.groups} (scope, token_since, user_group_id) WHERE token_since IS NOT NULL;
+  CREATE INDEX ON ${tables.groups} (scope, token_since, user_group_id) WHERE wanted_since IS NOT NULL;
+  CREATE INDEX ON ${tables.groups} (scope, token_fingerprint) WHERE token_fingerprint IS NOT NULL;
+  CREATE INDEX ON ${tables.groups} (scope, shared_token) WHERE shared_token IS NOT NULL;
+  -- A refresh asks first for the group that was asked for longest ago.
+  CREATE INDEX ON ${tables.groups} (scope, verified_at, user_group_id) WHERE verified_at IS NOT NULL;
+  -- A sync reads the groups of the buckets in which rows have changed. The scope is the last column: as long as a new
+  -- table has no statistics, PostgreSQL may prefer an index that begins with the scope to the primary key, and read
+  -- the whole scope to find one group.
+  CREATE INDEX ON ${tables.groups} (bucket, scope);
 
-      -- The token that a group had before, and when it was live.
-      CREATE TABLE ${tables.formerTokens} (
-        id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-        scope text NOT NULL,
-        user_group_id text COLLATE "C" NOT NULL,
-        token_fingerprint text NOT NULL,
-        live_since timestamptz,
-        live_until timestamptz NOT NULL
-      );
-      CREATE INDEX ON ${tables.formerTokens} (scope, user_group_id);
-      CREATE INDEX ON ${tables.formerTokens} (scope, live_until);
-      CREATE INDEX ON ${tables.formerTokens} (scope, token_fingerprint);
+  -- The token that a group had before, and when it was live.
+  CREATE TABLE ${tables.formerTokens} (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    scope text NOT NULL,
+    user_group_id text COLLATE "C" NOT NULL,
+    token_fingerprint text NOT NULL,
+    live_since timestamptz,
+    live_until timestamptz NOT NULL
+  );
+  CREATE INDEX ON ${tables.formerTokens} (scope, user_group_id);
+  CREATE INDEX ON ${tables.formerTokens} (scope, live_until);
+  CREATE INDEX ON ${tables.formerTokens} (scope, token_fingerprint);
 
-      CREATE TABLE ${tables.removals} (
-        id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-        scope text NOT NULL,
-        removed_at timestamptz NOT NULL,
-        user_group_id text COLLATE "C" NOT NULL,
-        -- 'delete', 'replace', or 'gone': a refresh found that somebody else had deleted it.
-        kind text NOT NULL
-      );
-      CREATE INDEX ON ${tables.removals} (scope, removed_at);
+  CREATE TABLE ${tables.removals} (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    scope text NOT NULL,
+    removed_at timestamptz NOT NULL,
+    user_group_id text COLLATE "C" NOT NULL,
+    -- 'delete', 'replace', or 'gone': a refresh found that somebody else had deleted it.
+    kind text NOT NULL
+  );
+  CREATE INDEX ON ${tables.removals} (scope, removed_at);
 
-      -- The rows that no group can be computed from. A sync that sees all rows fills it.
-      CREATE TABLE ${tables.rejections} (
-        scope text NOT NULL,
-        -- Empty: these rows have no usable id, or are beyond the number that is remembered singly.
-        user_group_id text COLLATE "C" NOT NULL,
-        code text NOT NULL,
-        bucket smallint NOT NULL,
-        message text NOT NULL,
-        row_count bigint NOT NULL,
-        since timestamptz NOT NULL,
-        PRIMARY KEY (scope, user_group_id, code)
-      );
+  -- The rows that no group can be computed from. A sync that sees all rows fills it.
+  CREATE TABLE ${tables.rejections} (
+    scope text NOT NULL,
+    -- Empty: these rows have no usable id, or are beyond the number that is remembered singly.
+    user_group_id text COLLATE "C" NOT NULL,
+    code text NOT NULL,
+    bucket smallint NOT NULL,
+    message text NOT NULL,
+    row_count bigint NOT NULL,
+    since timestamptz NOT NULL,
+    PRIMARY KEY (scope, user_group_id, code)
+  );
 
-      -- What is known beside groups, runs and the lease: see ports/ledger/scope.ts.
-      CREATE TABLE ${tables.scopes} (
-        scope text PRIMARY KEY,
-        -- The service that has the groups; null as long as it has never answered well.
-        base_url text,
-        team_id bigint,
-        -- JSON: whether a GET changes an existing group, as a probe and the answers for some groups have shown.
-        update_evidence text,
-        -- When the service last answered well, to the minute.
-        answered_at timestamptz,
-        -- JSON: the group that a probe makes at the service and deletes again, from before its first call until it is
-        -- deleted for certain.
-        canary text,
-        -- JSON: what earlier reads of the source have shown, such as the grace clock.
-        read_history text,
-        -- The time of the last read, if it was good.
-        healthy_at timestamptz,
-        -- By which what is held is approved.
-        held_code text,
-        -- Until then, the operator has approved that refreshes make groups again.
-        refresh_approved_at timestamptz,
-        -- JSON: the destinations that have all tokens. Null if none has all of them for certain.
-        token_places text,
-        -- JSON: the tables that tokens were last written to. There may be such if no place has all of them.
-        token_tables text,
-        -- When a run began that read every token in every store.
-        tokens_verified_at timestamptz
-      );
+  -- What is known beside groups, runs and the lease: see ports/ledger/scope.ts.
+  CREATE TABLE ${tables.scopes} (
+    scope text PRIMARY KEY,
+    -- The service that has the groups; null as long as it has never answered well.
+    base_url text,
+    team_id bigint,
+    -- JSON: whether a GET changes an existing group, as a probe and the answers for some groups have shown.
+    update_evidence text,
+    -- When the service last answered well, to the minute.
+    answered_at timestamptz,
+    -- JSON: the group that a probe makes at the service and deletes again, from before its first call until it is
+    -- deleted for certain.
+    canary text,
+    -- JSON: what earlier reads of the source have shown, such as the grace clock.
+    read_history text,
+    -- The time of the last read, if it was good.
+    healthy_at timestamptz,
+    -- By which what is held is approved.
+    held_code text,
+    -- Until then, the operator has approved that refreshes make groups again.
+    refresh_approved_at timestamptz,
+    -- JSON: the destinations that have all tokens. Null if none has all of them for certain.
+    token_places text,
+    -- JSON: the tables that tokens were last written to. There may be such if no place has all of them.
+    token_tables text,
+    -- When a run began that read every token in every store.
+    tokens_verified_at timestamptz
+  );
 
-      CREATE TABLE ${tables.leases} (
-        scope text PRIMARY KEY,
-        epoch bigint NOT NULL,
-        holder text NOT NULL,
-        acquired_at timestamptz NOT NULL,
-        expires_at timestamptz NOT NULL,
-        -- How many writes were committed so far, and before this holder; on which server the last one was.
-        writes bigint NOT NULL DEFAULT 0,
-        writes_before bigint NOT NULL DEFAULT 0,
-        server text,
-        -- The epoch of a holder that hands the lease over on request, and how long one of its calls can take.
-        hand_over_epoch bigint,
-        call_ms bigint
-      );
+  CREATE TABLE ${tables.leases} (
+    scope text PRIMARY KEY,
+    epoch bigint NOT NULL,
+    holder text NOT NULL,
+    acquired_at timestamptz NOT NULL,
+    expires_at timestamptz NOT NULL,
+    -- How many writes were committed so far, and before this holder; on which server the last one was.
+    writes bigint NOT NULL DEFAULT 0,
+    writes_before bigint NOT NULL DEFAULT 0,
+    server text,
+    -- The epoch of a holder that hands the lease over on request, and how long one of its calls can take.
+    hand_over_epoch bigint,
+    call_ms bigint
+  );
 
-      -- What other processes ask of the holder.
-      CREATE TABLE ${tables.requests} (
-        scope text NOT NULL,
-        id text NOT NULL,
-        -- The tenant to serve; null if the lease is asked for.
-        user_group_id text COLLATE "C",
-        requested_by text NOT NULL,
-        requested_at timestamptz NOT NULL,
-        expires_at timestamptz NOT NULL,
-        PRIMARY KEY (scope, id)
-      );
-      CREATE UNIQUE INDEX ON ${tables.requests} (scope, user_group_id);
+  -- What other processes ask of the holder.
+  CREATE TABLE ${tables.requests} (
+    scope text NOT NULL,
+    id text NOT NULL,
+    -- The tenant to serve; null if the lease is asked for.
+    user_group_id text COLLATE "C",
+    requested_by text NOT NULL,
+    requested_at timestamptz NOT NULL,
+    expires_at timestamptz NOT NULL,
+    PRIMARY KEY (scope, id)
+  );
+  CREATE UNIQUE INDEX ON ${tables.requests} (scope, user_group_id);
 
-      CREATE TABLE ${tables.runs} (
-        id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-        scope text NOT NULL,
-        command text NOT NULL,
-        started_at timestamptz NOT NULL,
-        finished_at timestamptz,
-        outcome text,
-        counts text,
-        requests bigint,
-        error_code text,
-        error_message text
-      );
-      CREATE INDEX ON ${tables.runs} (scope, id);
-      CREATE INDEX ON ${tables.runs} (scope, started_at);`,
-  },
-];
+  CREATE TABLE ${tables.runs} (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    scope text NOT NULL,
+    command text NOT NULL,
+    started_at timestamptz NOT NULL,
+    finished_at timestamptz,
+    outcome text,
+    counts text,
+    requests bigint,
+    error_code text,
+    error_message text
+  );
+  CREATE INDEX ON ${tables.runs} (scope, id);
+  CREATE INDEX ON ${tables.runs} (scope, started_at);`;
 
-/** Brings the ledger's tables to the latest version, in one transaction. */
-export async function migrateLedger(
+/** Creates the ledger's tables, in one transaction. */
+export async function createLedger(
   database: Connections,
   tables: LedgerTables,
   { schema, tablePrefix }: LedgerLocation,
@@ -214,15 +203,11 @@ export async function migrateLedger(
         `CREATE TABLE IF NOT EXISTS ${migrations}
          (version integer PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now())`,
       );
-      const [latest] = await connection.query<{ version: number }>(
-        `SELECT coalesce(max(version), 0) AS version FROM ${migrations}`,
-      );
-      const before = latest?.version ?? 0;
-      for (const { version, statements } of MIGRATIONS) {
-        if (version <= before) continue;
-        await connection.query(statements(tables));
-        await connection.query(`INSERT INTO ${migrations} (version) VALUES ($1)`, [version]);
-      }
+      // Another program may have been quicker.
+      const versions = await connection.query(`SELECT version FROM ${migrations}`);
+      if (versions.length > 0) return;
+      await connection.query(definitions(tables));
+      await connection.query(`INSERT INTO ${migrations} (version) VALUES ($1)`, [LEDGER_VERSION]);
     },
     MIGRATION,
   );

@@ -1,9 +1,8 @@
 import { expect, test } from "vitest";
 import { mysql } from "../../../src/adapters/mysql/dialect.ts";
-import { migrateLedger } from "../../../src/adapters/mysql/ledger-tables.ts";
+import { createLedger } from "../../../src/adapters/mysql/ledger-tables.ts";
 import type { Connections } from "../../../src/adapters/sql/connection/connections.ts";
-import { ledgerTables } from "../../../src/adapters/sql/dialect/ledger-tables.ts";
-import { LATEST_VERSION } from "../../../src/adapters/sql/ledger/ledger-reader.ts";
+import { LEDGER_VERSION, ledgerTables } from "../../../src/adapters/sql/dialect/ledger-tables.ts";
 import { PROCESS_LIST } from "../../support/mysql/mysql-server.ts";
 import { aDatabase, LOCATION, ledgerDatabase } from "../sql/ledger/ledger-database.ts";
 
@@ -37,7 +36,7 @@ test("a migration that died between two tables is done again", async () => {
   await database.ledger().prepare();
   expect(await database.tables()).toEqual(tables);
   expect(await database.query("SELECT version FROM groupsync_migrations")).toEqual([
-    { version: LATEST_VERSION },
+    { version: LEDGER_VERSION },
   ]);
 });
 
@@ -47,10 +46,10 @@ test("a migration that another node was quicker with changes no row again", asyn
     if (text !== "START TRANSACTION") return;
     await at.query("INSERT INTO groupsync_identity (id) VALUES ('the other node gave it')");
     await at.query("INSERT INTO groupsync_migrations (version, applied_at) VALUES ($1, now())", [
-      LATEST_VERSION,
+      LEDGER_VERSION,
     ]);
   });
-  await migrateLedger(quicker, ledgerTables(mysql, LOCATION), LOCATION);
+  await createLedger(quicker, ledgerTables(mysql, LOCATION), LOCATION);
   expect(await at.query("SELECT id FROM groupsync_identity")).toEqual([{ id: "the other node gave it" }]);
 });
 
@@ -62,9 +61,9 @@ test("a migration that the server interrupts for another node's goes on to the l
     isInterrupted = true;
     throw Object.assign(new Error("Query execution was interrupted"), { errno: 1317, sqlState: "70100" });
   });
-  await migrateLedger(interrupted, ledgerTables(mysql, LOCATION), LOCATION);
+  await createLedger(interrupted, ledgerTables(mysql, LOCATION), LOCATION);
   expect(isInterrupted).toBe(true);
-  expect(await at.query("SELECT version FROM groupsync_migrations")).toEqual([{ version: LATEST_VERSION }]);
+  expect(await at.query("SELECT version FROM groupsync_migrations")).toEqual([{ version: LEDGER_VERSION }]);
 });
 
 test("a migration gives back its named lock, though its connection stays open", async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { LATEST_VERSION } from "../../../src/adapters/sql/ledger/ledger-reader.ts";
+import { LEDGER_VERSION } from "../../../src/adapters/sql/dialect/ledger-tables.ts";
 import { collect } from "../collect.ts";
 import { type LedgerDatabase, prepared } from "./rig.ts";
 import { expectEmpty } from "./scopes.ts";
@@ -33,7 +33,7 @@ export function ledgerSchemaContract(name: string, makeDatabase: () => Promise<L
     });
 
     test.each([
-      ["a newer groupsync", LATEST_VERSION + 1, "LEDGER_TOO_NEW", /newer groupsync/],
+      ["a newer groupsync", LEDGER_VERSION + 1, "LEDGER_TOO_NEW", /newer groupsync/],
       ["a build from before the first release", 14, "LEDGER_OUTDATED", /gone.*ledger\.table_prefix/],
     ])("of %s are refused, and left as they are", async (_, version, code, hint) => {
       const database = await makeDatabase();

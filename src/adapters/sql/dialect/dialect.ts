@@ -98,6 +98,6 @@ export interface Dialect extends Identifiers, Failures, TablePlaces, TableOwners
    * there is no usable schema.
    */
   ledgerSchema(database: Connections, location: LedgerLocation): Promise<string | undefined>;
-  /** Creates or migrates the ledger's tables. Two programs that do so at once take turns. */
-  migrateLedger(database: Connections, tables: LedgerTables, location: LedgerLocation): Promise<void>;
+  /** Creates the ledger's tables. Two programs that do so at once take turns. */
+  createLedger(database: Connections, tables: LedgerTables, location: LedgerLocation): Promise<void>;
 }

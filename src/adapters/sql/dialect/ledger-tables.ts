@@ -1,5 +1,8 @@
 import type { Identifiers } from "../connection/identifiers.ts";
 
+/** The version of the tables that the ledger's statements are written for. Builds from before the first release had smaller ones. */
+export const LEDGER_VERSION = 100;
+
 export interface LedgerLocation {
   /** Only on PostgreSQL; left out: the user's default schema. */
   readonly schema?: string | undefined;

@@ -3,6 +3,7 @@ import { databaseError } from "../connection/failures.ts";
 import { once } from "../connection/once.ts";
 import type { Database } from "../dialect/database.ts";
 import {
+  LEDGER_VERSION,
   type LedgerLocation,
   type LedgerTables,
   ledgerTables,
@@ -10,14 +11,6 @@ import {
 } from "../dialect/ledger-tables.ts";
 import { insistOnOwner } from "../dialect/table-owner.ts";
 import type { LedgerScope } from "./scope.ts";
-
-/** The version of the tables that the ledger's statements are written for. */
-export const LATEST_VERSION = 100;
-/**
- * The first version that this groupsync can bring up to date. Builds from before the first release had smaller ones. Once there is
- * another version, a reader may meet a ledger that no sync has brought up to date yet, and `read` has to refuse it.
- */
-const FIRST_VERSION = 100;
 
 /** Finds the ledger's tables and reads one scope of them. It serves one command or one run, and no longer. */
 export class LedgerReader {
@@ -31,7 +24,7 @@ export class LedgerReader {
   readonly tables: () => Promise<LedgerTables>;
   /** Undefined if the tables' names need no schema, or if no schema was found. */
   readonly #schema: () => Promise<string | undefined>;
-  /** The tables' version. Read until it is the latest, and no more after that. */
+  /** The tables' version; 0 until they are there. Not read again after that. */
   readonly #version: () => Promise<number>;
 
   constructor(database: Database, location: LedgerLocation, scope: string) {
@@ -45,7 +38,7 @@ export class LedgerReader {
     this.tables = async () => ledgerTables(dialect, { ...location, schema: await ownSchema() });
     this.#version = once(
       async () => ledgerVersion(database, await this.tables()),
-      (version) => version === LATEST_VERSION,
+      (version) => version === LEDGER_VERSION,
     );
   }
 
@@ -96,14 +89,14 @@ export async function ledgerVersion(database: Database, { migrations }: LedgerTa
     `SELECT coalesce(max(version), 0) AS version FROM ${migrations}`,
   );
   const version = Number(row?.version ?? 0);
-  if (version > LATEST_VERSION) {
+  if (version > LEDGER_VERSION) {
     throw new SyncError(
       "LEDGER_TOO_NEW",
-      `the ledger has version ${version}, and this groupsync knows versions up to ${LATEST_VERSION}`,
+      `the ledger has version ${version}, and this groupsync knows versions up to ${LEDGER_VERSION}`,
       { hint: "a newer groupsync has been at work on it: run that one" },
     );
   }
-  if (version > 0 && version < FIRST_VERSION) {
+  if (version > 0 && version < LEDGER_VERSION) {
     throw new SyncError(
       "LEDGER_OUTDATED",
       `the ledger has version ${version}: a groupsync from before the first release made it, and this groupsync can't read it`,

@@ -4,7 +4,7 @@ import type { SchemaReads, SchemaWrites } from "../../../ports/ledger/ledger.ts"
 import { databaseError } from "../connection/failures.ts";
 import { insistOnWrites } from "../dialect/database.ts";
 import type { LedgerTables } from "../dialect/ledger-tables.ts";
-import { LATEST_VERSION, type LedgerReader, ledgerVersion } from "./ledger-reader.ts";
+import { type LedgerReader, ledgerVersion } from "./ledger-reader.ts";
 import type { LedgerScope } from "./scope.ts";
 
 export const schemaReads = (reader: LedgerReader): SchemaReads => ({
@@ -48,16 +48,15 @@ export const prepareLedger = (reader: LedgerReader): Promise<void> =>
   opening(reader, "open the ledger", async () => {
     const tables = await reader.tables();
     await opening(reader, "create the ledger's tables", () =>
-      namingRights(reader, () => bringUpToDate(reader, tables)),
+      namingRights(reader, () => createIfMissing(reader, tables)),
     );
     // Check again: somebody else may have created a table just before this did.
     await reader.insistOnOwner();
   });
 
-/** Creates the tables, or changes those of an older version. */
-async function bringUpToDate({ database, location }: LedgerReader, tables: LedgerTables): Promise<void> {
-  const version = await ledgerVersion(database, tables);
-  if (version < LATEST_VERSION) await database.dialect.migrateLedger(database, tables, location);
+async function createIfMissing({ database, location }: LedgerReader, tables: LedgerTables): Promise<void> {
+  if ((await ledgerVersion(database, tables)) === 0)
+    await database.dialect.createLedger(database, tables, location);
 }
 
 async function opening<T>({ database }: LedgerReader, what: string, body: () => Promise<T>): Promise<T> {
