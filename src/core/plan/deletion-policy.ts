@@ -1,4 +1,4 @@
-import type { Absence, GraceClock } from "../group/ledger-group.ts";
+import type { GraceClock } from "../group/ledger-group.ts";
 
 /** The `deletion` section of the config. */
 export interface DeletionPolicy {
@@ -23,11 +23,11 @@ export const removalsAllowed = ({ count, percent }: DeletionLimit, owned: number
   Math.max(count, Math.floor((percent * owned) / 100));
 
 /** Whether the grace period is over. Unless the period is 0, the tenant must also be missing in at least two reads. */
-export function isGraceOver(absence: Absence, now: GraceClock, { gracePeriodMs }: DeletionPolicy): boolean {
+export function isGraceOver(since: GraceClock, now: GraceClock, { gracePeriodMs }: DeletionPolicy): boolean {
   if (gracePeriodMs === 0) return true;
-  return now.reads > absence.at.reads && now.ms - absence.at.ms >= gracePeriodMs;
+  return now.reads > since.reads && now.ms - since.ms >= gracePeriodMs;
 }
 
 /** Milliseconds on the grace clock until the grace period is over. */
-export const graceLeftMs = (absence: Absence, now: GraceClock, { gracePeriodMs }: DeletionPolicy): number =>
-  Math.max(0, gracePeriodMs - (now.ms - absence.at.ms));
+export const graceLeftMs = (since: GraceClock, now: GraceClock, { gracePeriodMs }: DeletionPolicy): number =>
+  Math.max(0, gracePeriodMs - (now.ms - since.ms));

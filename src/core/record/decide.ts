@@ -187,7 +187,6 @@ const settles = (
 ): boolean =>
   (intent === "apply" || intent === "rotate") &&
   fingerprint !== null &&
-  action?.kind !== "create" &&
   action?.kind !== "update" &&
   // A replacement that waits for the clocks settles nothing.
   (action?.kind !== "waiting" || isClockDifference(action)) &&
@@ -223,19 +222,19 @@ function decideGone(
 ): Delete | Missing | Waiting {
   const { user_group_id, failures, held } = known;
   const failure = failures.change;
-  const { deletion, reading, now } = context;
+  const { deletion, reading } = context;
   const kind = absenceKind(tenant, known, reading);
   const underWay = known.intent === "delete" || known.intent === "remove";
   const isFlagged = tenant !== undefined || kind === "flagged";
   const isEvidence = deletion.when === "absent" || (deletion.when === "flagged" && (isFlagged || underWay));
   if (!isEvidence) return { kind: "missing", user_group_id, absence: kind, dueInMs: null };
 
-  const absence = standingAbsence(known, kind, reading) ?? { kind, since: now, at: reading.clock };
+  const since = standingAbsence(known, kind, reading)?.at ?? reading.clock;
   // A held deletion stays due, because its approval code has to stay valid. Not after a long pause: the tenant may have been back.
   const isHeld = held === "delete" && !reading.afterLongPause;
-  const mayGo = reading.hostLeadMs === null && (isHeld || isGraceOver(absence, reading.clock, deletion));
+  const mayGo = reading.hostLeadMs === null && (isHeld || isGraceOver(since, reading.clock, deletion));
   if (!underWay && !mayGo) {
-    const dueInMs = graceLeftMs(absence, reading.clock, deletion);
+    const dueInMs = graceLeftMs(since, reading.clock, deletion);
     return { kind: "missing", user_group_id, absence: kind, dueInMs };
   }
   if (!context.isWhole) return { kind: "missing", user_group_id, absence: kind, dueInMs: 0 };

@@ -421,7 +421,7 @@ function returned(record: GroupRecord, now: Date): GroupRecord {
  */
 function withToken(record: GroupRecord, token: string, isNew: boolean, now: Date): GroupRecord {
   const { fingerprint, intent, intended } = record;
-  if (record.tokenFingerprint === token) return { ...record, fingerprint: fingerprint ?? UNKNOWN_STATE };
+  if (record.tokenFingerprint === token) return record;
   const isAsConfirmed = isNew || intent === null || intent === "rotate" || intended === fingerprint;
   // Another token ends the failures of its rotation, unless that is still to be done.
   const { wantedSince, wantedBy } = isNew ? UNWANTED : record;

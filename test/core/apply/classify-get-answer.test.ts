@@ -184,6 +184,13 @@ it("a group that was not updated says both names", () => {
   expect(classifyGetAnswer(expectation, { isNew: false, name: "Old" })).toMatchObject({
     reason: 'the service still calls it "Old" and not "New"',
   });
+  expect(classifyGetAnswer(expectation, { isNew: false, name: "Theirs" })).toMatchObject({
+    reason: 'the service calls it "Theirs" and not "New"',
+  });
+  const keeps = { ...expectation, confirmedName: "New", evidence: updates["service keeps"] };
+  expect(classifyGetAnswer(keeps, { isNew: false, name: "New" })).toMatchObject({
+    reason: "this service has shown that a GET doesn't change an existing group",
+  });
 });
 
 describe("the name in an answer", () => {
@@ -207,6 +214,35 @@ describe("the name in an answer", () => {
       { kind: "updated", unverified: true },
     ],
     ["once cut, of another one", "B", { acceptedName: LONG, confirmedName: "A very" }, "A very", kept],
+    [
+      "with the same prefix as before",
+      "Acme",
+      { acceptedName: "Acme", confirmedName: "eu-Acme" },
+      "eu-Acme",
+      { kind: "updated", unverified: true },
+    ],
+    [
+      "with a prefix, of a group that was confirmed like this",
+      "Acme",
+      { acceptedName: null, confirmedName: "eu-Acme", confirmedAs: "verified" },
+      "eu-Acme",
+      { kind: "updated", unverified: false },
+    ],
+    [
+      "as before, of a group that was confirmed like this, and perhaps made anew",
+      "Acme",
+      { confirmedName: "Acme", confirmedAs: "verified", mayBeAnother: true, hasKnownToken: false },
+      "Acme",
+      { kind: "updated", unverified: true },
+    ],
+    [
+      "as before, of a group that was confirmed like this, and that nobody has made anew",
+      "Acme",
+      { confirmedName: "Acme", confirmedAs: "verified", mayBeAnother: true },
+      "Acme",
+      { kind: "updated", unverified: false },
+    ],
+    ["without letters", "!", {}, "!", renamed],
     ["in other letters", "OLD", {}, "Old", unknownHere(false)],
     ["in other letters, of one that updates", "OLD", { evidence: UPDATES }, "Old", unknownHere(false)],
     ["never taken before", "<b>", {}, "&lt;b&gt;", renamed],

@@ -46,5 +46,6 @@ describe("a service", () => {
     expect(shown.took).toEqual(["a", "b", "c"]);
     expect(withShown(shown, "e", "took")).toBe(shown);
     expect(withShown(shown, "a", "took")).toBe(shown);
+    expect(withShown({ ...shown, kept: ["d"] }, "d", "took")).toEqual(shown);
   });
 });

@@ -7,7 +7,6 @@ import {
   isGraceOver,
   removalsAllowed,
 } from "../../../src/core/plan/deletion-policy.ts";
-import { anAbsence } from "../../builders/groups.ts";
 
 const HOUR = 3_600_000;
 
@@ -27,7 +26,7 @@ const anyPolicy = (): fc.Arbitrary<DeletionPolicy> =>
 const plus = (a: GraceClock, b: GraceClock): GraceClock => ({ ms: a.ms + b.ms, reads: a.reads + b.reads });
 
 describe("the grace period", () => {
-  const absence = anAbsence({ at: { ms: 10 * HOUR, reads: 5 } });
+  const since = { ms: 10 * HOUR, reads: 5 };
 
   it.each([
     ["runs until the last millisecond", { ms: 34 * HOUR - 1, reads: 300 }, false],
@@ -40,20 +39,19 @@ describe("the grace period", () => {
     ["doesn't end by reads alone", { ms: 10 * HOUR, reads: 1_000 }, false],
     ["doesn't end on a clock that stands before its beginning", { ms: 9 * HOUR, reads: 4 }, false],
   ])("%s", (_, now, over) => {
-    expect(isGraceOver(absence, now, aPolicy(24 * HOUR))).toBe(over);
+    expect(isGraceOver(since, now, aPolicy(24 * HOUR))).toBe(over);
   });
 
   it("of 0 is over at first sight", () => {
-    expect(isGraceOver(absence, absence.at, aPolicy(0))).toBe(true);
+    expect(isGraceOver(since, since, aPolicy(0))).toBe(true);
   });
 
   it("once over, stays over; and what remains never grows", () => {
     fc.assert(
       fc.property(anyTime(), anyTime(), aWhile(), anyPolicy(), (at, now, later, policy) => {
-        const gone = anAbsence({ at });
         const then = plus(now, later);
-        if (isGraceOver(gone, now, policy)) expect(isGraceOver(gone, then, policy)).toBe(true);
-        expect(graceLeftMs(gone, then, policy)).toBeLessThanOrEqual(graceLeftMs(gone, now, policy));
+        if (isGraceOver(at, now, policy)) expect(isGraceOver(at, then, policy)).toBe(true);
+        expect(graceLeftMs(at, then, policy)).toBeLessThanOrEqual(graceLeftMs(at, now, policy));
       }),
     );
   });
@@ -61,10 +59,9 @@ describe("the grace period", () => {
   it("is over if no time remains and a second read has seen the absence, and only then", () => {
     fc.assert(
       fc.property(anyTime(), aWhile(), anyPolicy(), (at, later, policy) => {
-        const gone = anAbsence({ at });
         const now = plus(at, later);
         const hasBeenSeenTwice = later.reads > 0 || policy.gracePeriodMs === 0;
-        expect(isGraceOver(gone, now, policy)).toBe(graceLeftMs(gone, now, policy) === 0 && hasBeenSeenTwice);
+        expect(isGraceOver(at, now, policy)).toBe(graceLeftMs(at, now, policy) === 0 && hasBeenSeenTwice);
       }),
     );
   });
@@ -72,11 +69,10 @@ describe("the grace period", () => {
   it("ends after the time that the grace clock has to advance", () => {
     fc.assert(
       fc.property(anyTime(), anyTime(), anyPolicy(), (at, now, policy) => {
-        const gone = anAbsence({ at });
-        const end = { ms: now.ms + graceLeftMs(gone, now, policy), reads: at.reads + 1 };
-        expect(isGraceOver(gone, end, policy)).toBe(true);
+        const end = { ms: now.ms + graceLeftMs(at, now, policy), reads: at.reads + 1 };
+        expect(isGraceOver(at, end, policy)).toBe(true);
         const early = { ...end, ms: end.ms - 1 };
-        if (end.ms > now.ms) expect(isGraceOver(gone, early, policy)).toBe(policy.gracePeriodMs === 0);
+        if (end.ms > now.ms) expect(isGraceOver(at, early, policy)).toBe(policy.gracePeriodMs === 0);
       }),
     );
   });

@@ -1,6 +1,15 @@
-import { expect, test } from "vitest";
-import { namesOf } from "../../../src/core/record/candidates.ts";
-import { newRecord } from "../../../src/core/record/record.ts";
+import { describe, expect, it, test } from "vitest";
+import { UNKNOWN_STATE } from "../../../src/core/group/ledger-group.ts";
+import {
+  confirmedGroup,
+  namesOf,
+  refreshCandidate,
+  rotationCandidate,
+  vouchedToken,
+} from "../../../src/core/record/candidates.ts";
+import { DOUBTED, type GroupRecord, IN_DOUBT, newRecord } from "../../../src/core/record/record.ts";
+import { anAbsence } from "../../builders/groups.ts";
+import { aRecord } from "../../builders/records.ts";
 
 test("groups have the names that the service gave back, cut to what a page can show", () => {
   const record = (id: string, serviceName: string | null) =>
@@ -16,4 +25,69 @@ test("groups have the names that the service gave back, cut to what a page can s
       ["long", "\u{1f600}".repeat(200)],
     ]),
   );
+});
+
+const gone = { absence: anAbsence() };
+const unknown = { fingerprint: UNKNOWN_STATE };
+const wanted = { wantedSince: new Date(0), wantedBy: "choice" } as const;
+const { user_group_id, confirmed, fingerprint, bucket, digest, verifiedAt, tokenSince, tokenFingerprint } =
+  aRecord();
+const known = { group: confirmed, fingerprint, row: { bucket, digest }, dataSourceId: null };
+
+describe.each<[string, (record: GroupRecord) => object | null, object, Partial<GroupRecord>[]]>([
+  [
+    "a token is vouched for",
+    vouchedToken,
+    { user_group_id, tokenFingerprint, confirmed: known, failure: null },
+    [{ tokenFingerprint: null }, { fingerprint: null }, { intent: "apply" }, gone],
+  ],
+  [
+    "a group can be refreshed",
+    refreshCandidate,
+    { user_group_id, verifiedAt, ...known },
+    [
+      { verifiedAt: null },
+      { confirmed: null },
+      { digest: null },
+      { held: "replace" },
+      { intent: "apply" },
+      gone,
+      unknown,
+    ],
+  ],
+  [
+    "an old token can be replaced",
+    rotationCandidate,
+    { user_group_id, tokenSince, failure: null },
+    [{ tokenSince: null }, { intent: "apply" }, gone],
+  ],
+  [
+    "a wanted token can be replaced",
+    (record) => rotationCandidate({ ...record, ...wanted }),
+    { user_group_id, tokenSince, failure: null },
+    [{ tokenSince: null }, { intent: "apply", confirmed: null }, { intent: "delete" }],
+  ],
+  [
+    "the confirmed state is known",
+    confirmedGroup,
+    known,
+    [{ confirmed: null }, { digest: null }, { fingerprint: null }],
+  ],
+])("%s", (_, candidate, told, others) => {
+  it("of a group at rest", () => expect(candidate(aRecord())).toEqual(told));
+  it.each(others)("and not of one that has %j", (of) => expect(candidate(aRecord(of))).toBeNull());
+});
+
+test("a wanted token waits for less than an old one, and a store that refuses it counts more than the service", () => {
+  const failure = { code: "REFUSED", message: "no", count: 1, retryAt: new Date(0), since: new Date(0) };
+  const both = { change: null, rotation: failure, storing: { ...failure, count: 2 } };
+  expect(rotationCandidate(aRecord({ intent: "rotate", failures: both }))?.failure?.count).toBe(2);
+  expect(rotationCandidate(aRecord({ failures: { ...both, storing: null } }))?.failure?.count).toBe(1);
+  for (const state of [gone, { intent: "apply" }, { confirmed: null }] as const)
+    expect(rotationCandidate(aRecord({ ...wanted, ...state }))).not.toBeNull();
+});
+
+test("the token of a group in an unknown state is vouched for, and no GET may ask for it", () => {
+  expect(vouchedToken(aRecord(unknown))).toMatchObject({ confirmed: null });
+  expect(DOUBTED < IN_DOUBT.since).toBe(true);
 });

@@ -65,7 +65,10 @@ describe("a tenant's presence is noted once:", () => {
     const sourceChanged = source === "absent elsewhere";
     const tenant = tenants[source];
     const context = aDecisionContext({ reading: aReading({ sourceChanged }) });
-    expect(inWords(decide(tenant, ledger[state], context).note)).toBe(note);
+    const noted = decide(tenant, ledger[state], context).note;
+    expect(inWords(noted)).toBe(note);
+    if (noted) expect(noted).toMatchObject({ user_group_id: "acme" });
+    if (noted?.kind === "left") expect(noted.clock).toEqual(context.reading.clock);
   });
 
   it("a tenant that came back to a group that has to be changed has returned all the same", () => {
@@ -123,6 +126,14 @@ describe("a tenant's presence is noted once:", () => {
     const noted = (afterLongPause: boolean) =>
       decide(undefined, known, aDecisionContext({ reading: aReading({ afterLongPause }) })).note?.kind;
     expect([noted(false), noted(true)]).toEqual([undefined, "left"]);
+  });
+
+  it("an absence that was noted at the grace clock of now, or earlier, stands", () => {
+    const { clock } = aReading();
+    const noted = (ms: number) =>
+      decide(undefined, aLedgerGroup({ absence: anAbsence({ at: { ...clock, ms } }) }), aDecisionContext())
+        .note?.kind;
+    expect([noted(clock.ms), noted(clock.ms + 1)]).toEqual([undefined, "left"]);
   });
 
   it("a creation that may have happened is not forgotten", () => {

@@ -101,6 +101,9 @@ describe("under every service.update, a desired tenant whose group in the ledger
     | "never confirmed"
     | "never confirmed, being replaced"
     | "never confirmed, being deleted"
+    | "in an unknown state"
+    | "in an unknown state, under way"
+    | "in an unknown state, being deleted"
     | "the same"
     | "another"
     | "under way"
@@ -122,6 +125,7 @@ describe("under every service.update, a desired tenant whose group in the ledger
     | "failed at being deleted, not due";
 
   const another = { fingerprint: "other" };
+  const unknown = { fingerprint: UNKNOWN_STATE };
   const failed = { failures: failures({ change: aChangeFailure({ retryAt: later }) }) };
   const ledger: Record<InLedger, LedgerGroup | undefined> = {
     unknown: undefined,
@@ -129,6 +133,9 @@ describe("under every service.update, a desired tenant whose group in the ledger
     "never confirmed": aLedgerGroup({ fingerprint: null, intent: "apply" }),
     "never confirmed, being replaced": aLedgerGroup({ fingerprint: null, intent: "replace" }),
     "never confirmed, being deleted": aLedgerGroup({ fingerprint: null, intent: "delete" }),
+    "in an unknown state": aLedgerGroup(unknown),
+    "in an unknown state, under way": aLedgerGroup({ intent: "apply", ...unknown }),
+    "in an unknown state, being deleted": aLedgerGroup({ intent: "delete", ...unknown }),
     "the same": aLedgerGroup(),
     another: aLedgerGroup(another),
     "under way": aLedgerGroup({ intent: "apply" }),
@@ -182,6 +189,9 @@ describe("under every service.update, a desired tenant whose group in the ledger
     "never confirmed": "create",
     "never confirmed, being replaced": "replace",
     "never confirmed, being deleted": "replace",
+    "in an unknown state": asConfigured,
+    "in an unknown state, under way": finish,
+    "in an unknown state, being deleted": "replace",
     "the same": null,
     another: asConfigured,
     "under way": "update",
@@ -234,6 +244,21 @@ describe("a change that an earlier run may have begun is marked as such:", () =>
     ["not a replacement in place of an update", aLedgerGroup({ ...changed, intent: "apply" }), false],
   ])("%s", (_, known, underWay) => {
     expect(actionOn(tenants.desired, known, aContext({ update: "replace" }))).toMatchObject({ underWay });
+  });
+});
+
+it("a change says what to send, and whether it has failed before", () => {
+  const { kind, ...tenant } = aDesiredTenant();
+  const first = { ...tenant, underWay: false, failedBefore: false };
+  expect(decide(tenants.desired, undefined, aContext())).toEqual({
+    ...{ action: { kind: "create", ...first }, note: null, settles: false },
+  });
+  const failed = aLedgerGroup({ fingerprint: "other", failures: failures({ change: aChangeFailure() }) });
+  expect(actionOn(tenants.desired, failed, aContext())).toEqual({
+    ...{ kind: "update", ...first, failedBefore: true },
+  });
+  expect(actionOn(tenants.desired, failed, aContext({ update: "never" }))).toEqual({
+    ...{ kind: "outdated", user_group_id: "acme" },
   });
 });
 
@@ -293,6 +318,7 @@ describe("a tenant that is gone", () => {
       {},
       missing(24, "flagged"),
     ],
+    ["a grace clock that was never recorded", undefined, goneSince(clock(101, 49)), {}, missing(24)],
     [
       "another source",
       undefined,
@@ -333,7 +359,10 @@ describe("a tenant that is gone", () => {
   it("stays unseen when the source is the known one again, until it is seen to be there", () => {
     const known = goneSince(clock(76, 49), "unseen");
     expect(actionOn(undefined, known, aContext())).toEqual(deleted("unseen"));
-    expect(actionOn(tenants.flagged, known, aContext())).toEqual(deleted("unseen"));
+    for (const when of ["absent", "flagged"] as const)
+      expect(actionOn(tenants.flagged, known, aContext({ deletion: grace(24 * HOUR, when) }))).toEqual(
+        deleted("unseen"),
+      );
     expect(actionOn(undefined, aLedgerGroup({ absence: null }), aContext())).toEqual(missing(24));
   });
 
@@ -421,7 +450,8 @@ describe("a tenant that is gone", () => {
       ],
       ["is merely missing until it is due again", failed({ absence: null }), {}, "missing"],
     ])("%s", (_, known, context, kind) => {
-      expect(actionOn(undefined, known, aContext(context))?.kind).toBe(kind);
+      const action = actionOn(undefined, known, aContext(context));
+      expect(action).toMatchObject({ kind, ...(kind === "delete" && { failedBefore: true }) });
     });
   });
 
@@ -503,6 +533,12 @@ it("a GET that failed to settle a group waits for its next try, unless the opera
   const settles = (overrides: Partial<PlanningContext>): boolean =>
     decide(tenants.rejected, known, aContext(overrides)).settles;
   expect([settles({}), settles({ now: later }), settles({ eager: true })]).toEqual([false, true, true]);
+  const change = aChangeFailure({ retryAt: later });
+  const waits = aLedgerGroup({ intent: "apply", failures: failures({ change }) });
+  expect(decide(tenants.desired, waits, aContext())).toMatchObject({
+    action: { kind: "waiting" },
+    settles: false,
+  });
 });
 
 describe("a group that is to be replaced, while the clocks differ,", () => {
@@ -512,9 +548,14 @@ describe("a group that is to be replaced, while the clocks differ,", () => {
   it("waits, and what an earlier run has left under way is settled without it", () => {
     const rotating = aLedgerGroup({ intent: "rotate" });
     expect(decide(changed, rotating, context)).toMatchObject({
-      action: { kind: "waiting", code: "CLOCK_DIFFERS" },
+      action: {
+        ...{ kind: "waiting", user_group_id: "acme", code: "CLOCK_DIFFERS", retryAt: NOW.toISOString() },
+        message: expect.stringContaining("until the clocks agree"),
+      },
       settles: true,
     });
+    const reading = aReading({ hostLeadMs: -HOUR });
+    expect(actionOn(changed, aLedgerGroup(), aContext({ reading }))?.kind).toBe("update");
   });
 
   it("is replaced if that was begun: its tenant may be without a group", () => {

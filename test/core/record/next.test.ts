@@ -9,8 +9,9 @@ import {
   type JournalEntry,
   next,
   type RecordedOutcome,
+  storingFailed,
 } from "../../../src/core/record/next.ts";
-import { type GroupRecord, isInDoubt, isNeverMade } from "../../../src/core/record/record.ts";
+import { DOUBTED, type GroupRecord, isInDoubt, isNeverMade } from "../../../src/core/record/record.ts";
 import { Secret } from "../../../src/core/secret/secret.ts";
 import {
   aDelete,
@@ -63,6 +64,7 @@ const left: GroupEvent = { kind: "left", absence: "absent", clock: { ms: 5, read
 const update = anApply({ kind: "update", fingerprint: "new", group: aGroup({ name: "Acme 2" }) });
 const updated = anApplied({ kind: "updated", change: update, serviceName: "Acme 2" });
 const aGet = anApply({ kind: "update", restores: true });
+const shared = { sharedToken: "of b" };
 
 /** One event a day, from day 0 on. */
 function lived(...events: readonly GroupEvent[]): {
@@ -78,6 +80,10 @@ function lived(...events: readonly GroupEvent[]): {
   }
   return { record, journal };
 }
+
+/** A GET with another data source is begun, and then the tenant is gone. */
+const begunOn = (before: GroupRecord | null): GroupRecord | null =>
+  next(next(before, begun(anApply({ dataSourceId: "b" })), day(3)).record, left, day(4)).record;
 
 const recordAfter = (...events: readonly GroupEvent[]): GroupRecord | null => lived(...events).record;
 const removals = (...events: readonly GroupEvent[]): string[] =>
@@ -106,7 +112,18 @@ describe("an intent", () => {
 
   test("names what it means to make, until one that means something else follows", () => {
     expect(recordAfter(begun(), begun())?.intended).toBe(anApply().fingerprint);
-    expect(recordAfter(begun(), begun(update))?.intended).toBeNull();
+    expect(recordAfter(begun(), begun(update))).toMatchObject({ intended: null, intentAt: day(0) });
+  });
+
+  test("that is taken back leaves what else has happened meanwhile", () => {
+    const before = recordAfter(begun(anApply({ dataSourceId: "a" })), ended(aFailed()));
+    expect(next(begunOn(before), { kind: "unsent", before }, day(5)).record).toEqual({
+      ...before,
+      absence: { kind: "absent", since: day(4), at: { ms: 5, reads: 2 } },
+    });
+    const rotating = [...CREATED, { kind: "rotation_begun" }] as const;
+    expect(recordAfter(...rotating)).toMatchObject({ intent: "rotate", intentAt: day(2) });
+    expect(recordAfter(...rotating, { kind: "rotation_unsent" })).toEqual(recordAfter(...CREATED));
   });
 
   test("of a group that nobody knows deletes and rotates nothing", () => {
@@ -193,8 +210,7 @@ describe("a new token", () => {
   });
 
   test("that is wanted no more leaves no failure behind", () => {
-    const record = recordAfter(...WANTED, notRotated(), { kind: "unwanted" });
-    expect(record?.failures.rotation).toBeNull();
+    expect(recordAfter(...WANTED, notRotated(), { kind: "unwanted" })).toEqual(recordAfter(...CREATED));
   });
 });
 
@@ -204,7 +220,26 @@ describe("what the service has", () => {
     expect(recordAfter(begun(), ended(anApplied({ kind })))).toMatchObject({
       ...{ fingerprint, confirmed: group, digest: row.digest, serviceName: "Acme", intent: null },
       ...{ tokenFingerprint: FIRST, tokenSince: day(1), verifiedAt: day(1), unverified: null },
+      changedAt: day(1),
     });
+    const asked = [...CREATED, begun(aGet), ended(anApplied({ kind: "updated", change: aGet }))];
+    expect(recordAfter(...asked)?.verifiedAt).toEqual(day(1));
+  });
+
+  test("is recorded with the row and the data source that it is settled by", () => {
+    const event = { kind: "settled", row: aRow({ bucket: 8, digest: "9" }), dataSourceId: "a" } as const;
+    expect(recordAfter(...CREATED, event)).toMatchObject({ bucket: 8, digest: "9", dataSourceId: "a" });
+  });
+
+  test.each<[string, readonly GroupEvent[]]>([
+    ["is new", [begun(update), rotated(SECOND)]],
+    ["came while nothing was under way", [rotated(SECOND, { isNew: false })]],
+    ["may be of a rotation", [{ kind: "rotation_begun" }, rotated(SECOND, { isNew: false })]],
+    ["may be of a GET for the same state", [begun(), rotated(SECOND, { isNew: false })]],
+  ])("is as it was confirmed if another token %s", (_, events) => {
+    const { fingerprint } = anApply();
+    expect(recordAfter(...CREATED, ...events)).toMatchObject({ fingerprint, serviceName: "Acme" });
+    expect(recordAfter(begun(), ended(aFailed()), ...events)?.fingerprint).toBe(UNKNOWN_STATE);
   });
 
   test("is unverified until an answer shows more", () => {
@@ -340,20 +375,26 @@ describe("another token", () => {
   });
 
   test("of another group is noted until the group has its own", () => {
-    const shared = ended(aFailed({ mayHaveHappened: true }), { sharedToken: "of b" });
-    expect(recordAfter(begun(), shared)).toMatchObject({ sharedToken: "of b", intent: "apply" });
-    expect(recordAfter(begun(), shared, ended(anApplied()))?.sharedToken).toBeNull();
-    expect(recordAfter(...CREATED, notRotated({ sharedToken: "of b" }))?.sharedToken).toBe("of b");
-    expect(
-      recordAfter(...CREATED, notRotated({ sharedToken: "of b" }), rotated(SECOND))?.sharedToken,
-    ).toBeNull();
+    const failed = ended(aFailed({ mayHaveHappened: true }));
+    for (const found of [
+      { ...failed, ...shared },
+      notRotated({ ...shared, isOpen: true }),
+      { ...storingEnded(1), ...shared },
+    ]) {
+      expect(recordAfter(...CREATED, begun(), found)).toMatchObject({ ...shared, intent: "apply" });
+      for (const again of [failed, notRotated(), storingEnded(1)])
+        expect(recordAfter(...CREATED, begun(), found, again)).toMatchObject(shared);
+      for (const own of [ended(anApplied()), rotated(SECOND)])
+        expect(recordAfter(...CREATED, begun(), found, own)?.sharedToken).toBeNull();
+    }
   });
 });
 
 describe("the kinds of failures", () => {
   const all = [...CREATED, ended(aFailed({ change: update })), notRotated(), storingEnded(1)];
   const count = (record: GroupRecord | null) =>
-    record && Object.values(record.failures).map((failure: { count: number } | null) => failure?.count ?? 0);
+    record &&
+    Object.values(record.failures).map((failure: { count: number } | null) => (failure ? failure.count : 0));
 
   test("are counted each by itself", () => {
     expect(count(recordAfter(...all))).toEqual([1, 1, 1]);
@@ -368,10 +409,22 @@ describe("the kinds of failures", () => {
     ["a row that asks for what the group is", settled, [0, 1, 1]],
     ["a change that nothing tries again", { kind: "change_dropped" }, [0, 1, 1]],
     ["a token that is in every store", storingEnded(0), [1, 1, 0]],
+    ["a token that nobody wants any more", { kind: "unwanted" }, [1, 0, 1]],
     ["a GET that told the token", ended(anApplied({ kind: "updated", change: aGet })), [1, 1, 0]],
     ["a GET whose group was not updated", ended(aNotUpdated({ change: update })), [2, 1, 0]],
   ])("end by %s", (_, event, counts) => {
     expect(count(recordAfter(...all, event))).toEqual(counts);
+  });
+
+  test("of storing are counted by whoever stores, and are as old as the first", () => {
+    const { code, message } = refusal;
+    const failed = (count: number, retryAt: Date) => {
+      return { kind: "storing_ended", user_group_id: "acme", failure: { code, message, count, retryAt } };
+    };
+    expect(storingFailed("acme", null, refusal, day(4))).toEqual(failed(1, day(4)));
+    const soon = new Date(day(4).getTime() + 120_000);
+    expect(storingFailed("acme", { count: 3 }, refusal, day(4))).toEqual(failed(4, soon));
+    expect(recordAfter(...all, storingEnded(2))?.failures.storing).toMatchObject({ count: 2, since: day(4) });
   });
 
   test("of storing stands if not every store has the new state's token", () => {
@@ -402,17 +455,61 @@ describe("the tenant", () => {
       const code = "TOKEN_NOT_EVERYWHERE";
       expect(recordAfter(...CREATED, left, event)).toMatchObject({
         absence: null,
-        failures: { storing: { code } },
+        failures: {
+          storing: { code, message: expect.stringContaining("came back"), count: 1, retryAt: day(3) },
+        },
       });
       expect(recordAfter(...CREATED, event)).toMatchObject({ failures: { storing: null } });
       expect(recordAfter(begun(), left, event)).toMatchObject({ absence: null, failures: { storing: null } });
     },
   );
 
+  test("whose removal is held for the same reason again changes nothing", () => {
+    const held = recordAfter(...CREATED, { kind: "held", removal: "delete" });
+    expect(next(held, { kind: "held", removal: "delete" }, day(9)).record).toBe(held);
+  });
+
   test("whose group was never made is forgotten, and no other", () => {
     expect(recordAfter(begun(), ended(aFailed()), { kind: "forgotten" })).toBeNull();
     expect(recordAfter(begun(), { kind: "forgotten" })).not.toBeNull();
     expect(recordAfter(...CREATED, { kind: "forgotten" })).not.toBeNull();
+  });
+});
+
+describe("a doubt", () => {
+  const doubted: GroupEvent = { kind: "doubted" };
+  const notRemoved = { code: "TOKEN_NOT_REMOVED", message: "still needed" };
+  test.each<[string, readonly GroupEvent[], object]>([
+    ["asks for a group", CREATED, { verifiedAt: DOUBTED, unverified: "adopted" }],
+    [
+      "asks for a group whose update no answer has shown",
+      [...CREATED, ended({ ...updated, unverified: true })],
+      { verifiedAt: DOUBTED, unverified: "updated" },
+    ],
+    ["leaves a creation under way", [begun()], {}],
+    [
+      "asks for a group that was never made",
+      [begun(), ended(aFailed())],
+      { intent: "apply", intentAt: day(9) },
+    ],
+    [
+      "deletes a group whose token is left: its tenant may have come back",
+      [...CREATED, begun(aDelete()), ended(aDeleted(), { notRemoved })],
+      { intent: "delete" },
+    ],
+  ])("%s", (_, events, doubts) => {
+    const before = recordAfter(...events);
+    expect(next(before, doubted, day(9)).record).toEqual({ ...before, ...doubts });
+  });
+
+  test("ends if the operator says that nothing was lost", () => {
+    const trusted = recordAfter(...CREATED, doubted, { kind: "trusted" });
+    expect(trusted).toEqual({ ...recordAfter(...CREATED), verifiedAt: day(3), unverified: "adopted" });
+  });
+
+  test("of a removal that the ledger has forgotten leaves its token to be removed", () => {
+    const forgotten = next(recordAfter(...CREATED), { kind: "doubted", last: null }, day(9)).record;
+    expect(forgotten).toMatchObject({ intent: "remove", intentAt: day(9), tokenFingerprint: null });
   });
 });
 

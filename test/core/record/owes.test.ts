@@ -1,11 +1,13 @@
 import { expect, it } from "vitest";
 import { DELETED } from "../../../src/core/plan/change.ts";
-import { owes, restOf } from "../../../src/core/record/owes.ts";
+import { failingSince, owes, restOf } from "../../../src/core/record/owes.ts";
 import { DOUBTED } from "../../../src/core/record/record.ts";
 import { aRecord } from "../../builders/records.ts";
 
 const failure = { code: "REFUSED", message: "no", count: 1, retryAt: new Date(), since: new Date() };
 const failures = { change: null, rotation: null, storing: null };
+const storing = { failures: { ...failures, storing: failure } };
+const rotation = { failures: { ...failures, rotation: failure } };
 
 const gone = { absence: { kind: "absent", since: new Date(), at: { ms: 0, reads: 1 } } } as const;
 
@@ -18,8 +20,15 @@ it.each<[readonly string[], Parameters<typeof aRecord>[0], 0 | 1 | 2]>([
   [["under way"], { intent: "rotate" }, 0],
   [["leftover"], { intent: "remove" }, 0],
   [["failing change"], { failures: { ...failures, change: { ...failure, fingerprint: "new" } } }, 0],
-  [["failing storing"], { failures: { ...failures, storing: failure } }, 0],
-  [["failing rotation"], { failures: { ...failures, rotation: failure } }, 1],
+  [[], { digest: null }, 0],
+  [[], { fingerprint: null }, 0],
+  [["failing storing"], storing, 0],
+  [[], { ...gone, ...storing }, 0],
+  [[], { ...gone, ...storing, intent: "apply", fingerprint: null }, 0],
+  [["failing storing"], { ...gone, ...storing, intent: "rotate" }, 0],
+  [["failing rotation"], rotation, 1],
+  [[], { ...gone, ...rotation }, 0],
+  [["failing rotation", "wanted"], { ...gone, ...rotation, wantedSince: new Date() }, 0],
   [
     [],
     { ...gone, intent: "apply", failures: { ...failures, change: { ...failure, fingerprint: "new" } } },
@@ -35,13 +44,21 @@ it.each<[readonly string[], Parameters<typeof aRecord>[0], 0 | 1 | 2]>([
   [["wanted"], { wantedSince: new Date(), wantedBy: "choice" }, 1],
   [["doubted"], { verifiedAt: DOUBTED }, 1],
   [[], { ...gone, verifiedAt: DOUBTED }, 0],
-  [
-    ["under way", "failing rotation", "held"],
-    { intent: "delete", held: "delete", failures: { ...failures, rotation: failure } },
-    0,
-  ],
+  [["under way", "failing rotation", "held"], { intent: "delete", held: "delete", ...rotation }, 0],
 ])("a group owes %j if it has %j; its rest is %i", (owed, overrides, rest) => {
   const record = aRecord(overrides);
   expect(owes(record)).toEqual(owed);
   expect(restOf(record)).toBe(rest);
+});
+
+it("a group fails since the first of the failures that it owes", () => {
+  const [early, late] = [new Date(1_000), new Date(2_000)];
+  const both = {
+    ...failures,
+    rotation: { ...failure, since: early },
+    storing: { ...failure, since: late },
+  };
+  expect(failingSince(aRecord({ failures: both }))).toEqual(early);
+  expect(failingSince(aRecord({ ...gone, intent: "rotate", failures: both }))).toEqual(late);
+  expect(failingSince(aRecord())).toBeNull();
 });
