@@ -39,6 +39,33 @@ describe("what a ledger has lost", () => {
     expect(recent.lost).toBeNull();
   });
 
+  test("is the records that this process saved last", () => {
+    const { recent, write } = holding("a", "b");
+    write("a");
+    expect(recent).toMatchObject({ epoch: "5", server: "a server", writes: 3 });
+    recent.acquired("6", left("5", 2), null);
+    expect(recent.lost?.records).toEqual(new Map([["a", aRecord({ user_group_id: "a" })]]));
+    expect(recent).toMatchObject({ epoch: "6", server: null, writes: 2 });
+  });
+
+  test("is not what was saved before another process had the lease, which may be more than is known", () => {
+    const { recent, write } = holding("a", "b");
+    recent.acquired("7", left("6", 4, 2), "a server");
+    write("c");
+    recent.acquired("9", left("8", 6, 3), "a server");
+    expect(lostOf(recent)).toEqual({ records: ["c"], mayBeMore: true, isOvertaken: true });
+  });
+
+  test("is told from a lease that another process has taken", () => {
+    const { recent } = holding("a");
+    const rewound = { code: "LEDGER_REWOUND", message: expect.stringContaining("back in time") };
+    const taken = { code: "LEASE_LOST", message: expect.stringContaining("has taken the lease") };
+    expect(recent.whyLost(left("6", 1, 1))).toMatchObject(taken);
+    for (const found of [left("6", 1), left("5", 0), left("4", 1), undefined])
+      expect(recent.whyLost(found)).toMatchObject(rewound);
+    expect(new RecentWrites(new Date(0)).whyLost()).toMatchObject(taken);
+  });
+
   test("stays to be recorded until it is, whatever happens meanwhile", () => {
     const { recent } = holding("a", "b");
     recent.acquired("6", left("5", 1), "a server");

@@ -37,6 +37,14 @@ test("groups that are too large for one statement are recorded in one write", as
   expect(ids.map((id) => records.get(id)?.confirmed)).toEqual(changes.map(({ group }) => group));
 });
 
+test("more groups than are changed at once are all changed", async () => {
+  const at = await opened(preparedLedgerDatabase);
+  await begin(at, ...Array.from({ length: 1_001 }, (_, n) => anApply({ user_group_id: `t${n}` })));
+  const clock = { ms: 0, reads: 0 };
+  await write(at, (to) => to.changeAll({ kind: "left", absence: "absent", clock }, NOW));
+  expect(await at.ledger.missing()).toMatchObject([{ groups: 1_001 }]);
+});
+
 test.each([
   ["an absence", "the call's end"],
   ["the call's end", "an absence"],
