@@ -1,11 +1,10 @@
 import { describe, expect, test } from "vitest";
 import type { HeldRemoval } from "../../../src/core/deletion/removals.ts";
 import { NO_READ_HISTORY, STALE_CODE } from "../../../src/core/plan/read-history.ts";
-import { aLedgerGroup, anApplied, anApply, aReadHistory } from "../../builders/groups.ts";
+import { anApplied, anApply, aReadHistory } from "../../builders/groups.ts";
 import { ended } from "../../builders/records.ts";
 import {
   begin,
-  groupOf,
   groupsOf,
   hold,
   type LedgerPlace,
@@ -14,12 +13,10 @@ import {
   type Opened,
   opened,
   prepared,
-  returned,
   take,
   write,
 } from "./rig.ts";
 
-const atRest = aLedgerGroup();
 const remove = (user_group_id: string): HeldRemoval => ({ kind: "delete", user_group_id });
 const replace = (user_group_id: string): HeldRemoval => ({ kind: "replace", user_group_id });
 
@@ -50,21 +47,6 @@ export function ledgerDeletionsContract(name: string, makePlace: () => Promise<L
       expect(await heldIn(at)).toEqual([remove("e")]);
       await hold(at);
       expect(await heldIn(at)).toEqual([]);
-    });
-
-    test("are at rest by their rows, but do not count as in sync", async () => {
-      const at = await withGroups("acme");
-      await hold(at, [replace("acme")]);
-      expect(await groupOf(at)).toEqual({ ...atRest, held: "replace" });
-      expect((await at.ledger.buckets({ unverifiedAtRest: true }))[0]).toMatchObject({ dirty: 0 });
-      expect((await at.ledger.status()).groups).toMatchObject({ total: 1, in_sync: 0 });
-    });
-
-    test("stay held only for a replacement when their tenants are back", async () => {
-      const at = await withGroups("a", "b");
-      await hold(at, [remove("a"), replace("b")]);
-      await take(at, [returned("a"), returned("b")]);
-      expect(await heldIn(at)).toEqual([replace("b")]);
     });
 
     test("are in the status, a hundred at most, with the code that approves all", async () => {

@@ -3,34 +3,14 @@ import { describe, expect, test } from "vitest";
 import { compareIds } from "../../../src/core/group/tenant.ts";
 import type { BucketOptions } from "../../../src/ports/ledger/groups.ts";
 import { anyId } from "../../builders/arbitraries.ts";
-import { aFailed, aLedgerGroup, aNotUpdated, anApplied, anApply, aRow } from "../../builders/groups.ts";
-import { ended } from "../../builders/records.ts";
+import { aFailed, aNotUpdated, anApplied, anApply, aRow } from "../../builders/groups.ts";
 import { rounds } from "../../support/long.ts";
 import { collect } from "../collect.ts";
-import { begin, carryOut, groupOf, groupsOf, LATER, type LedgerPlace, leave, opened, take } from "./rig.ts";
-
-const atRest = aLedgerGroup();
-const change = anApply();
+import { begin, carryOut, groupsOf, LATER, type LedgerPlace, leave, opened, take } from "./rig.ts";
 
 /** What becomes of groups that are created and updated. */
 export function ledgerGroupsContract(name: string, makePlace: () => Promise<LedgerPlace>): void {
   describe(`${name}: the ledger's groups`, () => {
-    test("an unverified update is one until it is recorded otherwise", async () => {
-      const at = await opened(makePlace);
-      const updated = (unverified: boolean) => anApplied({ kind: "updated", change, unverified });
-      await carryOut(at, updated(true));
-      expect(await groupOf(at)).toEqual({ ...atRest, unverified: "updated" });
-      await take(at, [ended(updated(false))]);
-      expect(await groupOf(at)).toEqual(atRest);
-    });
-
-    test("an adopted group is at rest, and stays unverified", async () => {
-      const at = await opened(makePlace);
-      await carryOut(at, anApplied({ kind: "adopted", change, unverified: true }));
-      expect(await groupOf(at)).toEqual({ ...atRest, unverified: "adopted" });
-      expect((await at.ledger.buckets({ unverifiedAtRest: false }))[0]).toMatchObject({ rows: 1, dirty: 0 });
-    });
-
     test("are summed up by bucket: those at rest, and how many are not", async () => {
       const at = await opened(makePlace);
       const of = (user_group_id: string, bucket: number) =>
@@ -76,22 +56,6 @@ export function ledgerGroupsContract(name: string, makePlace: () => Promise<Ledg
         }),
         { numRuns: rounds(100) },
       );
-    });
-
-    test("that owe something come page by page in the order of their ids, with all that is known of them", async () => {
-      const at = await opened(makePlace);
-      const of = (user_group_id: string) => anApply({ user_group_id });
-      for (const id of ["wanted", "at rest", "gone"]) await carryOut(at, anApplied({ change: of(id) }));
-      await take(at, [{ kind: "wanted", by: "name", user_group_id: "wanted" }]);
-      await leave(at, "absent", { ms: 0, reads: 1 }, ["gone"]);
-      await carryOut(at, aFailed({ change: of("failed") }), LATER);
-      await begin(at, of("under way"));
-      const owing = { kind: "owing" } as const;
-      expect(await at.ledger.candidateCount(owing)).toBe(3);
-      const first = await at.ledger.candidates(owing, { limit: 2 });
-      expect(first).toEqual([...(await at.ledger.records(["failed", "under way"])).values()]);
-      const second = await at.ledger.candidates(owing, { limit: 2, after: first[1] });
-      expect(second).toEqual([...(await at.ledger.records(["wanted"])).values()]);
     });
 
     test("are found by their ids, whatever is known of them, and unknown ids are left out", async () => {

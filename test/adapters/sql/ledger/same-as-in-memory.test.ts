@@ -4,7 +4,8 @@ import type { CandidateList } from "../../../../src/core/record/candidates.ts";
 import type { EventOf } from "../../../../src/core/record/next.ts";
 import { IN_DOUBT } from "../../../../src/core/record/record.ts";
 import type { Ledger } from "../../../../src/ports/ledger/ledger.ts";
-import { anEvent } from "../../../builders/records.ts";
+import { anApplied, anApply } from "../../../builders/groups.ts";
+import { anEvent, begun, ended } from "../../../builders/records.ts";
 import { collect } from "../../../contracts/collect.ts";
 import { inDays, leaseOf, NOW, opened } from "../../../contracts/ledger/rig.ts";
 import { inMemoryLedger } from "../../../fakes/ledger/ledger.ts";
@@ -13,54 +14,68 @@ import { SEED } from "../../../support/databases/seed.ts";
 import { rounds } from "../../../support/long.ts";
 import { preparedLedgerDatabase } from "./prepared-database.ts";
 
-const IDS = ["a", "B", "ä", "😀"];
+const ODD_IDS = ["a", "B", "ä", "😀"];
+/** So many that each run has groups in most of the states that there are. */
+const IDS = [...ODD_IDS, ...Array.from({ length: 26 }, (_, n) => `t${n}`)];
 const EVER = new Date("2100-01-01T00:00:00Z");
 
 const LISTS: readonly CandidateList[] = [
   { kind: "existing" },
   { kind: "existing", liveSince: inDays(2), isRemovalUnderWay: true },
-  { kind: "existing", isWanted: true, of: IDS },
+  { kind: "existing", isWanted: true, of: IDS.slice(0, 9) },
   { kind: "owing" },
   { kind: "vouched", of: "all" },
   { kind: "vouched", of: "not everywhere" },
-  { kind: "vouched", of: ["a", "😀"] },
+  { kind: "vouched", of: IDS.slice(3, 12) },
   { kind: "rotatable", due: EVER },
+  { kind: "rotatable", due: inDays(1) },
   { kind: "rotatable", due: "wanted" },
-  { kind: "rotatable", due: "wanted by name", of: ["a", "B"] },
+  { kind: "rotatable", due: "wanted by name", of: IDS.slice(0, 9) },
   { kind: "refreshable", since: EVER, now: EVER },
-  { kind: "refreshable", ...IN_DOUBT, of: ["B", "ä"] },
+  { kind: "refreshable", since: inDays(1), now: inDays(3) },
+  { kind: "refreshable", ...IN_DOUBT, of: IDS.slice(1, 12) },
 ];
 
-const someEvents = (): fc.Arbitrary<EventOf[]> =>
-  fc.array(
-    fc
-      .constantFrom(...IDS)
-      .chain((user_group_id) =>
-        anEvent(user_group_id).map((event): EventOf => ({ ...event, user_group_id })),
+/** Most groups are made, and then anything happens to any of them. */
+const transactions = (): fc.Arbitrary<EventOf[][]> =>
+  fc
+    .tuple(
+      fc.subarray(IDS, { minLength: 18 }).map((made) => made.flatMap(created)),
+      fc.array(
+        fc.array(
+          fc
+            .constantFrom(...IDS)
+            .chain((user_group_id) => anEvent(user_group_id).map((event) => ({ ...event, user_group_id }))),
+          { minLength: 12, maxLength: 30, size: "max" },
+        ),
+        { minLength: 3, maxLength: 5, size: "max" },
       ),
-    { minLength: 1, maxLength: 5 },
-  );
+    )
+    .map(([first, more]) => [first, ...more]);
+
+function created(user_group_id: string): EventOf[] {
+  const change = anApply({ user_group_id });
+  return [begun(change), ended(anApplied({ change }))];
+}
 
 /** All that a ledger tells of its groups. */
 async function toldBy(ledger: Ledger): Promise<unknown> {
   const options = { limit: 100 };
   const { groups, oldestToken, oldestUnsynced, failing } = await ledger.status();
-  const histories = await Promise.all(IDS.map((id) => ledger.record(id)));
+  const histories = await Promise.all(ODD_IDS.map((id) => ledger.record(id)));
   return {
     groups: await collect(ledger.groups()),
+    records: await ledger.records(IDS),
     buckets: [
       await ledger.buckets({ unverifiedAtRest: true }),
       await ledger.buckets({ unverifiedAtRest: false }),
     ],
     candidates: await Promise.all(
-      LISTS.map(async (list) => [
-        await ledger.candidateCount(list),
-        await ledger.candidates(list, options),
-        await ledger.candidates(list, {
-          ...options,
-          after: (await ledger.candidates(list, { limit: 1 }))[0],
-        }),
-      ]),
+      LISTS.map(async (list) => {
+        const all = await ledger.candidates(list, options);
+        const rest = await ledger.candidates(list, { ...options, after: all[0] });
+        return [await ledger.candidateCount(list), all, rest];
+      }),
     ),
     missing: await ledger.missing(),
     gone: (await ledger.goneSince(NOW)).count,
@@ -71,9 +86,11 @@ async function toldBy(ledger: Ledger): Promise<unknown> {
 }
 
 test(`whatever happens, it tells what the ledger in memory tells (GROUPSYNC_TEST_SEED=${SEED})`, async () => {
+  const database = await preparedLedgerDatabase();
+  let scopes = 0;
   await fc.assert(
-    fc.asyncProperty(fc.array(someEvents(), { minLength: 1, maxLength: 8 }), async (transactions) => {
-      const at = await opened(preparedLedgerDatabase);
+    fc.asyncProperty(transactions(), async (transactions) => {
+      const at = await opened(async () => database, `scope ${scopes++}`);
       const memory = inMemoryLedger(
         new LedgerState(),
         async () => {},
@@ -91,6 +108,6 @@ test(`whatever happens, it tells what the ledger in memory tells (GROUPSYNC_TEST
       }
       expect(await toldBy(at.ledger)).toEqual(await toldBy(memory));
     }),
-    { seed: SEED, numRuns: rounds(20) },
+    { seed: SEED, numRuns: rounds(60) },
   );
 });
