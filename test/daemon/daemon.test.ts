@@ -284,31 +284,6 @@ describe("a command beside the daemon", () => {
   });
 });
 
-describe("those outside are told", () => {
-  const failure = new SyncError("CONFIG_INVALID", "no key", { hint: "repair it" });
-
-  test("of each change of state once, and a monitor of every sync that reached its end", async () => {
-    const stage = new Stage();
-    await stage.begin();
-    expect(stage.told).toEqual([]);
-    stage.openFails = failure;
-    await stage.scheduledRun();
-    await stage.scheduledRun();
-    expect(stage.told).toEqual([
-      "groupsync eu: The last sync failed: CONFIG_INVALID\nThe status page and the log say why, and what to do.\nsync failed: CONFIG_INVALID (0 requests in 0 ms)",
-    ]);
-    stage.openFails = undefined;
-    await stage.scheduledRun();
-    await stage.scheduledRun();
-    expect(stage.told.slice(1)).toEqual([
-      expect.stringMatching(
-        /^groupsync eu: recovered. Over: The last sync failed: CONFIG_INVALID\nsync ok: 2 unchanged; 0 requests in /,
-      ),
-    ]);
-    expect(stage.beats).toBe(3);
-  });
-});
-
 describe("those outside are told of tenants that went missing", () => {
   const ids = Array.from({ length: 40 }, (_, n) => `t${n}`);
   const DAYS = {

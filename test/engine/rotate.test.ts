@@ -60,31 +60,6 @@ const noPost = ({ call, when }: Point): void => {
 };
 
 describe("rotate gives every selected group a new token,", () => {
-  it.each(selections)("even if a killed sync left the group under way (%s)", async (_, selection) => {
-    const ids = Array.from({ length: 40 }, (_, n) => `t${String(n).padStart(2, "0")}`);
-    const world = await aSyncedWorld(...ids);
-    world.tenants = renamed(world.tenants);
-    let sent = 0;
-    const started = world.start({
-      at: ({ call, when }) => {
-        if (call === "getOrCreate" && when === "before" && ++sent === 20) started.instance.kill();
-      },
-    });
-    expect(await started.report).toBe("died");
-    const before = world.service.tokens;
-
-    expect(await world.rotate(selection)).toMatchObject({
-      outcome: "ok",
-      counts: { rotated: 40, failed: 0 },
-    });
-    expect(stillLive(before, world)).toEqual([]);
-    expect(world.store.tokens).toEqual(world.service.tokens);
-    expect(await world.sync()).toMatchObject({ outcome: "ok" });
-    expect([...world.service.groups.values()].map(({ group }) => group.name)).toEqual(
-      ids.map((id) => `New Name of ${id}`),
-    );
-  });
-
   it("even if the service can't apply the group's update, without a look at the source", async () => {
     const world = await aSyncedWorld("a", "b", "c");
     world.tenants = [...tenants("a", "c"), ...renamed(tenants("b"))];
@@ -195,21 +170,6 @@ describe("rotate gives every selected group a new token,", () => {
     expect(world.ledger.rows.get("b")).toMatchObject({ held: "replace" });
   });
 
-  it("even if an earlier run's rotation is still open", async () => {
-    for (let diesAt = 0, end: unknown = "died"; end === "died"; diesAt++) {
-      const world = await aSyncedWorld("a", "b");
-      end = await world.startRotation(ALL, { diesAt }).report;
-      const before = world.service.tokens;
-      await world.rotate();
-      expect({ diesAt, live: stillLive(before, world) }).toEqual({ diesAt, live: [] });
-      expect(world.store.tokens).toEqual(world.service.tokens);
-      const times = [...world.ledger.formerTokens].filter(
-        ({ user_group_id }) => user_group_id === "a",
-      ).length;
-      expect(times).toBeGreaterThanOrEqual(1);
-    }
-  });
-
   it.each(selections)("but not to a deleted group whose token is still stored (%s)", async (_, selection) => {
     const world = await aSyncedWorld("a", "b");
     world.store.notRemovable.add("b");
@@ -225,18 +185,6 @@ describe("rotate gives every selected group a new token,", () => {
       outcome: "failed",
       error: { code: "UNKNOWN_ID" },
     });
-  });
-
-  it("whatever the clocks say about the tokens' age", async () => {
-    const world = await aSyncedWorld("a", "b", "c");
-    const before = world.service.tokens;
-    const started = world.startRotation(ALL, {
-      at: ({ call, when }) => {
-        if (call === "acquireLease" && when === "before") started.clock.jump(-10 * DAY);
-      },
-    });
-    expect(await started.report).toMatchObject({ outcome: "ok", counts: { rotated: 3 }, requests: 3 });
-    expect(stillLive(before, world)).toEqual([]);
   });
 });
 

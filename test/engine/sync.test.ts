@@ -4,7 +4,7 @@ import { ServiceFailure, type ServiceFailureCode } from "../../src/core/failure/
 import { noCounts } from "../../src/core/report/counts.ts";
 import { aGroup } from "../builders/groups.ts";
 import type { Point } from "../fakes/instance.ts";
-import { aSyncedWorld, BASE_URL, tenants, World } from "../fakes/world.ts";
+import { BASE_URL, tenants, World } from "../fakes/world.ts";
 
 const counts = (some: object) => ({ ...noCounts(), ...some });
 
@@ -109,41 +109,6 @@ describe("a service that keeps existing groups", () => {
     const failing = ["b", "c", "d", "a"].map((id) => [id, "NOT_UPDATED"]);
     const { errors } = await world.sync();
     expect(errors.map(({ user_group_id, code }) => [user_group_id, code])).toEqual(failing);
-  });
-});
-
-it("if a service that updates begins to keep groups, the updates that it took stay done", async () => {
-  const world = new World(tenants("a", "b"));
-  world.service.existing = "update";
-  await world.sync();
-  change(world, "a", "silver");
-  await world.sync();
-  rename(world, "b", "New");
-  await world.sync();
-  world.service.existing = "keep";
-  rename(world, "b", "Newer");
-  for (let n = 0; n < 2; n++)
-    expect((await world.sync()).counts).toEqual(counts({ failed: 1, unchanged: 1 }));
-});
-
-describe("a rotation that the service refused", () => {
-  const refused = ({ when, call, id }: Point): void => {
-    if (when === "before" && call === "rotate" && id === "a") throw new ServiceFailure("REFUSED", "HTTP 422");
-  };
-
-  it("is owed by every later sync, of all tenants and of its own, until the token is new", async () => {
-    const world = await aSyncedWorld(["a", "b"]);
-    const rotateIt = { kind: "only", ids: new Set(["a"]) } as const;
-    await world.startRotation(rotateIt, { at: refused }).report;
-    for (const only of [undefined, undefined, undefined, new Set(["a"])])
-      expect(await world.sync({ only, at: refused })).toMatchObject({
-        outcome: "partial",
-        counts: { failed: 1, wanted: 1, unchanged: only ? 1 : 2 },
-        errors: [{ user_group_id: "a", code: "REFUSED" }],
-      });
-    expect(await world.sync({ only: new Set(["b"]) })).toMatchObject({ outcome: "ok" });
-    await world.startRotation(rotateIt).report;
-    expect(await world.sync()).toMatchObject({ outcome: "ok", requests: 0 });
   });
 });
 

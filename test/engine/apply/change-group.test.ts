@@ -204,22 +204,6 @@ describe.each(Object.keys(REWRITINGS))("a service that updates, and %s", (kind) 
     expect(await world.sync()).toMatchObject({ outcome: "ok", counts: { updated: 3, failed: 0 } });
     expect(doesUpdate(world.ledger.service.evidence)).toBe(true);
   });
-
-  it("takes another such name once it was seen to update", async () => {
-    const world = await aWorldWith(odd, rewrites);
-    row(world, "a", { name: "renamed" });
-    await world.sync();
-    row(world, "odd", { name: odder });
-    expect(await world.sync()).toMatchObject({ outcome: "ok", counts: { updated: 1, unverified: 0 } });
-    expect(await world.sync()).toMatchObject({ outcome: "ok", requests: 0 });
-  });
-
-  it("may have had the groups before: adopted ones show nothing", async () => {
-    const world = await aWorldWith(odd, rewrites);
-    world.ledger.clear();
-    await world.sync();
-    expect(doesUpdate(world.ledger.service.evidence)).toBeNull();
-  });
 });
 
 describe("a group that the service keeps", () => {
@@ -252,20 +236,6 @@ describe("a group that the service keeps", () => {
     expect(await world.sync()).toMatchObject({ outcome: "ok", counts: { updated: 1 } });
     expect(doesUpdate(world.ledger.service.evidence)).toBe(true);
   });
-});
-
-it("a service that only repeats the name is not taken for one that updates once a probe has found that out", async () => {
-  const world = await aWorldWith("odd");
-  world.service.existing = "keep";
-  world.service.repeatsName = true;
-  await world.startProbe().report;
-  expect(doesUpdate(world.ledger.service.evidence)).toBe(false);
-  row(world, "a", { name: "renamed" });
-  expect(await world.sync()).toMatchObject({
-    counts: { failed: 1 },
-    errors: [{ user_group_id: "a", code: "NOT_UPDATED" }],
-  });
-  expect(doesUpdate(world.ledger.service.evidence)).toBe(false);
 });
 
 const IDS = ["a", "b", "c", "d"];

@@ -96,14 +96,6 @@ describe("a rotation", () => {
     expect(world.store.tokens).toEqual(world.service.tokens);
   });
 
-  it("that the service refuses fails only its own group", async () => {
-    const world = await aSyncedWorld(IDS);
-    const report = await world.rotate(ALL, { at: fails("REFUSED", "before", "b", 9) });
-    expect(report).toMatchObject({ outcome: "partial", counts: { rotated: 3, failed: 1 } });
-    expect(report.errors).toEqual([{ user_group_id: "b", code: "REFUSED", message: "POST: REFUSED" }]);
-    expect(world.store.tokens).toEqual(world.service.tokens);
-  });
-
   it.each([1, 3])(
     "whose new token the store refuses holds all others back until the store takes it (%i at once)",
     async (concurrency) => {

@@ -225,10 +225,3 @@ describe("a 503 without Retry-After", () => {
     },
   );
 });
-
-it.each([THROTTLED, OVERLOADED])("%s for two minutes fails no group", async (_, failure) => {
-  const world = new World(tenants(...IDS));
-  const at = deferring(world, failure, () => world.time.elapsed > 1_000 && world.time.elapsed < 121_000);
-  const report = await world.sync({ settings: { concurrency: 8 }, at });
-  expect(report).toMatchObject({ outcome: "ok", counts: { created: 200, failed: 0 } });
-});

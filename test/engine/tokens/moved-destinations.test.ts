@@ -99,31 +99,6 @@ describe("if the config names another token destination than before", () => {
     expect(counts).toMatchObject({ restored: 1, failed: 0 });
     expectAll(world);
   });
-
-  test("a tenant that comes back gets its token there even if the run that finds it dies at any moment", async () => {
-    for (let diesAt = 0; ; diesAt++) {
-      const world = await movedWorld("a", "b");
-      const settings = { ...ELSEWHERE, ...KEPT };
-      world.tenants = tenants("b");
-      await world.sync({ settings });
-      world.tenants = tenants("a", "b");
-      if ((await world.start({ settings, only: new Set(["a"]), diesAt }).report) !== "died") break;
-      await world.time.sleep(MINUTE);
-      expect(await world.sync({ settings })).toMatchObject({ outcome: "ok" });
-      expectAll(world);
-    }
-  });
-
-  test("after a run that died at any moment, the next sync writes all tokens there", async () => {
-    for (let diesAt = 0; ; diesAt++) {
-      const world = await movedWorld("a", "b", "c");
-      const report = await world.start({ settings: ELSEWHERE, diesAt }).report;
-      if (report !== "died") break;
-      await world.time.sleep(MINUTE);
-      expect(await world.sync({ settings: ELSEWHERE })).toMatchObject({ outcome: "ok" });
-      expectAll(world);
-    }
-  });
 });
 
 describe("if a token destination has lost all its tokens", () => {

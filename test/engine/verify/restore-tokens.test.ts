@@ -83,18 +83,6 @@ describe("tokens in two stores", () => {
   });
 });
 
-test("after a change that the service refused, the ledger still knows that a store lacks the token", async () => {
-  const world = await aWorldThatLacksA("a");
-  world.tenants = changed;
-  await world.sync({ at: refuse });
-  world.tenants = tenants("a");
-  world.second.refused.clear();
-  await world.time.sleep(10 * MINUTE);
-  await world.sync();
-  expect(await world.sync()).toMatchObject({ outcome: "ok" });
-  expectBoth(world);
-});
-
 describe("a group whose update is refused, and whose token is not in every store", () => {
   test("is asked for with growing delays, and counts as failed once a sync", async () => {
     const world = await aWorldThatLacksA("a");

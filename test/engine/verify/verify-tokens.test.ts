@@ -40,18 +40,6 @@ describe("--verify-tokens", () => {
     expect(await world.sync({ verifyTokens: true })).toMatchObject({ outcome: "ok", requests: 0 });
   });
 
-  test("asks for missing tokens by GET if there is only one store", async () => {
-    const world = new World(tenants("a", "b"));
-    await world.sync();
-    world.store.tokens.delete("a");
-    expect(await world.sync({ verifyTokens: true })).toMatchObject({
-      outcome: "ok",
-      counts: { restored: 1, updated: 0, unverified: 0 },
-      requests: 1,
-    });
-    expect(world.store.tokens).toEqual(world.service.tokens);
-  });
-
   test("restores the token of a group that was adopted", async () => {
     const world = new World(tenants("a"));
     world.service.put(aGroup({ user_group_id: "a", name: "Name of a" }));
@@ -71,21 +59,6 @@ describe("--verify-tokens", () => {
     expectBoth(world);
     expect(world.ledger.formerTokens).toHaveLength(1);
   });
-});
-
-test("after a verifying sync that died at any moment, the next sync restores the rest", async () => {
-  for (let diesAt = 0; ; diesAt++) {
-    const world = await synced("a", "b", "c");
-    world.second.tokens.delete("a");
-    world.store.tokens.delete("b");
-    world.second.tokens.delete("b");
-    const started = world.start({ verifyTokens: true, diesAt });
-    const report = await started.report;
-    if (report !== "died") break;
-    await world.time.sleep(MINUTE);
-    expect(await world.sync({ verifyTokens: true })).toMatchObject({ outcome: "ok" });
-    expectBoth(world);
-  }
 });
 
 describe("a ledger that was restored from a backup, together with one of the token stores", () => {
