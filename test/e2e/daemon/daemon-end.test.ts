@@ -6,25 +6,6 @@ import { aDaemon, EVERY_SECOND } from "./a-daemon.ts";
 const answered = async (world: World): Promise<number> => (await world.requests()).total;
 const begun = async (world: World): Promise<number> => Object.keys((await world.requests()).by_group).length;
 
-test("after SIGTERM in the middle of many slow calls, the daemon stores every answered token and exits with 0", async () => {
-  const world = await aWorld({
-    tenants: 200,
-    service: { latency: { min: 400, max: 800 } },
-    config: { ...EVERY_SECOND, service: { concurrency: 50 } },
-  });
-  const daemon = await aDaemon(world);
-  await until(async () => (await answered(world)) >= 50);
-  const { code } = await daemon.program.stop("SIGTERM");
-  expect(code).toBe(0);
-  const stored = await world.stored();
-  expect(stored).toEqual(await world.live());
-  expect(Object.keys(stored)).toHaveLength(await answered(world));
-  expect(daemon.runs()).toMatchObject([
-    { level: "info", outcome: "failed", code: "INTERRUPTED", created: Object.keys(stored).length },
-  ]);
-  expect(await world.status()).toMatchObject({ lease: null, groups: { under_way: 0 } });
-});
-
 test("a daemon ends at once at a second signal, and at its shutdown_timeout otherwise; the next start settles what was under way", async () => {
   const world = await aWorld({
     tenants: 6,

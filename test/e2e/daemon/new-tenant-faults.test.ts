@@ -1,23 +1,18 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, inject, test } from "vitest";
-import { LONG, rounds } from "../../support/long.ts";
-import { tcpProxy } from "../../support/servers/tcp-proxy.ts";
+import { rounds } from "../../support/long.ts";
 import { expectInSync } from "../in-sync.ts";
-import { aWorld, fromEnvironment, idOf, until, type World } from "../world.ts";
+import { aWorld, idOf, until, type World } from "../world.ts";
 import { aDaemon, signUp, WITH_SYNC_KEY } from "./a-daemon.ts";
 
 const CHANNEL = "customers_changed";
 const IS_POSTGRES = inject("databaseKind") === "postgres";
-const longOnPostgres = test.runIf(IS_POSTGRES && LONG);
 
 /** Single tenants are asked for by POST /sync, and on PostgreSQL named on a channel too. */
 const aConfig = (changes: object = {}) => ({
   ...WITH_SYNC_KEY,
   source: { changes: { ...(IS_POSTGRES && { channel: CHANNEL }), ...changes } },
 });
-
-const notify = ({ database }: World, id: string): Promise<unknown> =>
-  database.query("SELECT pg_notify($1, $2)", [CHANNEL, id]);
 
 const insert = ({ database }: World, id: string): Promise<unknown> =>
   database.query(
@@ -82,47 +77,4 @@ test(`a daemon that is killed ${KILLS} times while it serves single tenants leav
   await untilAllHaveTokens(world);
   expect((await daemon.program.stop("SIGTERM")).code).toBe(0);
   await expectInSync(world);
-});
-
-longOnPostgres("a channel whose connection is cut again and again loses no tenant", async () => {
-  const world = await aWorld({ tenants: 2 });
-  const proxy = await tcpProxy(world.database.url);
-  world.env.CHANGES_URL = proxy.url;
-  await world.configure(aConfig({ url: fromEnvironment("CHANGES_URL") }));
-  const daemon = await aDaemon(world);
-  await daemon.ran(1);
-  for (let cut = 1; cut <= rounds(100); cut++) {
-    proxy.limit(0);
-    await insert(world, `c${cut}`);
-    await notify(world, `c${cut}`);
-    proxy.limit(Number.POSITIVE_INFINITY);
-    await insert(world, `d${cut}`);
-    await notify(world, `d${cut}`);
-    if (cut % 5 === 0) await untilAllHaveTokens(world);
-  }
-  await untilAllHaveTokens(world);
-  expect((await daemon.program.stop("SIGTERM")).code).toBe(0);
-});
-
-longOnPostgres("while any role floods the channel, every POST /sync is answered with a token", async () => {
-  const world = await aWorld({ tenants: 2, config: aConfig() });
-  const daemon = await aDaemon(world);
-  await daemon.ran(1);
-  let isFlooding = true;
-  let rounds = 0;
-  const flood = (async () => {
-    for (; isFlooding; rounds++, await sleep(100))
-      await world.database.query(
-        `SELECT pg_notify('${CHANNEL}', CASE WHEN n % 1000 = 0 THEN '' ELSE 'nobody ${rounds} ' || n END)
-         FROM generate_series(1, 12000) n`,
-      );
-  })();
-  await until(async () => rounds > 2);
-  for (let n = 0; n < 8; n++) {
-    await insert(world, `asked ${n}`);
-    expect(await signUp(daemon, `asked ${n}`)).toMatchObject({ status: 200 });
-  }
-  isFlooding = false;
-  await flood;
-  expect((await daemon.program.stop("SIGTERM")).code).toBe(0);
 });

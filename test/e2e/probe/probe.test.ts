@@ -1,7 +1,5 @@
 import { expect, test } from "vitest";
 import type { SandboxOptions } from "../../../src/sandbox/server.ts";
-import { tablesIn } from "../database/database-acts.ts";
-import { dump } from "../dump.ts";
 import { expectInSync } from "../in-sync.ts";
 import { aWorld, type World } from "../world.ts";
 
@@ -80,17 +78,4 @@ test("what it finds counts from then on: a change of the mapping alone is verifi
     // Also of an update that has failed before.
     expect(await warns()).toBe(existing === "keep");
   }
-});
-
-test("before the first sync it makes no token table, and that sync has nothing to do with it", async () => {
-  const world = await aWorld({ tenants: 2 });
-  const { report } = await probe(world);
-  expect(await tablesIn(world.database)).not.toContain("groupsync_tokens");
-  expect(await world.sync()).toMatchObject({ code: 0, report: { created: 2, adopted: 0 } });
-  const tokens = await world.tokensEver();
-  expect(tokens.length).toBeGreaterThan(2);
-  const dumped = JSON.stringify(await dump(world.database));
-  expect(dumped).not.toContain(report.canary.user_group_id);
-  const live = Object.values(await world.live());
-  expect(tokens.filter((token) => !live.includes(token) && dumped.includes(token))).toEqual([]);
 });

@@ -60,34 +60,6 @@ test("forget --delete-groups deletes the groups and tokens of its scope alone, a
   expect(await production.sync()).toMatchObject({ code: 0, report: { unchanged: 60, requests: 0 } });
 });
 
-test("groups that another scope has too are not deleted", async () => {
-  const production = await aWorld({ tenants: 3, config: { name: "production" } });
-  const copy = await aWorld({ tenants: 0 });
-  Object.assign(copy.env, production.env, { GROUPSYNC_CONFIG: copy.configFile });
-  const asCopy = (where: string): Promise<void> =>
-    copy.configure({
-      ...STAGING,
-      service: { base_url: production.sandbox.baseUrl },
-      source: { where },
-    });
-  await production.configure({ name: "production", source: { where: "id < 't-00003'" } });
-  await production.sync();
-  await asCopy("id = 't-00003'");
-  expect(await copy.sync()).toMatchObject({ code: 0, report: { created: 1 } });
-  await asCopy("id > 't-00001'");
-  expect(await copy.sync()).toMatchObject({ code: 0, report: { adopted: 1 } });
-  const live = await production.live();
-  const refused = await copy.run("forget", "staging", "--delete-groups", "--yes");
-  expect(refused.code).toBe(78);
-  expect(refused.stdout).toContain(
-    '1 group of this scope, such as "t-00002", belongs to the scope "production"',
-  );
-  expect(await production.live()).toEqual(live);
-  expect(await copy.run("forget", "staging", "--yes")).toMatchObject({ code: 0 });
-  expect(await production.live()).toEqual(live);
-  expect(await production.sync()).toMatchObject({ code: 0, report: { unchanged: 2 } });
-});
-
 test("a daemon that nobody has stopped makes no group anew once its scope is forgotten", async () => {
   const world = await aWorld({ tenants: 3, config: { ...EVERY_SECOND, schedule: "*/3 * * * * *" } });
   const daemon = await aDaemon(world);

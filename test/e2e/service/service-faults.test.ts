@@ -33,43 +33,6 @@ test("a wrong API key ends the run, once a request that names no group is refuse
   await expectRecovery(world);
 });
 
-test("one poisoned tenant fails alone", async () => {
-  const world = await aWorld({
-    tenants: 40,
-    service: {
-      poison: new Map([
-        ["t-00003", "success0"],
-        ["t-00009", "missing-field"],
-        ["t-00011", "html"],
-      ]),
-      htmlStatus: 200,
-    },
-  });
-  const { code, report } = await world.sync();
-  expect(code).toBe(3);
-  expect(report).toMatchObject({ outcome: "partial", created: 37, failed: 3, requests: 40 });
-  expect(report.errors).toHaveLength(3);
-  expect(report.errors).toEqual(
-    expect.arrayContaining([
-      { user_group_id: "t-00003", code: "REFUSED", message: "GET was answered HTTP 200: success is 0" },
-      {
-        user_group_id: "t-00009",
-        code: "BAD_RESPONSE",
-        message: "GET was answered HTTP 200 without a good user_group.token",
-      },
-      { user_group_id: "t-00011", code: "BAD_RESPONSE", message: "GET was answered HTTP 200 with HTML" },
-    ]),
-  );
-  const status = JSON.parse((await world.run("status", "--json")).stdout);
-  expect(status).toMatchObject({ groups: { total: 40, in_sync: 37, failing: 3 } });
-  expect(Object.keys(await world.stored())).toHaveLength(37);
-
-  await world.serve({});
-  const { report: second } = await world.sync();
-  expect(second).toMatchObject({ outcome: "ok", created: 3, unchanged: 37, requests: 3 });
-  expect(await world.stored()).toEqual(await world.live());
-});
-
 // At the same time, because each sync waits between its attempts.
 test("a service that is unreachable, or fails for every group, ends the run early", async () => {
   const [down, broken, untrusted] = await Promise.all([

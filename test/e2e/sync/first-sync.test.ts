@@ -56,28 +56,6 @@ test(`a first sync sends one request for each of ${TENANTS} tenants, and a secon
   expect(await world.requests()).toMatchObject({ total: 0 });
 });
 
-test("rejected rows are remembered until they are corrected, and the log names each once", async () => {
-  const world = await aWorld({ database: await freshDatabase(), tenants: 3 });
-  await world.database.query("UPDATE customers SET company_name = NULL WHERE id = 't-00002'");
-  const logged = async (): Promise<string[]> => {
-    const { stderr } = await world.run("sync");
-    return stderr.split("\n").filter((line) => /"msg":"(rejected|no longer rejected)/.test(line));
-  };
-  const reason = { code: "VALUE_NULL", message: "name (column company_name) is null" };
-  expect(await logged()).toMatchObject([expect.stringContaining(`rejected: ${reason.message}`)]);
-  expect(await logged()).toEqual([]);
-  expect(await world.status()).toMatchObject({
-    rejected: {
-      count: 1,
-      reasons: [{ ...reason, rows: 1 }],
-      rows: [{ user_group_id: "t-00002", ...reason }],
-    },
-  });
-  await world.database.query("UPDATE customers SET company_name = 'Named' WHERE id = 't-00002'");
-  expect(await logged()).toMatchObject([expect.stringContaining("no longer rejected; it was:")]);
-  expect(await world.status()).toMatchObject({ rejected: { count: 0, reasons: [], rows: [] } });
-});
-
 onOneDatabase("prints a short report on standard output, and the log on standard error", async () => {
   const world = await aWorld({ database: await freshDatabase(), tenants: 3 });
   await world.configure(await withReader(world));

@@ -1,8 +1,7 @@
-import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { aDaemon, EVERY_SECOND } from "../daemon/a-daemon.ts";
-import { aWorld, idOf, until, type World } from "../world.ts";
+import { aWorld, idOf, type World } from "../world.ts";
 import { tokensIn } from "./tokens-in.ts";
 
 const TABLE = { table: "groupsync_tokens" };
@@ -38,32 +37,5 @@ test("tokens go into a table and files; a store that refused a token gets it lat
   expect(await world.sync()).toMatchObject({ code: 0, report: { restored: 1, requests: 0 } });
   await expectBoth(world, directory);
   expect(await world.rotate("--all", "--yes")).toMatchObject({ code: 0, report: { rotated: 5 } });
-  await expectBoth(world, directory);
-});
-
-test("tokens that were removed or changed in either store are written again by --verify-tokens, and as often as tokens.verify says", async () => {
-  const { world, directory, tokens } = await aWorldOfTwo(5);
-  await world.sync();
-  await rm(join(directory, idOf(1)));
-  await writeFile(join(directory, idOf(2)), "made up");
-  await world.database.query("DELETE FROM groupsync_tokens WHERE user_group_id IN ($1, $2)", [
-    idOf(3),
-    idOf(4),
-  ]);
-  await rm(join(directory, idOf(4)));
-  await world.forgetRequests();
-  expect(await world.sync("--verify-tokens")).toMatchObject({
-    code: 0,
-    report: { unchanged: 5, restored: 4, updated: 0, unverified: 0, requests: 2 },
-  });
-  await expectBoth(world, directory);
-  expect((await world.requests()).by_group).toMatchObject({ [idOf(2)]: { GET: 1 }, [idOf(4)]: { GET: 1 } });
-
-  await world.configure({ ...EVERY_SECOND, tokens });
-  const daemon = await aDaemon(world);
-  await daemon.ran(1);
-  await writeFile(join(directory, idOf(2)), "made up");
-  await until(async () => (await readFile(join(directory, idOf(2)), "utf8")) !== "made up");
-  await daemon.program.stop("SIGTERM");
   await expectBoth(world, directory);
 });

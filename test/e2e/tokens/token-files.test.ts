@@ -1,12 +1,7 @@
 import { chmod, mkdir, readdir, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { seededRandom } from "../../../src/sandbox/request-faults.ts";
-import { SEED, SEEDED } from "../../support/databases/seed.ts";
-import { rounds } from "../../support/long.ts";
-import { untilQuiet } from "../quiet.ts";
-import { aWorld, idOf, until, type World, type WorldOptions } from "../world.ts";
+import { aWorld, idOf, type WorldOptions } from "../world.ts";
 import { tokensIn } from "./tokens-in.ts";
 
 /** A world whose tokens go into files. */
@@ -66,49 +61,3 @@ test("a directory that others may write to is refused unchanged, with the comman
   expect(await world.sync()).toMatchObject({ code: 0, report: { created: 2 } });
   expect(await tokensIn(directory)).toEqual(await world.live());
 });
-
-const KILLS = rounds(10);
-const TENANTS = 100;
-
-test(`every stored token is live after ${KILLS} kill(s) of a first sync and ${KILLS} of a rotation ${SEEDED}`, async () => {
-  const random = seededRandom(SEED);
-  const { world, directory } = await aWorldOfFiles({
-    tenants: TENANTS * KILLS,
-    // Slow enough for calls to be under way at each kill.
-    service: { latency: { min: 5, max: 20 } },
-    // Each run waits this long for the calls of the killed run before it.
-    config: { service: { timeout: "1s" }, rotation: { concurrency: 16 } },
-  });
-  const killed = async (...command: string[]): Promise<void> => {
-    const { total } = await world.requests();
-    const program = world.start(...command);
-    const more = Math.ceil((random() * TENANTS) / 2);
-    await until(
-      async () => program.child.exitCode !== null || (await world.requests()).total >= total + more,
-    );
-    await sleep(random() * 20);
-    await program.stop("SIGKILL");
-    await untilQuiet(world);
-  };
-  for (let kill = 1; kill <= KILLS; kill++) {
-    await killed("sync");
-    await expectNoneOfAnotherGroup(world, directory);
-  }
-  expect(await world.sync()).toMatchObject({ code: 0, report: { failed: 0, adopted: 0 } });
-  expect(await tokensIn(directory)).toEqual(await world.live());
-
-  for (let kill = 1; kill <= KILLS; kill++) {
-    await killed("rotate", "--all", "--yes");
-    // One clean sync does what the killed rotation left.
-    expect(await world.sync()).toMatchObject({ code: 0, report: { failed: 0, wanted: 0 } });
-    expect(await tokensIn(directory)).toEqual(await world.live());
-  }
-});
-
-/** Expects that no stored token is the live token of another group. A stored token may be older than the live token. */
-async function expectNoneOfAnotherGroup(world: World, directory: string): Promise<void> {
-  const live = Object.entries(await world.live());
-  const owner = new Map(live.map(([id, token]) => [token, id]));
-  for (const [id, token] of Object.entries(await tokensIn(directory)))
-    expect(owner.get(token) ?? id).toBe(id);
-}
