@@ -27,13 +27,3 @@ test("a rate limit is kept to, and the log says why a run waits", async () => {
     expect.stringMatching(/^waits up to [\d.]+ m?s: the service (asked to slow down|allows about \d+\/s)$/),
   );
 });
-
-test("a run that waits an hour for the service ends when it is told to stop", async () => {
-  const world = await aWorld({ tenants: 20, service: { rateLimit: { count: 10, perMs: 3_600_000 } } });
-  const program = world.start("sync", "--json");
-  await expect.poll(() => program.output(), { timeout: 20_000 }).toMatch(/waits up to (59 min|1 h)/);
-  const { code, stdout } = await program.stop("SIGTERM");
-  expect(code).toBe(1);
-  expect(JSON.parse(stdout)).toMatchObject({ created: 10 });
-  expect(await world.stored()).toEqual(await world.live());
-});
