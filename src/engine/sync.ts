@@ -104,9 +104,9 @@ async function syncOnce(
     await reportPlan(plan, run);
     await reportGuard(plan, options, run);
     observe({ kind: "phase", phase: "applying" });
-    const recorded = await recordLedgerUpdates(plan, history, run);
+    await recordLedgerUpdates(plan, history, run);
     await recordRejections(plan, options.only, run);
-    const { failedGets, unaskable } = await verifyTokens(plan, options, settings, { now, ...recorded }, run);
+    const { failedGets, unaskable } = await verifyTokens(plan, options, settings, now, run);
     const changes = await recordRead(plan, history, failedGets, run);
     await applyChanges(changes, { ...run, removals });
     const unsettled = await settleRotations(plan.leftUnderWay, run);

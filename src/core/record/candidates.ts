@@ -1,4 +1,3 @@
-import type { RetryableFailure } from "../failure/group-failures.ts";
 import type { Group } from "../group/group.ts";
 import { intendsRemoval, UNKNOWN_STATE } from "../group/ledger-group.ts";
 import type { RowDigest } from "../group/tenant.ts";
@@ -32,8 +31,8 @@ export type CandidateList =
   /** Groups that owe something, in the order of the ids. */
   | { readonly kind: "owing" }
   /**
-   * Groups that `vouchedToken` tells a token of, in the order of the ids: all, those whose tokens are known to be missing in a
-   * store, or those with these ids.
+   * Groups whose tokens the ledger vouches for, see `isVouchedFor`, in the order of the ids: all, those whose tokens are known to
+   * be missing in a store, or those with these ids.
    */
   | { readonly kind: "vouched"; readonly of: "all" | "not everywhere" | readonly string[] }
   /** Groups that `rotationCandidate` tells, the oldest token first. */
@@ -72,19 +71,6 @@ export interface Unverified {
   readonly now: Date;
 }
 
-/** A group whose token the ledger vouches for. */
-export interface VouchedToken {
-  readonly user_group_id: string;
-  readonly tokenFingerprint: string;
-  /**
-   * What a GET for the token sends. Null if nobody knows the state of the group at the service: a GET could then change
-   * the group.
-   */
-  readonly confirmed: ConfirmedGroup | null;
-  /** Set if the token is known not to be in every store. */
-  readonly failure: RetryableFailure | null;
-}
-
 /** A group that a refresh may ask for, as the service last confirmed it. */
 export interface RefreshCandidate extends ConfirmedGroup {
   readonly user_group_id: string;
@@ -104,16 +90,13 @@ export function confirmedGroup({
   return { group: confirmed, fingerprint, row: { bucket, digest }, dataSourceId };
 }
 
-/** Null if nobody knows the state of the group at the service. */
-const knownGroup = (record: GroupRecord): ConfirmedGroup | null =>
+/** Null if nobody knows the state of the group at the service: a GET could then change the group. */
+export const knownGroup = (record: GroupRecord): ConfirmedGroup | null =>
   record.fingerprint === UNKNOWN_STATE ? null : confirmedGroup(record);
 
-/** Null if the group has no token that has to be in the token stores: none is known, or a call may have changed it. */
-export function vouchedToken(record: GroupRecord): VouchedToken | null {
-  const { user_group_id, tokenFingerprint, fingerprint, intent, absence, failures } = record;
-  if (tokenFingerprint === null || fingerprint === null || intent !== null || absence !== null) return null;
-  return { user_group_id, tokenFingerprint, confirmed: knownGroup(record), failure: failures.storing };
-}
+/** Whether the group has a token that has to be in the token stores: it is known, and no call may have changed it. */
+export const isVouchedFor = ({ tokenFingerprint, fingerprint, intent, absence }: GroupRecord): boolean =>
+  tokenFingerprint !== null && fingerprint !== null && intent === null && absence === null;
 
 /** Null if anything else is to be done about the group, or nobody knows its state. */
 export function refreshCandidate(record: GroupRecord): RefreshCandidate | null {

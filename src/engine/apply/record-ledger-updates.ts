@@ -6,13 +6,6 @@ import type { LedgerWriting } from "../lease/lease.ts";
 import type { Locks } from "../lease/tenant-locks.ts";
 import { isEvidence, type Plan, type PlanEntry } from "../plan/plan.ts";
 
-export interface RecordedUpdates {
-  /** By this time, the tokens of tenants that came back are due to be verified. */
-  readonly recordedAt: Date;
-  /** How many tenants came back. */
-  readonly cameBack: number;
-}
-
 /**
  * Records what a plan changes in the ledger alone: tenants that left, came back or aren't ready, groups that are settled or
  * were never made.
@@ -21,26 +14,22 @@ export async function recordLedgerUpdates(
   plan: Plan,
   history: ReadHistory,
   run: LedgerWriting & { readonly observe: Observe; readonly locks: Locks },
-): Promise<RecordedUpdates> {
+): Promise<void> {
   const { ledger, lease, clock, observe, locks } = run;
   const now = clock.now();
-  let cameBack = 0;
   const { left, returned, forgotten, change_dropped, settled } = plan.counts;
-  if (left + returned + forgotten + change_dropped + settled === 0) return { recordedAt: now, cameBack };
+  if (left + returned + forgotten + change_dropped + settled === 0) return;
   // If removals are held, the grace clock stays at the history's time, so the reading's time would be in the future.
   const clockStands = plan.guard.kind === "held";
   const leftAt = clockStands ? history.clock : plan.reading.clock;
   for await (const entries of plan.entries.read()) {
     const notes = entries.flatMap((entry) => recordedOf(entry, plan, leftAt, locks));
     if (notes.length === 0) continue;
-    const before = await ledger.write(lease, (transaction) => transaction.change(notes, now));
-    for (const note of notes) {
-      const { user_group_id } = note;
-      if (note.kind === "left") observe({ kind: "left", user_group_id, absence: note.absence });
-      else if (before.get(user_group_id)?.absence) cameBack++;
-    }
+    await ledger.write(lease, (transaction) => transaction.change(notes, now));
+    for (const note of notes)
+      if (note.kind === "left")
+        observe({ kind: "left", user_group_id: note.user_group_id, absence: note.absence });
   }
-  return { recordedAt: now, cameBack };
 }
 
 /**

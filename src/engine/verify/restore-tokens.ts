@@ -1,6 +1,6 @@
 import type { Failure, SyncError } from "../../core/failure/sync-error.ts";
 import type { Upsert } from "../../core/plan/change.ts";
-import { type ConfirmedGroup, type VouchedToken, vouchedToken } from "../../core/record/candidates.ts";
+import { type ConfirmedGroup, isVouchedFor, knownGroup } from "../../core/record/candidates.ts";
 import { type EventOf, storingFailed } from "../../core/record/next.ts";
 import type { GroupRecord } from "../../core/record/record.ts";
 import type { Secret } from "../../core/secret/secret.ts";
@@ -25,7 +25,7 @@ export interface Unrestored {
 }
 
 /** A token that one store lacks and another store has. */
-interface Found extends VouchedToken {
+interface Found extends GroupRecord {
   readonly token: Secret;
 }
 
@@ -37,7 +37,7 @@ interface Found extends VouchedToken {
 export async function restoreTokens(
   of: "all" | "not everywhere" | readonly string[],
   run: Applying,
-  select = (page: readonly VouchedToken[]): readonly VouchedToken[] => page,
+  select = (page: readonly GroupRecord[]): readonly GroupRecord[] => page,
 ): Promise<Unrestored> {
   const unrestored = { failedGets: new Set<string>(), unaskable: new Set<string>() };
   if (run.signal.aborted) return unrestored;
@@ -55,24 +55,24 @@ export async function restoreTokens(
 async function upToDate(
   page: readonly GroupRecord[],
   { ledger, locks }: Pick<Applying, "ledger" | "locks">,
-): Promise<readonly VouchedToken[]> {
+): Promise<readonly GroupRecord[]> {
   const isOutdated = ({ user_group_id }: GroupRecord): boolean => locks.wasLookedUp(user_group_id);
   const again = page.filter(isOutdated).map(({ user_group_id }) => user_group_id);
   const records = [
     ...page.filter((record) => !isOutdated(record)),
     ...(again.length > 0 ? await ledger.records(again) : new Map<string, GroupRecord>()).values(),
   ];
-  return records.flatMap((record) => vouchedToken(record) ?? []);
+  return records.filter(isVouchedFor);
 }
 
 async function restore(
-  vouched: readonly VouchedToken[],
+  vouched: readonly GroupRecord[],
   unrestored: { readonly failedGets: Set<string>; readonly unaskable: Set<string> },
   run: Applying,
 ): Promise<void> {
   if (vouched.length === 0) return;
   const expected = new Map(
-    vouched.map(({ user_group_id, tokenFingerprint }) => [user_group_id, tokenFingerprint]),
+    vouched.map(({ user_group_id, tokenFingerprint }) => [user_group_id, tokenFingerprint ?? ""]),
   );
   const lagging = await retryWhileBusy(() => run.tokens.lagging(expected, run.signal), run);
   const found = vouched.flatMap((entry): Found[] => {
@@ -85,27 +85,22 @@ async function restore(
     await retryInHalves(found.slice(from, from + batchSize), (batch) => copy(batch, run), run);
 
   const stored = vouched.filter(({ user_group_id }) => !lagging.has(user_group_id));
-  const lost = vouched.flatMap((entry) => {
-    const copies = lagging.get(entry.user_group_id);
-    if (!copies || (copies.token && !copies.isContradicted)) return [];
-    return [{ ...entry, problem: copies.isContradicted ? CONTRADICTED : LOST }];
-  });
-  const askable = lost.filter(isConfirmed);
-  const unaskable = lost.filter(({ confirmed }) => confirmed === null);
+  const askable: Askable[] = [];
+  const results = stored.filter(({ failures }) => failures.storing !== null).map(storedEverywhere);
   const now = run.clock.now();
-  await record(
-    [
-      ...stored.filter(({ failure }) => failure !== null).map(storedEverywhere),
-      // Record the problem first: if the run dies before the GET is answered, nothing else tells the next sync of it.
-      ...askable
-        .filter(({ failure }) => failure === null)
-        .map((entry) => notStored(entry, notEverywhere(entry.problem), now)),
-      ...unaskable.map((entry) => notStored(entry, unaskableNow(entry.problem), now)),
-    ],
-    now,
-    run,
-  );
-  for (const { user_group_id } of unaskable) unrestored.unaskable.add(user_group_id);
+  for (const group of vouched) {
+    const { user_group_id, failures } = group;
+    const copies = lagging.get(user_group_id);
+    if (!copies || (copies.token && !copies.isContradicted)) continue;
+    const problem = copies.isContradicted ? CONTRADICTED : LOST;
+    const confirmed = knownGroup(group);
+    if (confirmed) askable.push({ user_group_id, confirmed });
+    else unrestored.unaskable.add(user_group_id);
+    // Record the problem first: if the run dies before the GET is answered, nothing else tells the next sync of it.
+    if (!confirmed || failures.storing === null)
+      results.push(notStored(group, notEverywhere(confirmed ? problem : `${problem}${UNASKABLE}`), now));
+  }
+  await record(results, now, run);
   for (const id of await askForTokens(askable, run)) unrestored.failedGets.add(id);
 }
 
@@ -164,35 +159,27 @@ async function record(
   await ledger.write(lease, (transaction) => transaction.change(results, now));
 }
 
-const storedEverywhere = ({ user_group_id }: VouchedToken): EventOf => ({
+const storedEverywhere = ({ user_group_id }: GroupRecord): EventOf => ({
   kind: "storing_ended",
   user_group_id,
   failure: null,
 });
 
-const notStored = ({ user_group_id, failure: former }: VouchedToken, failure: Failure, now: Date): EventOf =>
-  storingFailed(user_group_id, former, failure, now);
+const notStored = ({ user_group_id, failures }: GroupRecord, failure: Failure, now: Date): EventOf =>
+  storingFailed(user_group_id, failures.storing, failure, now);
 
 const LOST = "no token store has the token of this group";
 const CONTRADICTED =
   "a token store has another token for this group than the ledger knows, and only the service can tell which one is live";
 
 const notEverywhere = (problem: string): Failure => ({ code: "TOKEN_NOT_EVERYWHERE", message: problem });
-const unaskableNow = (problem: string): Failure =>
-  notEverywhere(
-    `${problem}, and asking the service for it could change the group, because only the group's name at the service is known; a sync with service.update: upsert asks for it`,
-  );
+const UNASKABLE =
+  ", and asking the service for it could change the group, because only the group's name at the service is known; a sync with service.update: upsert asks for it";
 
 /** A group whose token only the service can tell. */
-interface Lost extends VouchedToken {
-  readonly problem: string;
-}
-
-interface Askable extends Pick<VouchedToken, "user_group_id"> {
+interface Askable extends Pick<GroupRecord, "user_group_id"> {
   readonly confirmed: ConfirmedGroup;
 }
-
-const isConfirmed = (entry: Lost): entry is Lost & Askable => entry.confirmed !== null;
 
 async function* getsOf(groups: readonly Askable[]): AsyncGenerator<Upsert> {
   for (const { user_group_id, confirmed } of groups) {

@@ -1,6 +1,5 @@
 import { isDue } from "../../core/failure/backoff.ts";
 import type { Applying } from "../apply/apply-changes.ts";
-import type { RecordedUpdates } from "../apply/record-ledger-updates.ts";
 import type { PlanOptions } from "../plan/make-plan.ts";
 import type { Plan } from "../plan/plan.ts";
 import { restoreTokens, type Unrestored } from "./restore-tokens.ts";
@@ -25,7 +24,7 @@ export async function verifyTokens(
   plan: Plan,
   { only, verifyTokens: isAskedTo = false }: PlanOptions,
   { verifyTokensMs, tokenDestinations }: VerifySettings,
-  { now, recordedAt, cameBack }: { readonly now: Date } & RecordedUpdates,
+  now: Date,
   run: Applying,
 ): Promise<Unrestored> {
   if (only !== undefined) return restoreTokens([...only], run);
@@ -35,10 +34,13 @@ export async function verifyTokens(
     isAskedTo ||
     (verifyTokensMs !== undefined && isVerificationDue(verifyTokensMs, verifiedAt, now));
   if (!verifiesAll) {
-    // Don't ask the ledger for groups whose tokens are missing if nothing is owed: that question reads all groups.
-    if (plan.owing + cameBack === 0) return NOTHING_TO_RESTORE;
+    // Don't ask the ledger for groups whose tokens are missing if none can be: that question reads all groups.
+    const { returned, settled, change_dropped } = plan.counts;
+    const mayBeBack = returned + settled + change_dropped > 0;
+    if (plan.owing === 0 && !mayBeBack) return NOTHING_TO_RESTORE;
+    const at = run.clock.now();
     return restoreTokens("not everywhere", run, (page) =>
-      page.filter(({ failure }) => isDue(failure, recordedAt)),
+      page.filter(({ failures }) => isDue(failures.storing, at)),
     );
   }
   for (const warning of await untrackedWarnings(plan, run)) run.observe(warning);

@@ -2,10 +2,11 @@ import { describe, expect, it, test } from "vitest";
 import { UNKNOWN_STATE } from "../../../src/core/group/ledger-group.ts";
 import {
   confirmedGroup,
+  isVouchedFor,
+  knownGroup,
   namesOf,
   refreshCandidate,
   rotationCandidate,
-  vouchedToken,
 } from "../../../src/core/record/candidates.ts";
 import { DOUBTED, type GroupRecord, IN_DOUBT, newRecord } from "../../../src/core/record/record.ts";
 import { anAbsence } from "../../builders/groups.ts";
@@ -30,15 +31,14 @@ test("groups have the names that the service gave back, cut to what a page can s
 const gone = { absence: anAbsence() };
 const unknown = { fingerprint: UNKNOWN_STATE };
 const wanted = { wantedSince: new Date(0), wantedBy: "choice" } as const;
-const { user_group_id, confirmed, fingerprint, bucket, digest, verifiedAt, tokenSince, tokenFingerprint } =
-  aRecord();
+const { user_group_id, confirmed, fingerprint, bucket, digest, verifiedAt, tokenSince } = aRecord();
 const known = { group: confirmed, fingerprint, row: { bucket, digest }, dataSourceId: null };
 
 describe.each<[string, (record: GroupRecord) => object | null, object, Partial<GroupRecord>[]]>([
   [
     "a token is vouched for",
-    vouchedToken,
-    { user_group_id, tokenFingerprint, confirmed: known, failure: null },
+    (record) => (isVouchedFor(record) ? record : null),
+    aRecord(),
     [{ tokenFingerprint: null }, { fingerprint: null }, { intent: "apply" }, gone],
   ],
   [
@@ -88,6 +88,7 @@ test("a wanted token waits for less than an old one, and a store that refuses it
 });
 
 test("the token of a group in an unknown state is vouched for, and no GET may ask for it", () => {
-  expect(vouchedToken(aRecord(unknown))).toMatchObject({ confirmed: null });
+  expect(isVouchedFor(aRecord(unknown))).toBe(true);
+  expect(knownGroup(aRecord(unknown))).toBeNull();
   expect(DOUBTED < IN_DOUBT.since).toBe(true);
 });

@@ -8,9 +8,9 @@ import { compareIds, type RowDigest } from "../../../src/core/group/tenant.ts";
 import { NO_READ_HISTORY } from "../../../src/core/plan/read-history.ts";
 import {
   type CandidateList,
+  isVouchedFor,
   refreshCandidate,
   rotationCandidate,
-  vouchedToken,
 } from "../../../src/core/record/candidates.ts";
 import { failingSince, owedFailures, owes, restOf } from "../../../src/core/record/owes.ts";
 import type { GroupRecord } from "../../../src/core/record/record.ts";
@@ -243,7 +243,7 @@ function isIn(row: GroupRecord, list: CandidateList): boolean {
     case "owing":
       return owes(row).length > 0;
     case "vouched":
-      return vouchedToken(row) !== null && (list.of !== "not everywhere" || row.failures.storing !== null);
+      return isVouchedFor(row) && (list.of !== "not everywhere" || row.failures.storing !== null);
     case "rotatable": {
       const { due } = list;
       const isDue =
