@@ -34,7 +34,7 @@ export async function reportOwed(
   if (run.signal.aborted) return;
   const owedNothing = plan.isWhole && plan.owing === 0 && Object.values(plan.counts).every((n) => n === 0);
   // That question reads all groups, so ask it only if anything may be owed.
-  if (!owedNothing || tally.requests > 0) await reportRecorded(only, run);
+  if (!owedNothing || tally.requests + locks.lookedUp.length > 0) await reportRecorded(only, run);
   if (!plan.isWhole || locks.unserved.size === 0) return;
   const groups = await ledger.records([...locks.unserved.keys()]);
   for (const [id, why] of locks.unserved) {

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { ServiceFailure } from "../../../src/core/failure/service-failure.ts";
 import { SyncError } from "../../../src/core/failure/sync-error.ts";
 import type { SyncSettings } from "../../../src/engine/sync.ts";
-import { tenants, World } from "../../fakes/world.ts";
+import { aSyncedWorld, tenants, World } from "../../fakes/world.ts";
 import { aSession, asked, slow, stored } from "./a-session.ts";
 
 it("a new tenant takes the next free call, and doesn't wait for calls that were asked for before", async () => {
@@ -173,6 +173,21 @@ describe("a group that fails", () => {
     const session = aSession(world, { at });
     session.server.notice("bad");
     expect(await session.run).toMatchObject({ outcome: "partial", counts: { failed: 1 } });
+    await session.end();
+  });
+
+  it("counts as failed in a full sync that has nothing to do itself", async () => {
+    const world = await aSyncedWorld(["a"]);
+    const { at } = failing("bad");
+    const session = aSession(world, {
+      at: async (point) => {
+        at(point);
+        if (point.call !== "sourceBuckets") return;
+        world.tenants.push(...tenants("bad"));
+        await session.serve("bad");
+      },
+    });
+    expect(await session.run).toMatchObject({ outcome: "partial", counts: { failed: 1 }, requests: 0 });
     await session.end();
   });
 
