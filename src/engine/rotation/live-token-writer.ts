@@ -64,8 +64,8 @@ export class LiveTokenWriter {
   /**
    * Stores the token, and then runs `record` in a transaction of its own. The token comes first, because its tenant is
    * locked out until then; if the record is lost, the next run asks for the token. Resolves to the failure if the token
-   * could not be stored; a token that belongs to another group is not tried again. Rejects with LEASE_LOST once another
-   * instance has taken over, and with LEDGER_UNAVAILABLE if the token is stored and can't be recorded.
+   * could not be stored; a token that belongs to another group is not tried again. Rejects once the ledger takes nothing
+   * more of this run, and with LEDGER_UNAVAILABLE if the token is stored and can't be recorded.
    */
   store(token: StoredToken, record: Recording): Promise<SyncError | undefined> {
     const { ledger, lease } = this.#run;
@@ -135,7 +135,7 @@ export class LiveTokenWriter {
       );
       return refused.get(token.user_group_id);
     } catch (error) {
-      if (!(error instanceof SyncError) || error.code === "LEASE_LOST") throw error;
+      if (!(error instanceof SyncError) || ["LEASE_LOST", "LEDGER_REWOUND"].includes(error.code)) throw error;
       return error;
     }
   }

@@ -102,6 +102,14 @@ describe("if another instance may have taken over since the transaction was open
   });
 });
 
+test("once the ledger has gone back in time, storing a token is not tried again: every write of the run would be refused", async () => {
+  const { writer, seen } = await aTokenWriter(() => {
+    throw new SyncError("LEDGER_REWOUND", "it went back");
+  });
+  await expect(writer.store(TOKEN, async () => {})).rejects.toMatchObject({ code: "LEDGER_REWOUND" });
+  expect(seen).toEqual([]);
+});
+
 test("a token that one of several stores refuses is not rotated, and all other tokens are", async () => {
   const world = new TwoStores(tenants("a", "b", "c"));
   world.second.refused.add("b");
