@@ -1,5 +1,5 @@
 import type { DurabilityRisk } from "../../../ports/ledger/ledger.ts";
-import type { Queryable } from "../../sql/connection/connections.ts";
+import type { Connections, Queryable } from "../../sql/connection/connections.ts";
 
 /**
  * Only with the value 1 does each commit wait for the disk. The binary log counts too, if it is on: replicas and
@@ -18,21 +18,21 @@ export async function durabilityRisks(database: Queryable): Promise<readonly Dur
     .map(([name, value]) => ({ setting: `${name} = ${value}`, safe: `${name} = 1` }));
 }
 
-/** What identifies the server: of a cluster in which every node has each commit, the cluster; else the server itself. */
-const IDENTITIES = ["wsrep_cluster_state_uuid", "group_replication_group_name", "server_uuid", "server_uid"];
+/** Identifies a cluster in which every node has each commit. */
+const CLUSTER = ["wsrep_cluster_state_uuid", "group_replication_group_name"];
+/** Identifies a server. MariaDB's `server_uid` may be the same in two containers; `server_id` differs among replicas. */
+const SERVER = ["server_uuid", "server_uid", "server_id"];
+const NAMED = `WHERE variable_name IN (${[...CLUSTER, ...SERVER].map((name) => `'${name}'`).join(", ")})`;
 
-/** Null if this server, such as an older MariaDB, has no name of its own. */
-export async function serverIdentity(database: Queryable): Promise<string | null> {
-  const named = `WHERE variable_name IN (${IDENTITIES.map((name) => `'${name}'`).join(", ")})`;
-  const found = new Map<string, string>();
-  for (const what of ["VARIABLES", "STATUS"]) {
-    const rows = await database.query<Variable>(`SHOW GLOBAL ${what} ${named}`);
-    for (const { Variable_name, Value } of rows) found.set(Variable_name, Value);
-  }
-  return IDENTITIES.map((name) => found.get(name)).find((value) => value) ?? null;
-}
-
-interface Variable {
-  readonly Variable_name: string;
-  readonly Value: string;
-}
+/** Asks in a transaction that may write, because a balancer sends other reads to replicas, too. */
+export const serverIdentity = (database: Pick<Connections, "transaction">): Promise<string> =>
+  database.transaction(["START TRANSACTION READ WRITE"], async ({ query }) => {
+    const found = new Map<string, string>();
+    for (const what of ["VARIABLES", "STATUS"]) {
+      const text = `SHOW GLOBAL ${what} ${NAMED}`;
+      const rows = await query<{ Variable_name: string; Value: string }>(text);
+      for (const { Variable_name, Value } of rows) found.set(Variable_name, Value);
+    }
+    const known = (names: readonly string[]): string[] => names.flatMap((name) => found.get(name) || []);
+    return known(CLUSTER)[0] ?? known(SERVER).join(" ");
+  });

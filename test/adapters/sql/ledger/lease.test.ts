@@ -9,6 +9,7 @@ import { begun } from "../../../builders/records.ts";
 import { collect } from "../../../contracts/collect.ts";
 import { leaseOf, NOW, opened, prepared, take } from "../../../contracts/ledger/rig.ts";
 import type { FreshDatabase } from "../../../support/databases/fresh-database.ts";
+import { aRole } from "../../../support/databases/role.ts";
 import { holdLocks } from "../../../support/databases/table-lock.ts";
 import { tcpProxy } from "../../../support/servers/tcp-proxy.ts";
 import { aDatabase, HISTORY_MS, LOCATION, ledgerDatabase } from "./ledger-database.ts";
@@ -208,5 +209,15 @@ describe("the fence", () => {
     const [row] = await database.query<{ server: unknown }>("SELECT server FROM groupsync_leases");
     expect(row?.server).toBe(identity);
     if (kind === "postgres") expect(identity).toMatch(/^\d+ [0-9A-F]{8}$/);
+  });
+
+  test("knows the server by any role, unless that right was revoked", async () => {
+    const database = await preparedLedgerDatabase();
+    const { url } = await aRole(database);
+    const one = aDatabase(url, kind);
+    expect(await one.dialect.serverIdentity(one)).toMatch(/ [0-9A-F]+$/);
+    if (kind !== "postgres") return;
+    await database.query("REVOKE EXECUTE ON FUNCTION pg_control_system() FROM public");
+    expect(await one.dialect.serverIdentity(one)).toBeNull();
   });
 });
