@@ -26,5 +26,7 @@ clean_up() {
 }
 trap clean_up EXIT
 trap exit HUP INT TERM
+# The server has no time to write anything.
+trap 'kill -KILL "-$server"; exit' USR1
 exec >/dev/null 2>&1
 read -r _ || :

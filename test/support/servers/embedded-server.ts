@@ -25,6 +25,8 @@ export interface EmbeddedServer {
   readonly log: readonly string[];
   /** Stops the server, even with open connections, and removes its data. Idempotent. */
   stop(): Promise<void>;
+  /** Kills the server with SIGKILL, and removes its data. */
+  kill(): Promise<void>;
 }
 
 interface Supervised {
@@ -85,7 +87,9 @@ function quickestFolder(): string {
 }
 
 /** Waits until the server takes connections. It lives as long as this process at most, even if that is killed. */
-export async function startSupervised(server: Supervised): Promise<Pick<EmbeddedServer, "log" | "stop">> {
+export async function startSupervised(
+  server: Supervised,
+): Promise<Pick<EmbeddedServer, "log" | "stop" | "kill">> {
   const supervisor = spawn("sh", [SUPERVISOR, server.folder ?? "", ...server.command], {
     stdio: ["pipe", "pipe", "inherit"],
     env: { ...process.env, ...server.env },
@@ -97,6 +101,10 @@ export async function startSupervised(server: Supervised): Promise<Pick<Embedded
     supervisor.stdin.end();
     await ended;
   };
+  const kill = async (): Promise<void> => {
+    supervisor.kill("SIGUSR1");
+    await ended;
+  };
   const log: string[] = [];
   try {
     await untilReady(server, supervisor.stdout, log);
@@ -104,7 +112,7 @@ export async function startSupervised(server: Supervised): Promise<Pick<Embedded
     await stop();
     throw error;
   }
-  return { log, stop };
+  return { log, stop, kill };
 }
 
 function untilReady({ name, readyWhen }: Supervised, output: Readable, log: string[]): Promise<void> {
