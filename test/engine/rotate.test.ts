@@ -243,17 +243,6 @@ describe("a token that was asked for stays wanted until it is new:", () => {
     expect(world.sent).toEqual(["POST d", "POST b", "POST c"]);
   });
 
-  it("the operator can take it back", async () => {
-    const world = await aStoppedRotation();
-    const cancel = async (ids?: ReadonlySet<string>): Promise<string> =>
-      (await world.cancelRotations(ids)).outcome;
-    expect(await cancel(new Set(["c"]))).toBe("ok");
-    expect(wanted(world)).toEqual(["b", "d"]);
-    expect(await cancel()).toBe("ok");
-    expect(await world.sync()).toMatchObject({ outcome: "ok", counts: { rotated: 0 } });
-    expect(world.sent).toEqual([]);
-  });
-
   it.each<[string, (world: World) => Promise<unknown>]>([
     ["the service", (world) => world.rotate(only("b"), { at: fails("SERVICE_ERROR", "before", "b", 99) })],
     [

@@ -2,19 +2,6 @@ import { expect, test } from "vitest";
 import { aDaemon, type RunningDaemon } from "../daemon/a-daemon.ts";
 import { aWorld, idOf, until, type World } from "../world.ts";
 
-/** A daemon that syncs at its start, and then no more before the test is over. */
-const ONCE = { schedule: "0 0 1 1 *", http: { listen: "127.0.0.1:0" } } as const;
-
-/** Tenants that a daemon has just begun to make groups for. */
-async function aBackfill(tenants: number, latency: number): Promise<World> {
-  const service = { concurrency: 2, timeout: "4s" };
-  return aWorld({
-    tenants,
-    service: { latency: { min: latency, max: latency } },
-    config: { ...ONCE, service },
-  });
-}
-
 const total = async (world: World): Promise<number> => (await world.requests()).total;
 
 /** Resolves once a whole sync of one of these daemons has reached its end. */
@@ -35,7 +22,16 @@ const onceEach = (tenants: number): Readonly<Record<string, number>> =>
 
 test("commands get their turn in a daemon's backfill, which goes on after them and asks for each tenant once", async () => {
   const TENANTS = 80;
-  const world = await aBackfill(TENANTS, 150);
+  const world = await aWorld({
+    tenants: TENANTS,
+    service: { latency: { min: 150, max: 150 } },
+    // The daemon syncs at its start, and then no more before the test is over.
+    config: {
+      schedule: "0 0 1 1 *",
+      http: { listen: "127.0.0.1:0" },
+      service: { concurrency: 2, timeout: "4s" },
+    },
+  });
   const daemon = await aDaemon(world);
   await until(async () => (await total(world)) > 4);
 

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { SandboxOptions } from "../../../src/sandbox/server.ts";
 import { expectInSync } from "../in-sync.ts";
 import { aWorld, idOf, until, type World } from "../world.ts";
-import { aDaemon, EVERY_SECOND, signUp, WITH_SYNC_KEY } from "./a-daemon.ts";
+import { aDaemon, signUp, WITH_SYNC_KEY } from "./a-daemon.ts";
 
 const hasTokens = async (world: World, count: number): Promise<void> => {
   await until(async () => Object.keys(await world.stored()).length === count);
@@ -75,25 +75,6 @@ test("a row that the change column names is served without a full sync", async (
   await until(async () => (await daemon.page("/metrics")).text.includes("notice_to_token_seconds_count 1\n"));
   expect((await daemon.page("/metrics")).text).toContain('groupsync_noticing_up{feed="column"} 1\n');
   expect((await daemon.page("/")).text).toMatch(/Between two syncs.*source\.changes\.column.*works/s);
-  expect(await daemon.program.stop("SIGTERM")).toMatchObject({ code: 0 });
-});
-
-test("a change that doesn't move the change column is found by the full sync, and told", async () => {
-  const world = await aWorld({ tenants: 3, service: { existing: "update" } });
-  await world.database.query("ALTER TABLE customers ADD COLUMN version bigint NOT NULL DEFAULT 1");
-  for (const n of [1, 3])
-    await world.database.query("UPDATE customers SET version = $2 WHERE id = $1", [idOf(n), 50 * n]);
-  const changes = { column: "version", every: "200ms" };
-  await world.configure({ ...EVERY_SECOND, source: { changes } });
-  const daemon = await aDaemon(world);
-  await daemon.ran(2);
-  await world.database.query("UPDATE customers SET company_name = 'Renamed' WHERE id = $1", [idOf(2)]);
-  // Not of the first sync's groups: nobody could notice those.
-  await daemon.says(
-    `a full sync has found changes that source.changes didn't name, such as those of tenant "${idOf(2)}": 1 in one sync`,
-  );
-  // One connection outlives the syncs.
-  expect(daemon.lines().filter(({ msg }) => msg.startsWith("groupsync notices changed"))).toHaveLength(1);
   expect(await daemon.program.stop("SIGTERM")).toMatchObject({ code: 0 });
 });
 

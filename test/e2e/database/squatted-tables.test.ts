@@ -6,8 +6,6 @@ import { aWorld, type World } from "../world.ts";
 
 const onPostgres = test.runIf(inject("databaseKind") === "postgres");
 
-const COLUMNS = "(user_group_id text PRIMARY KEY, token text NOT NULL, updated_at timestamptz NOT NULL)";
-
 /** A world in which everybody may create tables in public, as before PostgreSQL 15. */
 async function aSharedWorld(): Promise<{ world: World; role: string; mallory: string }> {
   const world = await aWorld({ database: await freshDatabase(), tenants: 3 });
@@ -17,22 +15,6 @@ async function aSharedWorld(): Promise<{ world: World; role: string; mallory: st
   await world.database.query(`GRANT SELECT ON customers TO ${role}`);
   return { world, role, mallory };
 }
-
-const rowsOf = ({ database }: World, table: string) => database.query(`SELECT * FROM ${table}`);
-
-onPostgres("a token table that somebody made before the first sync stays empty", async () => {
-  const { world, mallory } = await aSharedWorld();
-  await world.database.query(`CREATE TABLE groupsync_tokens ${COLUMNS}`);
-  await world.database.query(`ALTER TABLE groupsync_tokens OWNER TO ${mallory}`);
-  await world.database.query("GRANT ALL ON groupsync_tokens TO public");
-  for (const command of [["plan"], ["sync"], ["rotate", "--all", "--yes"]]) {
-    const { code, stdout } = await world.run(...command);
-    expect(code).toBe(78);
-    expect(stdout.match(new RegExp(`belongs to the role ${mallory}`, "g"))).toHaveLength(1);
-  }
-  expect(await world.requests()).toMatchObject({ total: 0 });
-  expect(await rowsOf(world, "groupsync_tokens")).toEqual([]);
-});
 
 onPostgres("tenants are read from no other table than before, whatever comes in front of it", async () => {
   const { world, role, mallory } = await aSharedWorld();

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { SandboxOptions } from "../../../src/sandbox/server.ts";
 import { expectInSync } from "../in-sync.ts";
-import { aWorld, type World } from "../world.ts";
+import { aWorld, until, type World } from "../world.ts";
 
 /** Every value once. The engine's tests try many more services, see engine/probe.test.ts. */
 const KINDS: readonly Required<Pick<SandboxOptions, "deleteBy" | "errors" | "existing">>[] = [
@@ -78,4 +78,19 @@ test("what it finds counts from then on: a change of the mapping alone is verifi
     // Also of an update that has failed before.
     expect(await warns()).toBe(existing === "keep");
   }
+});
+
+test("a probe that is told to stop deletes its canary first", async () => {
+  const world = await aWorld({ tenants: 1, service: { latency: { min: 20, max: 40 } } });
+  await world.sync();
+  const { total } = await world.requests();
+  const program = world.start("probe", "--yes", "--json");
+  await until(async () => (await world.requests()).total >= total + 2);
+  const { code, stdout } = await program.stop("SIGTERM");
+  expect({ code, report: JSON.parse(stdout) }).toMatchObject({
+    code: 1,
+    report: { outcome: "failed", canary: { gone: true }, errors: [{ code: "INTERRUPTED" }] },
+  });
+  expect(await canaries(world)).toEqual([]);
+  await expectInSync(world);
 });

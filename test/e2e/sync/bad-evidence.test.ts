@@ -1,5 +1,4 @@
-import { expect, inject, test } from "vitest";
-import { aRole, makerOf } from "../../support/databases/role.ts";
+import { expect, test } from "vitest";
 import { aSyncedWorld, type ConfigChanges, type World } from "../world.ts";
 
 /** A config without a grace period and without a limit: only the checks of the read can prevent a deletion. */
@@ -43,28 +42,3 @@ test("a table that was emptied by mistake deletes no group, and the next sync wi
   });
   expect(await world.status()).toMatchObject({ held: null, groups: { in_sync: 5, missing: 0 } });
 });
-
-test.runIf(inject("databaseKind") === "postgres")(
-  "a policy that hides tenants deletes no group",
-  async () => {
-    const world = await synced();
-    const { query } = world.database;
-    const role = await aRole(world.database);
-    await role.grant("ALL");
-    await query("ALTER TABLE customers ENABLE ROW LEVEL SECURITY");
-    await query("CREATE POLICY few ON customers USING (id < 't-00003')");
-    const own = { deletion: WIDE_OPEN, tokens: { owner: makerOf(world.database) } };
-    await world.configure(own);
-    world.env.DATABASE_URL = role.url;
-    for (const command of ["plan", "sync"]) {
-      expect(await world.run(command)).toMatchObject({
-        code: 1,
-        stderr: expect.stringContaining("source.row_security: filter"),
-      });
-    }
-    expect(await world.requests()).toMatchObject({ total: 0 });
-
-    await world.configure({ ...own, source: { row_security: "filter" } });
-    expect((await world.plan()).delete).toHaveLength(3);
-  },
-);

@@ -34,26 +34,6 @@ test("a run with a single deletion first asks by GET which team the API key belo
   ]);
 });
 
-test("with rows: existing, tokens of deleted groups go with their rows or are set to NULL", async () => {
-  const world = await synced({
-    config: {
-      source: { removed_when: "plan = 'cancelled'" },
-      tokens: { table: "customers", rows: "existing", id_column: "id", token_column: "dashboard_token" },
-      ...AT_ONCE,
-    },
-  });
-  const { query } = world.database;
-  await world.removeTenants(1, 1);
-  await query("UPDATE customers SET plan = 'cancelled' WHERE id = 't-00002'");
-  expect(await world.sync()).toMatchObject({ code: 0, report: { deleted: 2, failed: 0 } });
-  expect(await query("SELECT id, dashboard_token AS token FROM customers ORDER BY id")).toEqual([
-    { id: "t-00002", token: null },
-    ...Object.entries(await world.live()).map(([id, token]) => ({ id, token })),
-  ]);
-  expect(Object.keys(await world.live())).toEqual(["t-00003", "t-00004", "t-00005"]);
-  expect(await world.sync()).toMatchObject({ code: 0, report: { unchanged: 3, requests: 0 } });
-});
-
 test("a DELETE names the data source that the group was created with, if the config gives one", async () => {
   const config = {
     group: { data_source_provided_id: "source-{{ warehouse }}" },

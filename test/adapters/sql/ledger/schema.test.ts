@@ -1,7 +1,8 @@
-import { expect, test } from "vitest";
+import { expect, inject, test } from "vitest";
 import type { Database } from "../../../../src/adapters/sql/dialect/database.ts";
 import { type SqlLedger, sqlLedger, sqlLedgerView } from "../../../../src/adapters/sql/ledger/ledger.ts";
 import type { SyncError } from "../../../../src/core/failure/sync-error.ts";
+import { prepared } from "../../../contracts/ledger/rig.ts";
 import type { FreshDatabase } from "../../../support/databases/fresh-database.ts";
 import { aRole, makerOf } from "../../../support/databases/role.ts";
 import { aDatabase, HISTORY_MS, LOCATION, ledgerDatabase } from "./ledger-database.ts";
@@ -25,6 +26,21 @@ test("an existing ledger needs no right to create anything", async () => {
   await ledger.write(attempt.lease, (transaction) => transaction.startRun("sync", new Date()));
   expect((await ledger.status()).runs).toHaveLength(1);
 });
+
+// MySQL commits each table by itself. The version of all and the ledger's id come last, in one transaction.
+test.runIf(inject("databaseKind") === "mysql")(
+  "a process that died while it created the tables leaves the others to the next",
+  async () => {
+    const database = await ledgerDatabase();
+    await prepared(database);
+    const all = await database.tables();
+    for (const table of ["migrations", "identity"]) await database.query(`DELETE FROM groupsync_${table}`);
+    await database.query("DROP TABLE groupsync_runs");
+    const ledger = await prepared(database);
+    expect(await database.tables()).toEqual(all);
+    expect(await ledger.id()).not.toBeNull();
+  },
+);
 
 /** A database that also notes each query. */
 function noting(database: Database): { readonly database: Database; readonly queries: string[] } {
