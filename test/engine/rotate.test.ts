@@ -5,7 +5,7 @@ import type { RotationPolicy } from "../../src/core/rotation/rotation-policy.ts"
 import type { RotationSelection } from "../../src/engine/rotation/rotation-selection.ts";
 import type { Point } from "../fakes/instance.ts";
 import type { TenantRecord } from "../fakes/tenant-source.ts";
-import { aSyncedWorld as aWorldJustSynced, tenants, World } from "../fakes/world.ts";
+import { aSyncedWorld as aWorldJustSynced, refusesNew, tenants, World } from "../fakes/world.ts";
 
 const DAY = 86_400_000;
 
@@ -291,12 +291,6 @@ describe("a sync that goes on with wanted tokens", () => {
     if (record) ledger.rows.set(id, { ...record, wantedSince: time.now() });
   };
   const posts = ({ sent }: World): string[] => sent.filter((request) => request.startsWith("POST"));
-  /** The store takes the present tokens of these groups, and refuses new ones. */
-  const refusesNew =
-    (world: World, ...ids: string[]) =>
-    ({ when, call, id }: Point): void => {
-      if (when === "after" && call === "rotate" && ids.includes(id ?? "")) world.store.refused.add(id ?? "");
-    };
 
   it.each<[string, string, (point: Point) => void]>([
     ["the service lets no POST through", "SERVICE_UNAVAILABLE", noPost],

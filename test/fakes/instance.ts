@@ -27,6 +27,21 @@ export const each =
     for (const one of at) one(point);
   };
 
+/** Rejects with `error()` from the nth time this point is reached, at most `times` times. */
+export function failing(
+  when: Point["when"],
+  call: string,
+  error: () => Error,
+  { from = 1, times = Infinity } = {},
+) {
+  let reached = 0;
+  return (point: Point): void => {
+    if (point.when !== when || point.call !== call) return;
+    reached++;
+    if (reached >= from && reached < from + times) throw error();
+  };
+}
+
 /** One process of the program, from its start to its end or its death. */
 export class Instance {
   /** The points that the process passed, in order. */

@@ -1,4 +1,5 @@
 import { SyncError } from "../../src/core/failure/sync-error.ts";
+import { leaseOf } from "../contracts/ledger/rig.ts";
 import { type TokenPlace, tokenStoreContract } from "../contracts/token-store.ts";
 import { inMemoryLedger } from "./ledger/ledger.ts";
 import { LedgerState } from "./ledger/ledger-state.ts";
@@ -17,9 +18,7 @@ async function aTokenPlace(sharesLedger: boolean): Promise<TokenPlace> {
     async () => {},
     () => new Date(),
   );
-  const attempt = await ledger.acquireLease("me", 60_000);
-  if (attempt.kind !== "acquired") throw new Error("the lease should be free");
-  const { lease } = attempt;
+  const lease = await leaseOf(ledger);
   const store = new InMemoryTokenStore(state, step, ledger);
   return {
     store,

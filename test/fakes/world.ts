@@ -9,7 +9,7 @@ import { type SyncPorts, type SyncSettings, sync } from "../../src/engine/sync.t
 import type { DurabilityRisk } from "../../src/ports/ledger/ledger.ts";
 import type { RunEvent } from "../../src/ports/observer.ts";
 import { column, someRules } from "../builders/rules.ts";
-import { type Fate, Instance } from "./instance.ts";
+import { type Fate, Instance, type Point } from "./instance.ts";
 import { inMemoryLedger } from "./ledger/ledger.ts";
 import { LedgerState } from "./ledger/ledger-state.ts";
 import { InMemoryGroupService, type Network, ServiceState } from "./service.ts";
@@ -167,3 +167,10 @@ export const syncSettings = (overrides: Partial<SyncSettings> = {}): SyncSetting
 /** Rows with these ids, and with matching names. */
 export const tenants = (...ids: string[]): TenantRecord[] =>
   ids.map((id) => ({ id, name: `Name of ${id}`, plan: "gold" }));
+
+/** The store takes the present tokens of these groups, and refuses new ones. */
+export const refusesNew =
+  (world: World, ...ids: string[]) =>
+  ({ when, call, id }: Point): void => {
+    if (when === "after" && call === "rotate" && ids.includes(id ?? "")) world.store.refused.add(id ?? "");
+  };

@@ -5,6 +5,7 @@ import { Secret } from "../../../src/core/secret/secret.ts";
 import { type SecretPath, secretName } from "../../../src/core/tokens/secrets.ts";
 import { rejection } from "../../contracts/collect.ts";
 import { everythingIn } from "../../contracts/everything-in.ts";
+import { leaseOf } from "../../contracts/ledger/rig.ts";
 import type { TokenPlace } from "../../contracts/token-store.ts";
 import { inMemoryLedger } from "../../fakes/ledger/ledger.ts";
 import { LedgerState } from "../../fakes/ledger/ledger-state.ts";
@@ -30,9 +31,7 @@ export async function aSecretPlace(world: SecretWorld, path: SecretPath = PATH):
     async () => {},
     () => new Date(),
   );
-  const attempt = await ledger.acquireLease("me", 60_000);
-  if (attempt.kind !== "acquired") throw new Error("the lease should be free");
-  const { lease } = attempt;
+  const lease = await leaseOf(ledger);
   const store = new SecretTokenStore(secrets, { path, format: "token" }, new VirtualClock(new VirtualTime()));
   onTestFinished(() => secrets.close());
   return {

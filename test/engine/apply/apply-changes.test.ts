@@ -1,23 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { ServiceFailure, type ServiceFailureCode } from "../../../src/core/failure/service-failure.ts";
 import type { SyncSettings } from "../../../src/engine/sync.ts";
-import type { Point } from "../../fakes/instance.ts";
+import { failing, type Point } from "../../fakes/instance.ts";
 import { tenants, World } from "../../fakes/world.ts";
 import { someOf } from "../../support/long.ts";
 
 const IDS = Array.from({ length: 30 }, (_, n) => `t${String(n).padStart(2, "0")}`);
 
 const settings = { concurrency: 3 };
-
-/** Rejects with `error()` from the nth time this point is reached, at most `times` times. */
-function failing(when: Point["when"], call: string, error: () => Error, { from = 1, times = Infinity } = {}) {
-  let reached = 0;
-  return (point: Point): void => {
-    if (point.when !== when || point.call !== call) return;
-    reached++;
-    if (reached >= from && reached < from + times) throw error();
-  };
-}
 
 const service = (code: ServiceFailureCode) => () => new ServiceFailure(code, code);
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { ServiceFailure, type ServiceFailureCode } from "../../../src/core/failure/service-failure.ts";
 import { SyncError } from "../../../src/core/failure/sync-error.ts";
-import { each, type Point } from "../../fakes/instance.ts";
+import { each, failing } from "../../fakes/instance.ts";
 import { tenants, World } from "../../fakes/world.ts";
 
 const IDS = Array.from({ length: 30 }, (_, n) => `t${String(n).padStart(2, "0")}`);
@@ -12,16 +12,6 @@ const asked = (world: World): string[] => world.service.requests.map(({ id }) =>
 
 const underWay = (world: World): string[] =>
   [...world.ledger.rows].flatMap(([id, row]) => (row.intent === null ? [] : [id]));
-
-/** Rejects with `error()` from the nth time this point is reached, at most `times` times. */
-function failing(when: Point["when"], call: string, error: () => Error, { from = 1, times = Infinity } = {}) {
-  let reached = 0;
-  return (point: Point): void => {
-    if (point.when !== when || point.call !== call) return;
-    reached++;
-    if (reached >= from && reached < from + times) throw error();
-  };
-}
 
 const service = (code: ServiceFailureCode) => () => new ServiceFailure(code, code);
 

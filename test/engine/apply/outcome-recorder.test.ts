@@ -3,7 +3,7 @@ import { CompositeTokenStore } from "../../../src/adapters/token-stores/composit
 import { ServiceFailure, type ServiceFailureCode } from "../../../src/core/failure/service-failure.ts";
 import { SyncError } from "../../../src/core/failure/sync-error.ts";
 import type { SyncPorts } from "../../../src/engine/sync.ts";
-import type { Instance, Point } from "../../fakes/instance.ts";
+import { failing, type Instance, type Point } from "../../fakes/instance.ts";
 import { InMemoryTokenStore, TokenState } from "../../fakes/token-store.ts";
 import type { VirtualClock } from "../../fakes/virtual-time.ts";
 import { syncSettings, tenants, World } from "../../fakes/world.ts";
@@ -16,16 +16,6 @@ const asked = (world: World): string[] => world.service.requests.map(({ id }) =>
 
 const underWay = (world: World): string[] =>
   [...world.ledger.rows].flatMap(([id, row]) => (row.intent === null ? [] : [id]));
-
-/** Rejects with `error()` from the nth time this point is reached, at most `times` times. */
-function failing(when: Point["when"], call: string, error: () => Error, { from = 1, times = Infinity } = {}) {
-  let reached = 0;
-  return (point: Point): void => {
-    if (point.when !== when || point.call !== call) return;
-    reached++;
-    if (reached >= from && reached < from + times) throw error();
-  };
-}
 
 const ids = (many: number): string[] => Array.from({ length: many }, (_, n) => `t${n}`);
 

@@ -10,7 +10,7 @@ import type { Ledger } from "../../../src/ports/ledger/ledger.ts";
 import { Instance, type Point } from "../../fakes/instance.ts";
 import { expectBoth, synced, TwoStores } from "../../fakes/two-stores.ts";
 import { VirtualClock } from "../../fakes/virtual-time.ts";
-import { aSyncedWorld, ended, type StartOptions, tenants, World } from "../../fakes/world.ts";
+import { aSyncedWorld, ended, refusesNew, type StartOptions, tenants, World } from "../../fakes/world.ts";
 
 const TOKEN = { user_group_id: "a", token: new Secret("new") };
 
@@ -64,13 +64,6 @@ const ALL: RotationSelection = { kind: "all" };
 const DUE: StartOptions["settings"] = {
   rotation: { maxAgeMs: 90 * DAY, window: null, maxPerRun: null, concurrency: 1 },
 };
-
-/** The store takes the present tokens of these groups, and refuses new ones. */
-const refusesNew =
-  (world: World, ...ids: string[]) =>
-  ({ when, call, id }: Point): void => {
-    if (when === "after" && call === "rotate" && ids.includes(id ?? "")) world.store.refused.add(id ?? "");
-  };
 
 describe("if another instance may have taken over since the transaction was opened,", () => {
   it("no token is written", async () => {

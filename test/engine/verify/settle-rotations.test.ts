@@ -4,18 +4,18 @@ import { UNKNOWN_STATE } from "../../../src/core/group/ledger-group.ts";
 import { newRecord } from "../../../src/core/record/record.ts";
 import type { RunReport } from "../../../src/engine/report/run-report.ts";
 import type { Point } from "../../fakes/instance.ts";
-import { aSyncedWorld, type StartOptions, syncSettings, tenants, type World } from "../../fakes/world.ts";
+import {
+  aSyncedWorld,
+  refusesNew,
+  type StartOptions,
+  syncSettings,
+  tenants,
+  type World,
+} from "../../fakes/world.ts";
 
 const IDS = ["a", "b", "c", "d"];
 
 const DAY = 86_400_000;
-
-/** The store takes the present tokens of these groups, and refuses new ones. */
-const refusesNew =
-  (world: World, ...ids: string[]) =>
-  ({ when, call, id }: Point): void => {
-    if (when === "after" && call === "rotate" && ids.includes(id ?? "")) world.store.refused.add(id ?? "");
-  };
 
 test("a sync reports a group that it can't ask for its token because the group's state isn't known", async () => {
   const world = await aSyncedWorld(IDS);

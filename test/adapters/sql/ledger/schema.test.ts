@@ -2,7 +2,7 @@ import { expect, inject, test } from "vitest";
 import type { Database } from "../../../../src/adapters/sql/dialect/database.ts";
 import { type SqlLedger, sqlLedger, sqlLedgerView } from "../../../../src/adapters/sql/ledger/ledger.ts";
 import type { SyncError } from "../../../../src/core/failure/sync-error.ts";
-import { prepared } from "../../../contracts/ledger/rig.ts";
+import { leaseOf, prepared } from "../../../contracts/ledger/rig.ts";
 import type { FreshDatabase } from "../../../support/databases/fresh-database.ts";
 import { aRole, makerOf } from "../../../support/databases/role.ts";
 import { aDatabase, HISTORY_MS, LOCATION, ledgerDatabase } from "./ledger-database.ts";
@@ -21,9 +21,7 @@ test("an existing ledger needs no right to create anything", async () => {
   const open = await openWith("SELECT, INSERT, UPDATE, DELETE", database);
   const ledger = open();
   await ledger.prepare();
-  const attempt = await ledger.acquireLease("me", 60_000);
-  if (attempt.kind !== "acquired") throw new Error("the lease should be free");
-  await ledger.write(attempt.lease, (transaction) => transaction.startRun("sync", new Date()));
+  await ledger.write(await leaseOf(ledger), (transaction) => transaction.startRun("sync", new Date()));
   expect((await ledger.status()).runs).toHaveLength(1);
 });
 
