@@ -108,6 +108,20 @@ test("if a store refuses ten tokens and takes none, the store as a whole has fai
   expect(world.store.tokens.size).toBe(191);
 });
 
+test("a deletion is recorded once, even if the store ends the run over other tokens", async () => {
+  const world = new World(tenants("old"));
+  await world.sync();
+  world.tenants = tenants(...ids(10));
+  world.store.notRemovable.add("old");
+  for (const id of ids(10)) world.store.refused.add(id);
+  const report = await world.sync({ settings: { concurrency: 20 } });
+  expect(report.error?.code).toBe("TOKEN_STORE_UNAVAILABLE");
+  expect(world.ledger.rows.get("old")).toMatchObject({
+    intent: "remove",
+    failures: { change: { count: 1 } },
+  });
+});
+
 test.each([
   ["writeTokens", "TOKEN_NOT_STORED"],
   ["removeTokens", "TOKEN_NOT_REMOVED"],

@@ -3,6 +3,7 @@ import { sqlLedger } from "../../../../src/adapters/sql/ledger/ledger.ts";
 import { SqlTokenTable } from "../../../../src/adapters/sql/tokens/token-table.ts";
 import type { Change } from "../../../../src/core/plan/change.ts";
 import type { EventOf } from "../../../../src/core/record/next.ts";
+import { RecentWrites } from "../../../../src/core/record/recent-writes.ts";
 import { aGroup, anApplied, anApply } from "../../../builders/groups.ts";
 import { begun, ended } from "../../../builders/records.ts";
 import { collect } from "../../../contracts/collect.ts";
@@ -43,6 +44,20 @@ test("more groups than are changed at once are all changed", async () => {
   const clock = { ms: 0, reads: 0 };
   await write(at, (to) => to.changeAll({ kind: "left", absence: "absent", clock }, NOW));
   expect(await at.ledger.missing()).toMatchObject([{ groups: 1_001 }]);
+});
+
+test("a write whose commit fails is not taken for committed", async () => {
+  const { database, lease } = await opened(preparedLedgerDatabase);
+  const cut = aDatabase(database.url, database.kind);
+  const transaction: typeof cut.transaction = cut.transaction.bind(cut);
+  cut.transaction = async (...given) => {
+    await transaction(...given);
+    throw new Error("cut");
+  };
+  const recent = new RecentWrites(NOW);
+  const ledger = sqlLedger(cut, LOCATION, "default", HISTORY_MS, recent);
+  await expect(ledger.write(lease, async () => {})).rejects.toThrow("cut");
+  expect(recent.writes).toBe(0);
 });
 
 test.each([
