@@ -75,10 +75,11 @@ export function classifyGetAnswer(expected: KnownBeforeGet, answer: ReturnedGrou
   const serviceUpdates = doesUpdate(evidence);
   const name = named(expected, answer.name);
   if (name === "kept" || name === "another") {
+    const isFormer = isAsBefore(expected, answer.name);
     return {
       kind: "not_updated",
-      reason: `the service ${isAsBefore(expected, answer.name) ? "still " : ""}calls it ${JSON.stringify(answer.name)} and not ${JSON.stringify(sent.name)}`,
-      isUnknownState: confirmedAs !== null || confirmedName === null || !sameName(answer.name, confirmedName),
+      reason: `the service ${isFormer ? "still " : ""}calls it ${JSON.stringify(answer.name)} and not ${JSON.stringify(sent.name)}`,
+      isUnknownState: !isFormer,
       ...(name === "kept" && { shown: "kept" }),
     };
   }
