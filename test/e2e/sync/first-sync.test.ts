@@ -1,5 +1,4 @@
 import { expect, test } from "vitest";
-import { someGroups } from "../../builders/daemon-state.ts";
 import { freshDatabase } from "../../support/databases/fresh-database.ts";
 import { onOneDatabase } from "../../support/databases/on-one-database.ts";
 import { LONG } from "../../support/long.ts";
@@ -73,29 +72,4 @@ onOneDatabase("prints a short report on standard output, and the log on standard
     run: "1",
     msg: expect.stringMatching(/^sync ok: 3 created; 3 requests in /),
   });
-});
-
-onOneDatabase("--only syncs the named tenants and no others", async () => {
-  const world = await aWorld({ database: await freshDatabase(), tenants: 4 });
-  const { code, report } = await world.sync("--only", "t-00002", "--only", "t-00004");
-  expect(code).toBe(0);
-  expect(report).toMatchObject({ created: 2, requests: 2 });
-  expect(Object.keys(await world.stored())).toEqual(["t-00002", "t-00004"]);
-});
-
-onOneDatabase("status shows the groups and how the last sync ended", async () => {
-  const world = await aWorld({ database: await freshDatabase(), tenants: 2 });
-  await world.sync();
-  const { code, stdout } = await world.run("status", "--json");
-  expect(code).toBe(0);
-  expect(JSON.parse(stdout)).toMatchObject({
-    groups: someGroups({ total: 2, in_sync: 2 }),
-    failing: [],
-    held: null,
-    runs: [{ command: "sync", outcome: "ok", created: 2, requests: 2, error: null }],
-    lease: null,
-    service: { base_url: world.sandbox.baseUrl, team_id: 1 },
-  });
-  const text = await world.run("status");
-  expect(text.stdout).toMatch(/^All is well\.\n\nGroups {3}2 in all, 2 in sync\n/);
 });

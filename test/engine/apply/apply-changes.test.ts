@@ -208,18 +208,6 @@ describe("after a sync that deleted and replaced and died at any moment, the nex
     },
   );
 
-  it.each(someOf(ALL))("even if all tenants have come back: $deleteBy, $existing", async (circumstances) => {
-    const settings = settingsOf(circumstances);
-    for (let diesAt = 0, end: unknown = "died"; end === "died"; diesAt++) {
-      const world = await aChangedWorld(circumstances);
-      end = await world.start({ settings, diesAt }).report;
-      world.tenants = [...world.tenants, ...tenants("b", "c")];
-      const report = await world.sync({ settings });
-      expect({ diesAt, outcome: report.outcome }).toEqual({ diesAt, outcome: "ok" });
-      expectInSync(world, { diesAt });
-    }
-  });
-
   it.each(someOf(ALL))(
     "even if no further removal is allowed: $deleteBy, $existing",
     async (circumstances) => {

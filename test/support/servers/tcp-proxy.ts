@@ -1,6 +1,5 @@
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
-import { setTimeout as sleep } from "node:timers/promises";
 import { onTestFinished } from "vitest";
 import { listening } from "./listening.ts";
 
@@ -15,8 +14,6 @@ export interface TcpProxy {
    * connection at once. Infinity repairs the line.
    */
   limit(bytes: number): void;
-  /** Delays each chunk by this many milliseconds, both ways. Zero repairs the line. */
-  delay(ms: number): void;
   /** A black hole, while true: nothing passes either way, and nobody is told. What was sent arrives once it is over. */
   swallow(isHole: boolean): void;
   /** A black hole for the connections that there are, for good; new ones pass. */
@@ -31,7 +28,6 @@ export async function tcpProxy(url: string): Promise<TcpProxy> {
   const connections = new Set<{ readonly client: Socket; readonly upstream: Socket; isStranded: boolean }>();
   let allowed = Number.POSITIVE_INFINITY;
   let passed = 0;
-  let delayMs = 0;
   let hole: Promise<void> | undefined;
   let fillHole = (): void => {};
 
@@ -51,7 +47,6 @@ export async function tcpProxy(url: string): Promise<TcpProxy> {
   ): Promise<void> => {
     // One direction may have ended and the other not.
     for await (const chunk of from.iterator({ destroyOnReturn: false })) {
-      if (delayMs > 0) await sleep(delayMs);
       await hole;
       if (isStranded()) await once(from, "close");
       if (to.destroyed) return;
@@ -92,9 +87,6 @@ export async function tcpProxy(url: string): Promise<TcpProxy> {
       allowed = bytes;
       passed = 0;
       cutIfDue();
-    },
-    delay(ms) {
-      delayMs = ms;
     },
     swallow(isHole) {
       fillHole();
