@@ -1,5 +1,6 @@
 import { Command, Option } from "commander";
 import { using } from "../compose/opened.ts";
+import type { GroupEvent } from "../core/record/next.ts";
 import { exitCodeOfRun } from "../core/report/exit-code.ts";
 import type { RunReport } from "../engine/report/run-report.ts";
 import { sync } from "../engine/sync.ts";
@@ -12,6 +13,7 @@ interface Flags {
   readonly approveDeletions?: string;
   readonly verifyTokens?: boolean;
   readonly refresh?: boolean;
+  readonly cancel?: boolean;
   readonly approveRefresh?: string;
   readonly acknowledgeSwitchover?: boolean;
   readonly json?: boolean;
@@ -34,15 +36,17 @@ export const syncCommand = ({ io, readConfig, observe }: CommandContext): Comman
       ).conflicts("only"),
     )
     .option("--refresh", "ask the service for every group again, and heal what somebody else changed there")
+    .option("--cancel", "with --refresh: take back what is left of a refresh, and sync without it")
     .option("--approve-refresh <CODE>", "go on with the refresh that is held under this code, once")
     .addOption(
       new Option(
         "--acknowledge-switchover",
         "say that the ledger's database was moved without loss: no group is in doubt",
-      ).conflicts("only"),
+      ).conflicts(["only", "refresh", "approveRefresh"]),
     )
     .option("--json", "print the report as one JSON object")
     .action(async (flags: Flags, command: Command) => {
+      if (flags.cancel && !flags.refresh) command.error("error: --cancel takes a --refresh back: give both");
       const { composeSync } = await import("../compose/sync.ts");
       await using(await composeSync(await readConfig(command), io, observe), async ({ ports, settings }) => {
         const only = flags.only && new Set(flags.only);
@@ -50,13 +54,18 @@ export const syncCommand = ({ io, readConfig, observe }: CommandContext): Comman
           only,
           approval: flags.approveDeletions,
           verifyTokens: flags.verifyTokens,
-          // The code is for the groups that were not asked for yet.
-          refresh: flags.refresh ?? flags.approveRefresh !== undefined,
+          mark: markOf(flags),
           refreshApproval: flags.approveRefresh,
-          acknowledgeSwitchover: flags.acknowledgeSwitchover,
         };
         const report: RunReport = await sync(ports, settings, options, io.stop);
         io.stdout(flags.json ? reportJson(report) : reportText("sync", report, io.isTerminal));
         io.finish(exitCodeOfRun(report.outcome, report.error));
       });
     });
+
+/** What the flags say of all groups. */
+function markOf({ refresh, cancel, approveRefresh, acknowledgeSwitchover }: Flags): GroupEvent | undefined {
+  if (acknowledgeSwitchover) return { kind: "trusted", doubt: "rewind" };
+  if (cancel) return { kind: "trusted", doubt: "operator" };
+  return refresh || approveRefresh !== undefined ? { kind: "refresh_wanted" } : undefined;
+}

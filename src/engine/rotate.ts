@@ -68,7 +68,7 @@ export const cancelRotations = (
   });
 
 /** Commits the event for all of these groups, or for none. */
-const changeAll = (event: GroupEvent, which: GroupSelection, run: Run): Promise<void> =>
+export const changeAll = (event: GroupEvent, which: GroupSelection, run: Run): Promise<void> =>
   run.ledger.write(run.lease, (transaction) =>
     transaction.changeAll(event, run.clock.now(), { kind: "existing", ...which }),
   );

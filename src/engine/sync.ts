@@ -17,7 +17,7 @@ import { refreshGroups } from "./refresh/refresh-groups.ts";
 import type { RefreshPolicy } from "./refresh/refresh-start.ts";
 import { seekSignOfLife } from "./refresh/sign-of-life.ts";
 import type { RunReport } from "./report/run-report.ts";
-import { Rotations } from "./rotate.ts";
+import { changeAll, Rotations } from "./rotate.ts";
 import type { WorkBeside } from "./serving/serve-tenants.ts";
 import { lostLedgerWarnings } from "./tokens/lost-ledger.ts";
 import { settleRotations } from "./verify/settle-rotations.ts";
@@ -37,8 +37,6 @@ export interface SyncSettings extends PlanSettings, RunSettings, VerifySettings 
 const ONLY_SOME = "sync --only";
 
 const NEXT_SYNC_GOES_ON = "the answers so far are recorded; the next sync goes on from there";
-const REFRESH_IS_LEFT =
-  "the answers so far are recorded, and the next sync goes on with all but the refresh: give --refresh again for that";
 
 /**
  * One sync, of all tenants or of those in `only`; see `leasedRun`. Rejects if the sync has ended well, and the work beside it
@@ -57,16 +55,15 @@ export const sync = (
     settings,
     signal,
     async (run, service) => {
-      const { only, wantedMs } = options;
+      const { only, wantedMs, mark } = options;
       const which = { of: only && [...only], isEager: only !== undefined, wantedMs };
+      if (mark) await changeAll(mark, { of: which.of }, run);
       const rotations = new Rotations(which, settings.rotation, run);
       await rotations.count();
       try {
         await syncOnce(ports, settings, options, run, { service, rotations });
       } catch (error) {
-        throw isInterruption(asSyncError(error))
-          ? withHint(options.refresh ? REFRESH_IS_LEFT : NEXT_SYNC_GOES_ON, error)
-          : error;
+        throw isInterruption(asSyncError(error)) ? withHint(NEXT_SYNC_GOES_ON, error) : error;
       } finally {
         if (run.tally.counts.wanted > 0) await rotations.count().catch(() => {});
       }
@@ -85,10 +82,6 @@ async function syncOnce(
   const isWhole = options.only === undefined;
   for (const warning of await lostLedgerWarnings(run, service)) observe(warning);
 
-  if (options.acknowledgeSwitchover)
-    await run.ledger.write(run.lease, (transaction) =>
-      transaction.changeAll({ kind: "trusted" }, run.clock.now()),
-    );
   // A leaked token must not wait until a backfill is done, nor new tenants until all tokens are rotated.
   if (isWhole) await rotations.rotateFirst();
 

@@ -59,6 +59,7 @@ export const anEvent = (user_group_id = "acme"): fc.Arbitrary<GroupEvent> =>
         "forgotten",
         "returned",
         "unwanted",
+        "refresh_wanted",
       )
       .map((kind) => ({ kind }) as GroupEvent),
     aRotationEnd(),
@@ -77,7 +78,8 @@ export const anEvent = (user_group_id = "acme"): fc.Arbitrary<GroupEvent> =>
       { kind: "doubted" },
       { kind: "doubted", last: null },
       { kind: "doubted", last: aRecord({ user_group_id }) },
-      { kind: "trusted" },
+      { kind: "trusted", doubt: "rewind" },
+      { kind: "trusted", doubt: "operator" },
     ),
   );
 

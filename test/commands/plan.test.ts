@@ -9,7 +9,7 @@ import { NO_FAILURES } from "../../src/core/failure/group-failures.ts";
 import { ServiceFailure } from "../../src/core/failure/service-failure.ts";
 import { SyncError } from "../../src/core/failure/sync-error.ts";
 import type { Decision, Missing, PlannedAction } from "../../src/core/record/decide.ts";
-import { DOUBTED, type GroupRecord } from "../../src/core/record/record.ts";
+import type { GroupRecord } from "../../src/core/record/record.ts";
 import type { RotationPolicy } from "../../src/core/rotation/rotation-policy.ts";
 import type { DueRotations } from "../../src/engine/check/due-rotations.ts";
 import type { SyncForecast } from "../../src/engine/check/sync-forecast.ts";
@@ -281,10 +281,10 @@ describe("a plan says of the refresh what the next sync does", () => {
     expect(text.stdout).toContain(`\nHeld: ${refreshHold?.message}.\n  ${refreshHold?.hint}\n`);
     expect(text.stdout).not.toContain("Beyond that");
     const { refresh_due, refresh_held } = JSON.parse(json.stdout);
-    const gone = world.ledger.foundGone.length;
+    const changed = world.ledger.found.length;
     expect({ refresh_due, refresh_held }).toEqual({
       refresh_due: refreshHold?.count,
-      refresh_held: { code: refreshHold?.approval, gone, allowed: 3 },
+      refresh_held: { code: refreshHold?.approval, changed, allowed: 3 },
     });
   });
 
@@ -324,7 +324,7 @@ test("--detailed-exitcode: a rotation that is due is a pending change, and a rot
 });
 
 test.each<[string, number, Partial<GroupRecord>, string]>([
-  ["a group in doubt", 2, { verifiedAt: DOUBTED }, "2 unchanged, 1 in doubt."],
+  ["a group in doubt", 2, { doubt: "rewind" }, "2 unchanged, 1 in doubt."],
   ["an earlier call under way", 2, { intent: "rotate" }, "? a  a GET asks for its live token"],
   ["a token that is not stored", 3, { failures: { ...NO_FAILURES, storing } }, "1 not in every store."],
 ])('%s is not "nothing to do", and ends with %i', async (_, code, owing, text) => {

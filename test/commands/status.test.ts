@@ -197,13 +197,13 @@ Held
 });
 
 test("shows the command that approves a held refresh", () => {
-  const refreshHold = { gone: 6, owned: 40, allowed: 4, approval: "0123456789ab" };
+  const refreshHold = { changed: 6, owned: 40, allowed: 4, approval: "0123456789ab" };
   const text = statusText(known({}, { refreshHold }), false);
   expect(text.split("\n")[0]).toMatch(/^Needs attention: the refresh is held: 6 groups were gone /);
   expect(text).toContain(`
 Held refresh
-  find out who has deleted these groups: to ask for a group that is gone makes it again
-  if they are to be made again: groupsync sync --refresh --approve-refresh 0123456789ab
+  find out who has deleted these groups or changed their tokens: to ask for a group that is gone makes it again
+  if the refresh is to go on: groupsync sync --refresh --approve-refresh 0123456789ab
 `);
 });
 

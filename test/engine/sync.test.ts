@@ -185,18 +185,6 @@ describe("the order of effects", () => {
 });
 
 describe("a run that has to end early", () => {
-  it("says that the next sync doesn't go on with a refresh that was asked for", async () => {
-    const world = new World(tenants("a", "b", "c"));
-    await world.sync();
-    await world.time.sleep(1);
-    const stopping = new AbortController();
-    const stop = ({ when, call }: Point): void => {
-      if (when === "after" && call === "getOrCreate") stopping.abort();
-    };
-    const { error } = await world.sync({ at: stop, signal: stopping.signal, refresh: true });
-    expect(error?.hint).toMatch(/goes on with all but the refresh: give --refresh again/);
-  });
-
   it("stops between two calls when it is told to, and the next run continues from there", async () => {
     const world = new World(tenants("a", "b", "c", "d", "e", "f"));
     const stopping = new AbortController();

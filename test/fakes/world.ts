@@ -24,6 +24,8 @@ export interface StartOptions extends Fate, PlanOptions {
   readonly settings?: Partial<SyncSettings>;
   readonly signal?: AbortSignal;
   readonly seed?: number;
+  /** As `sync --refresh` does. */
+  readonly refresh?: boolean;
 }
 
 /** A started run: its process, its clock, its events so far, and its report. */
@@ -69,8 +71,11 @@ export class World {
     };
   }
 
-  start(options: StartOptions = {}): Started {
-    return this.launch(options, (ports, settings, signal) => sync(ports, settings, options, signal));
+  start({ refresh, ...options }: StartOptions = {}): Started {
+    const mark = refresh ? ({ kind: "refresh_wanted" } as const) : options.mark;
+    return this.launch(options, (ports, settings, signal) =>
+      sync(ports, settings, { ...options, mark }, signal),
+    );
   }
 
   /** Starts `rotate`. */

@@ -228,6 +228,7 @@ const hopelessIn = ({ errors }: RunReport, world: SimulatedWorld): number =>
       isFailedRotation(id, code, world) ||
       isFailedDeletion(id, code, world) ||
       isRejectedNow(id, world) ||
+      (code === "IN_DOUBT" && mayFail(id, code, world)) ||
       (code === "TOKEN_NOT_EVERYWHERE" && id !== null && isLeftBehind(id, world)),
   ).length;
 
@@ -252,6 +253,7 @@ export function mayFail(id: string | null, code: string, world: SimulatedWorld):
   if (id === null) return code === "REFRESH_UNSAFE";
   if (isFailedRotation(id, code, world) || isFailedDeletion(id, code, world)) return true;
   const row = world.visibleRows().get(id);
+  if (code === "IN_DOUBT") return row?.kind !== "active" || world.config.update === "never";
   // Without a valid row, nobody knows whether the tenant is gone.
   if (row === undefined) return ![...world.visibleRows().values()].some((other) => !isRejected(other));
   if (isRejected(row)) return true;

@@ -64,6 +64,7 @@ export class Program {
       isDisturbed: faults.length > 0 || handsOver,
       isWhole: command.name === "sync" && command.only === null,
       verifies: command.name === "sync" && command.only === null && command.verifies,
+      wantsRefresh: command.name === "sync" && command.refreshes,
       tamperingsBefore: world.tamperings,
       isRefreshing: false,
       isAbout: (id) => command.name === "sync" && (command.only?.includes(id) ?? true),
@@ -127,8 +128,8 @@ export class Program {
     if (command.name === "rotate --cancel") return cancelRotations(ports, settings, only, signal);
     const { approval, refreshApproval } = this.#options;
     const beside = this.#session?.beside({ ...ports, source: this.#source("looks") }, settings);
-    const { verifies: verifyTokens, refreshes: refresh } = command;
-    const options = { only, approval, refreshApproval, verifyTokens, refresh };
+    const mark = command.refreshes ? ({ kind: "refresh_wanted" } as const) : undefined;
+    const options = { only, approval, refreshApproval, verifyTokens: command.verifies, mark };
     return sync(ports, settings, options, signal, beside).catch((error: unknown) => {
       // The sync has ended well, and the service of single tenants has failed after it.
       if (beside && error instanceof SyncError) return reportOn(new Tally(), 0, error);

@@ -1,4 +1,4 @@
-import { exceedsLimit, refreshCode } from "../../src/core/drift/refresh.ts";
+import { refreshHold } from "../../src/core/drift/refresh.ts";
 import { type Group, groupFingerprint } from "../../src/core/group/group.ts";
 import { LIMIT_PERIOD_MS } from "../../src/core/plan/deletion-policy.ts";
 import { isSameMark, type OwnersMark } from "../../src/core/tokens/destination.ts";
@@ -276,10 +276,9 @@ export class SimulatedWorld {
     const noStep = async (): Promise<void> => {};
     const now = new Date(this.time.now().getTime() + this.clockOffset);
     const ledger = inMemoryLedger(this.ledger, noStep, () => this.time.now());
-    const gone = await ledger.goneSince(new Date(now.getTime() - LIMIT_PERIOD_MS));
+    const found = await ledger.foundSince(new Date(now.getTime() - LIMIT_PERIOD_MS));
     const owned = await ledger.candidateCount({ kind: "existing" });
-    const isHeld = exceedsLimit(gone.count, { limit: this.config.deletion.limit, owned });
-    return isHeld ? refreshCode("default", gone) : undefined;
+    return refreshHold("default", found, { limit: this.config.deletion.limit, owned })?.approval;
   }
 
   isKnownToBeDead(holder: string): boolean {

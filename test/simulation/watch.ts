@@ -39,6 +39,8 @@ export interface RunRecord {
   readonly isWhole: boolean;
   /** Whether it verifies tokens. */
   readonly verifies: boolean;
+  /** Whether the operator wants it to ask for all its groups again. */
+  readonly wantsRefresh: boolean;
   /** The number of changes that other programs had made in the stores when the run started. */
   readonly tamperingsBefore: number;
   /** Whether the run decides about this id and records what it saw of the tenant. */
@@ -172,6 +174,7 @@ export class Watch {
       isComplete: false,
     };
     run.read = read;
+    this.wishes.begins(run);
   }
 
   /** The snapshot is opened. */
@@ -324,6 +327,9 @@ export class Watch {
       run.served.has(id) ||
       run.waiting.has(id) ||
       run.points - (run.failedAt.get(id) ?? Number.NEGATIVE_INFINITY) <= LAST_POINTS;
+    for (const [id, { doubt, absence }] of world.ledger.rows)
+      if (doubt !== null && absence === null && !isUnderWay(id))
+        this.breach(`10: ${run.holder} ended well, but ${id} is in doubt`);
     for (const [id, row] of run.read.rows) {
       // The report names a tenant that has changed right before its group was removed.
       const hasChanged = rowIn(run.read, id) !== row;
@@ -509,8 +515,12 @@ export function watchedService(service: GroupService, watch: Watch, run: RunReco
     }
   };
   return {
-    getOrCreate: (group, beforeSend) =>
-      alone(group.user_group_id, () => service.getOrCreate(group, beforeSend)),
+    getOrCreate: async (group, beforeSend) => {
+      const { user_group_id: id } = group;
+      const answer = await alone(id, () => service.getOrCreate(group, beforeSend));
+      watch.wishes.told(id);
+      return answer;
+    },
     rotate: async (id, token, beforeSend) => {
       const answer = await alone(id, () => service.rotate(id, token, beforeSend));
       watch.wishes.answered(id, run);

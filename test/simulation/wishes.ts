@@ -11,11 +11,14 @@ interface Wish {
 
 /**
  * The new tokens that operators have asked for, and that are neither there nor taken back. A wish may end only once the
- * token from the moment of the wish is dead, and no token is rotated without a wish, nor twice for one.
+ * token from the moment of the wish is dead, and no token is rotated without a wish, nor twice for one. A doubt is the wish for a
+ * GET.
  */
 export class Wishes {
   readonly #world: SimulatedWorld;
   readonly #open = new Map<string, Wish>();
+  /** The groups in doubt; true: a GET has been answered since. */
+  readonly #doubted = new Map<string, boolean>();
 
   constructor(world: SimulatedWorld) {
     this.#world = world;
@@ -29,6 +32,7 @@ export class Wishes {
   /** The ledger went back to a state that knows nothing of the wishes since. */
   forget(): void {
     this.#open.clear();
+    this.#doubted.clear();
   }
 
   /** A rotation has recorded what is wanted, and sends its calls from now on. */
@@ -40,9 +44,29 @@ export class Wishes {
     }
   }
 
+  /** A sync reads the source. If it is to refresh, the ledger knows for which groups. */
+  begins({ wantsRefresh, isAbout }: RunRecord): void {
+    for (const [id, { doubt, fingerprint }] of this.#world.ledger.rows)
+      if (wantsRefresh && isAbout(id) && doubt === null && fingerprint !== null)
+        this.#breach(`13: ${id} is to be asked for again, and the ledger doesn't know it`);
+  }
+
+  /** A GET was answered. */
+  told(id: string): void {
+    if (this.#doubted.has(id)) this.#doubted.set(id, true);
+  }
+
   /** A run has committed something. */
   committed({ takesBack }: RunRecord): void {
     const { rows } = this.#world.ledger;
+    for (const [id, { doubt }] of rows) if (doubt && !this.#doubted.has(id)) this.#doubted.set(id, false);
+    for (const [id, isTold] of this.#doubted) {
+      const row = rows.get(id);
+      if (row?.doubt) continue;
+      if (row?.fingerprint && !isTold)
+        this.#breach(`13: ${id} is not in doubt any more, and nobody has asked`);
+      this.#doubted.delete(id);
+    }
     for (const [id, { wantedSince }] of rows) if (wantedSince && !this.#open.has(id)) this.#add(id);
     for (const id of this.#open.keys()) {
       if (rows.get(id)?.wantedSince) continue;

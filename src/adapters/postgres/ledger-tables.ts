@@ -30,7 +30,7 @@ const definitions = (tables: LedgerTables): string => `
     confirmed text,
     -- 'adopted' or 'updated': the call whose answer could not show that mapping and properties are these.
     unverified text,
-    -- When a GET last told this group's name and token.
+    -- When a GET last told this group's name and token; in 1970 if the group is in doubt. Follows from the state.
     verified_at timestamptz,
     token_fingerprint text,
     -- Since when its token is the live one, as far as the ledger has seen.
@@ -89,7 +89,7 @@ const definitions = (tables: LedgerTables): string => `
     scope text NOT NULL,
     removed_at timestamptz NOT NULL,
     user_group_id text COLLATE "C" NOT NULL,
-    -- 'delete', 'replace', or 'gone': a refresh found that somebody else had deleted it.
+    -- 'delete', 'replace', or what a refresh found: 'gone' if somebody else had deleted it, 'token' if it had another one.
     kind text NOT NULL
   );
   CREATE INDEX ON ${tables.removals} (scope, removed_at);
@@ -126,7 +126,7 @@ const definitions = (tables: LedgerTables): string => `
     healthy_at timestamptz,
     -- By which what is held is approved.
     held_code text,
-    -- Until then, the operator has approved that refreshes make groups again.
+    -- Until then, the operator has approved that refreshes go on.
     refresh_approved_at timestamptz,
     -- JSON: the destinations that have all tokens. Null if none has all of them for certain.
     token_places text,

@@ -91,8 +91,8 @@ export function statusText(
     lines.push(
       "",
       "Held refresh",
-      "  find out who has deleted these groups: to ask for a group that is gone makes it again",
-      `  if they are to be made again: ${approveRefreshCommand(refreshHold.approval)}`,
+      "  find out who has deleted these groups or changed their tokens: to ask for a group that is gone makes it again",
+      `  if the refresh is to go on: ${approveRefreshCommand(refreshHold.approval)}`,
     );
   if (failing.length > 0) lines.push("", "Failing", ...failing.slice(0, SHOWN_FAILURES).map(failureLine));
   if (failing.length > SHOWN_FAILURES) lines.push("  … `groupsync status --json` lists more");

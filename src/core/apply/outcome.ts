@@ -1,6 +1,7 @@
 import type { Drift } from "../drift/drift.ts";
 import type { Failure } from "../failure/sync-error.ts";
-import type { Apply, Change, Delete } from "../plan/change.ts";
+import { type Apply, type Change, type Delete, isRefresh } from "../plan/change.ts";
+import type { Doubt } from "../record/record.ts";
 import type { Secret } from "../secret/secret.ts";
 
 /** What became of a planned change, ready to be recorded. */
@@ -53,6 +54,12 @@ export interface Failed {
   readonly drift?: readonly Drift[];
 }
 
-/** Whether a GET has found the group gone, and made it again: that of a refresh, or one that a refresh left under way. */
-export const isFoundGone = (outcome: Outcome): boolean =>
-  "drift" in outcome && outcome.drift?.includes("gone") === true;
+/**
+ * What the guard of refreshes counts: a group that was gone, and that a GET has made again, perhaps one that a refresh left under
+ * way; or another token, unless the ledger went back in time, and so may have lost that token itself.
+ */
+export function foundByRefresh(outcome: Outcome, doubt: Doubt | null): "gone" | "token" | null {
+  const drift = ("drift" in outcome && outcome.drift) || [];
+  if (drift.includes("gone")) return "gone";
+  return drift.includes("token") && isRefresh(outcome.change) && doubt !== "rewind" ? "token" : null;
+}

@@ -45,8 +45,8 @@ export function syncIntervalMs(now: Date, earlier: readonly Date[]): number {
   return intervals.length === 0 ? 0 : Math.min(...intervals);
 }
 
-/** Groups that refreshes found gone within the last 24 hours, and since the last approval. */
-export interface FoundGone {
+/** Groups that refreshes found gone or with another token within the last 24 hours, and since the last approval. */
+export interface RefreshFindings {
   readonly count: number;
   /** The one that was found last; null if there is none. */
   readonly last: { readonly user_group_id: string; readonly at: Date } | null;
@@ -67,12 +67,8 @@ interface RefreshLimit {
   readonly owned: number;
 }
 
-/** Whether so many groups are gone that somebody may have emptied the service on purpose: then no GET may make more. */
-export const exceedsLimit = (gone: number, { limit, owned }: RefreshLimit): boolean =>
-  gone > removalsAllowed(limit, owned);
-
-/** The code is good until another group is found gone. `scope` is the `name` of the config. */
-export function refreshCode(scope: string, { last }: FoundGone): string {
+/** The code is good until another group is found so. `scope` is the `name` of the config. */
+export function refreshCode(scope: string, { last }: RefreshFindings): string {
   const hash = createHash("sha256");
   // No field can contain a NUL.
   for (const field of ["refresh", scope, last?.user_group_id ?? "", String(last?.at.getTime())])
@@ -85,26 +81,28 @@ const CODE_LENGTH = 20;
 
 /** As long as this lasts, every refresh is held. */
 export interface RefreshHold {
-  /** How many groups were found gone. */
-  readonly gone: number;
+  /** How many groups were found gone or with another token. */
+  readonly changed: number;
   /** Groups in the ledger. */
   readonly owned: number;
-  /** How many groups may be gone, by `deletion.limit`. */
+  /** How many groups may be found so, by `deletion.limit`. */
   readonly allowed: number;
-  /** The code that approves that groups are made again. */
   readonly approval: string;
 }
 
-/** Null if no refresh is held. */
-export function refreshHold(scope: string, gone: FoundGone, limit: RefreshLimit): RefreshHold | null {
-  if (!exceedsLimit(gone.count, limit)) return null;
+/**
+ * Null if no refresh is held. It is, if so many groups are gone that somebody may have emptied the service on purpose, or so many
+ * have another token that it may be another service.
+ */
+export function refreshHold(scope: string, found: RefreshFindings, limit: RefreshLimit): RefreshHold | null {
   const { owned } = limit;
   const allowed = removalsAllowed(limit.limit, owned);
-  return { gone: gone.count, owned, allowed, approval: refreshCode(scope, gone) };
+  if (found.count <= allowed) return null;
+  return { changed: found.count, owned, allowed, approval: refreshCode(scope, found) };
 }
 
-export const refreshHoldText = ({ gone, owned, allowed }: RefreshHold): string =>
-  `the refresh is held: ${quantity(gone, "group")} ${gone === 1 ? "was" : "were"} gone at the service in 24 hours and made again, and deletion.limit lets ${allowed} of ${quantity(owned, "group")} go`;
+export const refreshHoldText = ({ changed, owned, allowed }: RefreshHold): string =>
+  `the refresh is held: ${quantity(changed, "group")} ${changed === 1 ? "was" : "were"} gone at the service in 24 hours or had another token, and deletion.limit allows ${allowed} of ${quantity(owned, "group")}`;
 
 export const approveRefreshCommand = (approval: string): string =>
   `groupsync sync --refresh --approve-refresh ${approval}`;
@@ -116,7 +114,7 @@ export function describeHeldRefresh(hold: RefreshHold, count: number): HeldRefre
   return {
     code: "REFRESH_HELD",
     message: `${refreshHoldText(hold)}${count > 0 ? rest : ""}`,
-    hint: `find out who has deleted them: to ask for a group that is gone makes it again. If they are to be made again: ${approveRefreshCommand(approval)}`,
+    hint: `find out who has deleted them or changed their tokens: to ask for a group that is gone makes it again, and another token takes the place of the stored one. If that is right: ${approveRefreshCommand(approval)}`,
     count,
     approval,
   };

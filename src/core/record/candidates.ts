@@ -3,7 +3,7 @@ import { intendsRemoval, UNKNOWN_STATE } from "../group/ledger-group.ts";
 import type { RowDigest } from "../group/tenant.ts";
 import type { RotationCandidate } from "../rotation/rotation-policy.ts";
 import { restOf } from "./owes.ts";
-import type { GroupRecord } from "./record.ts";
+import type { Doubt, GroupRecord } from "./record.ts";
 
 /** In characters. */
 const LONGEST_NAME = 200;
@@ -37,7 +37,7 @@ export type CandidateList =
   | { readonly kind: "vouched"; readonly of: "all" | "not everywhere" | readonly string[] }
   /** Groups that `rotationCandidate` tells, the oldest token first. */
   | (DueTokens & { readonly kind: "rotatable" })
-  /** Groups that `refreshCandidate` tells, the one first that was verified longest ago. */
+  /** Groups that `refreshCandidate` tells, in the order of `lastVerified`. */
   | (Unverified & { readonly kind: "refreshable"; readonly of?: readonly string[] | undefined });
 
 /** Which of the groups that were made or have anything under way. */
@@ -65,18 +65,20 @@ export interface DueTokens {
   readonly of?: readonly string[] | undefined;
 }
 
-/** Groups that were not verified between `since` and `now`. A later time tells nothing: a clock was ahead. */
+/** Groups of which `lastVerified` is before `since` or after `now`. A later time tells nothing: a clock was ahead. */
 export interface Unverified {
   readonly since: Date;
   readonly now: Date;
 }
 
-/** A group that a refresh may ask for, as the service last confirmed it. */
-export interface RefreshCandidate extends ConfirmedGroup {
-  readonly user_group_id: string;
-  /** When a GET last told the group's name and token, and both were compared. */
-  readonly verifiedAt: Date;
-}
+/** Only groups in doubt. */
+export const DOUBTED: Unverified = { since: new Date(2), now: new Date("9999-01-01T00:00:00Z") };
+
+const NEVER: Readonly<Record<Doubt, Date>> = { rewind: new Date(0), operator: new Date(1) };
+
+/** When the group was verified. What is in doubt counts as never verified, and comes first: tokens may be dead after a rewind. */
+export const lastVerified = ({ doubt, verifiedAt }: GroupRecord): Date | null =>
+  doubt === null ? verifiedAt : NEVER[doubt];
 
 /** Null if the service never confirmed the group. By now the group may be in another state, see `UNKNOWN_STATE`. */
 export function confirmedGroup({
@@ -98,13 +100,9 @@ export const knownGroup = (record: GroupRecord): ConfirmedGroup | null =>
 export const isVouchedFor = ({ tokenFingerprint, fingerprint, intent, absence }: GroupRecord): boolean =>
   tokenFingerprint !== null && fingerprint !== null && intent === null && absence === null;
 
-/** Null if anything else is to be done about the group, or nobody knows its state. */
-export function refreshCandidate(record: GroupRecord): RefreshCandidate | null {
-  const { user_group_id, verifiedAt, held } = record;
-  const confirmed = knownGroup(record);
-  if (verifiedAt === null || held !== null || confirmed === null || restOf(record) === 0) return null;
-  return { user_group_id, verifiedAt, ...confirmed };
-}
+/** What a refresh sends for the group. Null if anything else is to be done about the group, or nobody knows its state. */
+export const refreshCandidate = (record: GroupRecord): ConfirmedGroup | null =>
+  record.held !== null || restOf(record) === 0 ? null : knownGroup(record);
 
 /**
  * Null if no rotation may begin. A token that somebody wants to be rid of waits for less than one that is only old: neither for

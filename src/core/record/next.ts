@@ -1,4 +1,4 @@
-import { isFoundGone, type Outcome } from "../apply/outcome.ts";
+import { foundByRefresh, type Outcome } from "../apply/outcome.ts";
 import { waitAfterFailures } from "../failure/backoff.ts";
 import type { ChangeFailure, RecordedFailure, RetryableFailure } from "../failure/group-failures.ts";
 import type { Failure } from "../failure/sync-error.ts";
@@ -6,7 +6,7 @@ import { tokenFingerprint } from "../group/group.ts";
 import { type AbsenceKind, type GraceClock, UNKNOWN_STATE } from "../group/ledger-group.ts";
 import type { RowDigest } from "../group/tenant.ts";
 import { type Change, fingerprintOf, intentOf, isForToken, isRestored } from "../plan/change.ts";
-import { DOUBTED, type GroupRecord, isInDoubt, isNeverMade, newRecord } from "./record.ts";
+import { type Doubt, type GroupRecord, isNeverMade, newRecord } from "./record.ts";
 
 /** Something that happened to one group, or that was found out about it. */
 export type GroupEvent =
@@ -39,8 +39,10 @@ export type GroupEvent =
    * the group by then. Without it, calls of which the ledger knows nothing may have changed the group.
    */
   | { readonly kind: "doubted"; readonly last?: GroupRecord | null }
-  /** The operator says that nothing was lost. */
-  | { readonly kind: "trusted" };
+  /** An operator wants the service to be asked for the group again. */
+  | { readonly kind: "refresh_wanted" }
+  /** The operator says that nothing was lost, or takes a refresh back. */
+  | { readonly kind: "trusted"; readonly doubt: Doubt };
 
 /** An event, and the group that it is about. */
 export type EventOf = GroupEvent & { readonly user_group_id: string };
@@ -105,9 +107,9 @@ export type JournalEntry =
       readonly since: Date | null;
       readonly until: Date;
     }
-  /** `gone`: a refresh found the group gone, and made it again. */
+  /** `gone`: a refresh found the group gone, and made it again. `token`: it found another token. */
   | {
-      readonly kind: "delete" | "replace" | "gone";
+      readonly kind: "delete" | "replace" | "gone" | "token";
       readonly user_group_id: string;
       readonly at: Date;
     };
@@ -153,7 +155,9 @@ export interface Next {
  * |                        |                 | perhaps not in every store                                           |
  * | doubted                | removal of a    | the group has to be asked for, and no answer shows its mapping. All  |
  * |                        | token: deletion | is as in the last record. If that had gone, a token may be left      |
- * | trusted                |                 | a group in doubt counts as verified                                  |
+ * | refresh wanted         |                 | a group that was made is in doubt: until a GET has told its name     |
+ * |                        |                 | and its token, and both were compared                                |
+ * | trusted                |                 | this doubt ends                                                      |
  *
  * A token that dies is kept in the journal, and so is a removal, once.
  */
@@ -207,7 +211,9 @@ export function next(record: GroupRecord | null, event: GroupEvent, now: Date): 
     case "held":
       return only(record.held === event.removal ? record : { ...record, held: event.removal });
     case "trusted":
-      return only(isInDoubt(record) ? { ...record, verifiedAt: now } : record);
+      return only(record.doubt === event.doubt ? { ...record, doubt: null } : record);
+    case "refresh_wanted":
+      return only(record.fingerprint === null ? record : { ...record, doubt: record.doubt ?? "operator" });
     default:
       return event satisfies never;
   }
@@ -225,7 +231,7 @@ function doubted(
   if (known.intent === "remove") return { ...known, intent: "delete" };
   if (isNeverMade(known)) return { ...known, intent: "apply", intentAt: now };
   if (known.fingerprint === null) return known;
-  return { ...known, verifiedAt: DOUBTED, unverified: known.unverified ?? "adopted" };
+  return { ...known, doubt: "rewind", unverified: known.unverified ?? "adopted" };
 }
 
 const only = (record: GroupRecord | null): Next => ({ record, journal: [] });
@@ -274,16 +280,19 @@ function ended(record: GroupRecord, event: RecordedOutcome, now: Date): Next {
   return { record: told, journal: [...formerToken(record, token, now), ...removal] };
 }
 
-/** What counts as a removal. A deletion whose token couldn't be removed was counted when the service deleted the group. */
+/**
+ * What counts as a removal, or in the guard of refreshes. A deletion whose token couldn't be removed was counted when the service
+ * deleted the group.
+ */
 function removalBy(record: GroupRecord, outcome: Outcome, at: Date): readonly JournalEntry[] {
-  const { user_group_id } = record;
-  const entry = (kind: "delete" | "replace" | "gone"): JournalEntry => ({ kind, user_group_id, at });
+  const { user_group_id, doubt, intent } = record;
   const isReplaced = outcome.kind === "replaced" || (outcome.kind === "not_updated" && outcome.wasRemoved);
+  const found = foundByRefresh(outcome, doubt);
   return [
-    ...(isFoundGone(outcome) ? [entry("gone")] : []),
-    ...(isReplaced ? [entry("replace")] : []),
-    ...(outcome.kind === "deleted" && record.intent !== "remove" ? [entry("delete")] : []),
-  ];
+    ...(found ? [found] : []),
+    ...(isReplaced ? (["replace"] as const) : []),
+    ...(outcome.kind === "deleted" && intent !== "remove" ? (["delete"] as const) : []),
+  ].map((kind) => ({ kind, user_group_id, at }));
 }
 
 /** The group is deleted, and its token is still stored. */
@@ -348,7 +357,7 @@ function answered(
     sharedToken: null,
     // Who asks for a token alone hasn't looked whether the tenant is there, and compares no name.
     ...(!isForToken(change) && PRESENT),
-    ...(!isRestored(change) && { verifiedAt: now }),
+    ...(!isRestored(change) && { verifiedAt: now, doubt: null }),
     failures: { ...record.failures, storing },
     changedAt: now,
   };

@@ -1,7 +1,7 @@
 import type { RecordedFailure } from "../failure/group-failures.ts";
 import { type Owed, UNKNOWN_STATE } from "../group/ledger-group.ts";
 import { DELETED } from "../plan/change.ts";
-import { type GroupRecord, isInDoubt } from "./record.ts";
+import type { GroupRecord } from "./record.ts";
 
 /**
  * What is not done for a group: the only definition. A sync ends with exit code 0 only if nothing is owed of what was asked for.
@@ -15,8 +15,8 @@ import { type GroupRecord, isInDoubt } from "./record.ts";
  * | failing rotation | a rotation failed                                   | only while a new token is wanted       |
  * | failing storing  | a token is perhaps not in every store               | only while a call for it is under way  |
  * | held             | a removal waits for approval                        | as otherwise                           |
- * | doubted          | the ledger went back in time, and the service has   | never                                  |
- * |                  | not been asked for the group since                  |                                        |
+ * | doubted          | the ledger went back in time, or an operator wants  | never                                  |
+ * |                  | a refresh: the service has to be asked again        |                                        |
  * | wanted           | somebody has asked for a new token                  | as otherwise                           |
  */
 export function owes(record: GroupRecord): readonly Owed[] {
@@ -31,7 +31,7 @@ export function owes(record: GroupRecord): readonly Owed[] {
     ["failing rotation", rotation !== null && (!isGone || record.wantedSince !== null)],
     ["failing storing", storing !== null && (!isGone || isAskedFor)],
     ["held", held !== null],
-    ["doubted", isInDoubt(record) && !isGone],
+    ["doubted", record.doubt !== null && !isGone],
     ["wanted", record.wantedSince !== null],
   ];
   return all.flatMap(([what, isOwed]) => (isOwed ? [what] : []));

@@ -22,11 +22,10 @@ export interface GroupRecord extends LedgerGroup {
   readonly wantedBy: "name" | "choice" | null;
   /** Of a token that the service has told for the group, and that belongs to another group. */
   readonly sharedToken: string | null;
-  /**
-   * When a GET last told the group's name and token, and both were compared; null if none has. `DOUBTED` if the group has to
-   * be asked for because what is known of it may be outdated.
-   */
+  /** When a GET last told the group's name and token, and both were compared; null if none has. */
   readonly verifiedAt: Date | null;
+  /** Why the service has to be asked for the group again; null if it needn't be. */
+  readonly doubt: Doubt | null;
   readonly intentAt: Date | null;
   /** Fingerprint of the group that the intent means to make; null if there are several, or none. */
   readonly intended: string | null;
@@ -36,14 +35,14 @@ export interface GroupRecord extends LedgerGroup {
   readonly changedAt: Date;
 }
 
-/** The time at which a group in doubt was verified: none. */
-export const DOUBTED = new Date(0);
+/** The ledger went back in time, so what it knows of the group may be outdated; or an operator has asked for a refresh. */
+export type Doubt = "rewind" | "operator";
 
-/** Only groups in doubt were not verified between these times. */
-export const IN_DOUBT = { since: new Date(1), now: new Date("9999-01-01T00:00:00Z") } as const;
-
-export const isInDoubt = ({ verifiedAt }: Pick<GroupRecord, "verifiedAt">): boolean =>
-  verifiedAt?.getTime() === DOUBTED.getTime();
+/** Why a group is in doubt, for an operator. */
+export const DOUBT_TEXT: Readonly<Record<Doubt, string>> = {
+  rewind: "the ledger went back in time",
+  operator: "somebody ran sync --refresh",
+};
 
 /** A group about which nothing is known but its bucket. */
 export const newRecord = (user_group_id: string, bucket: number, now: Date): GroupRecord => ({
@@ -61,6 +60,7 @@ export const newRecord = (user_group_id: string, bucket: number, now: Date): Gro
   wantedBy: null,
   sharedToken: null,
   verifiedAt: null,
+  doubt: null,
   intent: null,
   intentAt: null,
   intended: null,

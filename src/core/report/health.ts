@@ -157,10 +157,7 @@ function problemsOfGroups(
   if (rejected > 0) all.push(["rejected", quantity(rejected, "rejected row")]);
   if (failing > 0) all.push(["failing", quantity(failing, "failing group")]);
   if (groups.in_doubt > 0)
-    all.push([
-      "in_doubt",
-      `${quantity(groups.in_doubt, "group")} in doubt, because the ledger went back in time`,
-    ]);
+    all.push(["in_doubt", `${quantity(groups.in_doubt, "group")} in doubt, and to be asked for again`]);
   const isRotating = lease !== null && runs[0]?.command === "rotate" && runs[0].result === null;
   if (groups.wanted > 0 && !isRotating)
     all.push(["wanted", `${quantity(groups.wanted, "new token")} wanted`]);

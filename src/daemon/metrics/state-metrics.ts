@@ -75,7 +75,7 @@ const GAUGES: readonly StateGauge[] = [
   },
   {
     name: "groupsync_refresh_held",
-    help: "1 while every refresh is held, because too many groups were gone at the service, otherwise 0.",
+    help: "1 while every refresh is held, because too many groups were gone at the service or had another token, otherwise 0.",
     value: ({ ledger }) => ledger && (ledger.refreshHold ? 1 : 0),
   },
   {

@@ -89,7 +89,7 @@ function ofVerdict(
         ? [{ ...attention(kind, sentence, LOOK_AT_SOURCE), see: kind }]
         : [attention(kind, sentence, hint || `${LOOK_AT_SOURCE} groupsync plan says more.`)];
     case "refresh":
-      return [{ ...attention(kind, sentence, WHO_DELETES), see: kind }];
+      return [{ ...attention(kind, sentence, WHO_CHANGES), see: kind }];
     case "rejected":
       return [{ ...attention(kind, sentence, REJECTED), see: kind }];
     case "failing": {
@@ -114,12 +114,13 @@ function ofVerdict(
 }
 
 const LOOK_AT_SOURCE = "Look at the source first: are these tenants really gone?";
-const WHO_DELETES = "Find out who has deleted these groups: to ask for a group that is gone makes it again.";
+const WHO_CHANGES =
+  "Find out who has deleted these groups or changed their tokens: to ask for a group that is gone makes it again.";
 const REJECTED = "The groups of rejected rows stay as they are until somebody corrects the rows.";
 const ADVICE = {
   clocks: "Set the clock that is wrong, best by NTP. All else goes on meanwhile.",
   in_doubt:
-    "Each sync asks the service for these groups, and stores their live tokens. If a database was moved without loss: groupsync sync --acknowledge-switchover.",
+    "Each sync asks the service for these groups, and stores their live tokens: the ledger went back in time, or somebody ran groupsync sync --refresh, which --cancel takes back. If a database was moved without loss: groupsync sync --acknowledge-switchover.",
   missing: `${LOOK_AT_SOURCE} groupsync plan names them, and says when their groups are due.`,
   outdated: "groupsync plan names these groups: their rows have changed, and service.update is never.",
   silent:

@@ -32,12 +32,12 @@ ${copied(command, configPath)}
   )}${more(count - shown.length, "groupsync plan", "lists them")}</ul></section>`;
 }
 
-/** How many groups were gone at the service, and the command that has more of them made again. */
-export const heldRefreshSection = ({ gone, approval }: RefreshHold, configPath: string): Html =>
-  html`<section aria-labelledby="refresh"><h2 id="refresh">Held refresh ${badge(gone)}</h2>
-<p>${groupedCount(gone, "group")} ${gone === 1 ? "was" : "were"} gone at the service and made again. If the others that are gone are to be made again, too:</p>
+/** How many groups were gone at the service or had another token, and the command by which the refresh goes on. */
+export const heldRefreshSection = ({ changed, approval }: RefreshHold, configPath: string): Html =>
+  html`<section aria-labelledby="refresh"><h2 id="refresh">Held refresh ${badge(changed)}</h2>
+<p>${groupedCount(changed, "group")} ${changed === 1 ? "was" : "were"} gone at the service or had another token. If the refresh is to go on:</p>
 ${copied(approveRefreshCommand(approval), configPath)}
-<p class="note">The code is good until another group is found gone. The page itself changes nothing.</p></section>`;
+<p class="note">The code is good until another group is found so. The page itself changes nothing.</p></section>`;
 
 /** The groups that fail, with the reason and the time of the next try. */
 export function failingSection(

@@ -48,8 +48,8 @@ export function groupsSection({ status, readAt }: LedgerSnapshot, at: PageTime):
 ${number("in all", groups.total)}${number("in sync", groups.in_sync)}${number("under way", groups.under_way)}
 ${number("failing", groups.failing, "bad")}${number("in doubt", groups.in_doubt)}${number("wanted", groups.wanted)}${number("missing", groups.missing)}${number("unverified", groups.unverified)}
 ${number("rejected rows", rejectedRows(rejected), "bad")}
-</dl><p class="note">As the ledger was ${briefMoment(readAt, at)}. In doubt: the ledger went back in time, and
-the service has not been asked for the group since. Missing: the tenant is gone, and the group is still there. Wanted:
+</dl><p class="note">As the ledger was ${briefMoment(readAt, at)}. In doubt: the ledger went back in time, or
+somebody ran sync --refresh, and the service has not been asked for the group since. Missing: the tenant is gone, and the group is still there. Wanted:
 somebody has asked for a new token. Unverified: nothing has shown yet that the service took a change. Rejected rows: no
 group can be made of them, and their groups stay as they are.</p></section>`;
 }

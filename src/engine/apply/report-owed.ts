@@ -1,6 +1,6 @@
 import type { Failure } from "../../core/failure/sync-error.ts";
 import { owes } from "../../core/record/owes.ts";
-import { isNeverMade } from "../../core/record/record.ts";
+import { DOUBT_TEXT, type Doubt, isNeverMade } from "../../core/record/record.ts";
 import type { CandidateReads, GroupReads } from "../../ports/ledger/groups.ts";
 import type { Locks } from "../lease/tenant-locks.ts";
 import { candidatePages } from "../plan/candidate-pages.ts";
@@ -54,7 +54,7 @@ async function reportRecorded(
   let held = 0;
   for await (const page of owing) {
     for (const group of page) {
-      const { user_group_id: id, failures, intent } = group;
+      const { user_group_id: id, failures, intent, doubt } = group;
       const owed = owes(group);
       const isUnderWay = intent !== null && UNDER_WAY.some((what) => owed.includes(what));
       // A plan of all tenants has judged what is held.
@@ -66,7 +66,7 @@ async function reportRecorded(
       for (const kind of failing) if (failures[kind]) tally.waits(id, failures[kind]);
       if (failing.length > 0) continue;
       if (isUnderWay && !locks.wasLookedUp(id)) tally.failed(id, intent === "remove" ? LEFT_OVER : UNSETTLED);
-      else if (owed.includes("doubted")) tally.failed(id, IN_DOUBT);
+      else if (doubt !== null && owed.includes("doubted")) tally.failed(id, inDoubt(doubt));
     }
   }
   tally.counts.held = Math.max(tally.counts.held, held);
@@ -86,7 +86,7 @@ const LEFT_OVER: Failure = {
   message: "its group is deleted, and its token may still be stored: a sync of all tenants removes the token",
 };
 
-const IN_DOUBT: Failure = {
+const inDoubt = (doubt: Doubt): Failure => ({
   code: "IN_DOUBT",
-  message: "the ledger went back in time, and the service has not been asked for its group since",
-};
+  message: `${DOUBT_TEXT[doubt]}, and the service has not been asked for its group since`,
+});

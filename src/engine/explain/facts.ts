@@ -3,6 +3,7 @@ import type { FailureKind, RecordedFailure } from "../../core/failure/group-fail
 import { fieldsOf } from "../../core/group/group.ts";
 import { UNKNOWN_STATE } from "../../core/group/ledger-group.ts";
 import { type Cell, Unusable } from "../../core/group/tenant.ts";
+import { DOUBT_TEXT } from "../../core/record/record.ts";
 import type { Json } from "../../core/text/json.ts";
 import { printable, type TimedText } from "../../core/text/printable.ts";
 import { durationText } from "../../core/text/quantity.ts";
@@ -80,11 +81,12 @@ function openFacts(explanation: Explanation): Fact[] {
   const { known, record, approval, rejectedSince } = explanation;
   const { intent = null, held = null, absence = null } = known ?? {};
   const since = record.group?.intentAt ? [" since ", record.group.intentAt] : [];
-  const wanted = record.group?.wantedSince;
+  const { wantedSince: wanted, doubt } = record.group ?? {};
   return [
     ...(rejectedSince === null ? [] : [{ name: "rejected", value: ["since ", rejectedSince] }]),
     ...(intent === null ? [] : [{ name: "under way", value: [intent, ...since] }]),
     ...(wanted ? [{ name: "new token wanted", value: ["since ", wanted] }] : []),
+    ...(doubt ? [{ name: "in doubt", value: DOUBT_TEXT[doubt] }] : []),
     ...(held === null
       ? []
       : [

@@ -1,7 +1,7 @@
 import { ABSENCE_TEXT, GONE_TEXT, missingText } from "../../core/deletion/missing-tenants.ts";
 import { remedyOf } from "../../core/failure/remedies.ts";
 import { type Change, isRemoval } from "../../core/plan/change.ts";
-import { isInDoubt } from "../../core/record/record.ts";
+import { DOUBT_TEXT } from "../../core/record/record.ts";
 import { shellWord, type TimedText } from "../../core/text/printable.ts";
 import { adviceOnKeptGroups } from "../plan/kept-groups.ts";
 import type { Explanation } from "./explain-tenant.ts";
@@ -132,7 +132,7 @@ function standingOfChange(change: Change, explanation: Explanation, command: str
 /** Nothing is to be done about the group itself. */
 function standingAtRest({ user_group_id, record, copies, unsafe }: Explanation, command: string): Standing {
   const { storing, rotation } = record.group?.failures ?? {};
-  const wanted = record.group?.wantedSince;
+  const { wantedSince: wanted, doubt } = record.group ?? {};
   const tokenProblem = copiesText(copies);
   if (copies.kind === "unreadable")
     return standing("store_unreadable", `its group is in sync, but ${tokenProblem}`, {
@@ -150,10 +150,10 @@ function standingAtRest({ user_group_id, record, copies, unsafe }: Explanation, 
       `its group is in sync, but its last rotation failed with ${rotation.code}`,
       { advice: remedyOf(rotation.code), command: rotateIt(user_group_id) },
     );
-  if (record.group && isInDoubt(record.group))
+  if (doubt)
     return standing(
       "in_doubt",
-      `the ledger went back in time, so its token may be another one; ${unsafe?.message ?? "the next sync asks the service"}`,
+      `${DOUBT_TEXT[doubt]}, so its token may be another one; ${unsafe?.message ?? "the next sync asks the service"}`,
       unsafe ? { advice: unsafe.hint ?? null } : { command },
     );
   if (wanted)

@@ -11,6 +11,7 @@ import {
   type ReadHistory,
 } from "../../core/plan/read-history.ts";
 import { decide, type PlanningContext, type UpdatePolicy } from "../../core/record/decide.ts";
+import type { GroupEvent } from "../../core/record/next.ts";
 import { durationText, quantity } from "../../core/text/quantity.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { LedgerView } from "../../ports/ledger/ledger.ts";
@@ -43,10 +44,8 @@ export interface PlanSettings {
 export interface PlanOptions {
   /** Also verify that each token store has the token of every group, even if that is not due. */
   readonly verifyTokens?: boolean | undefined;
-  /** Also ask the service now for every group about which nothing else is to be done. */
-  readonly refresh?: boolean | undefined;
-  /** The operator says that a database was moved without loss: no group is in doubt. */
-  readonly acknowledgeSwitchover?: boolean | undefined;
+  /** What the operator says of all these groups. It is in the ledger before the first call. */
+  readonly mark?: GroupEvent | undefined;
   /** Only these ids, even if their next attempt is not due. Such a plan deletes no group. */
   readonly only?: ReadonlySet<string> | undefined;
   /** Nobody has named the ids of `only`: they may be unknown, and a failed change waits until its next attempt is due. */

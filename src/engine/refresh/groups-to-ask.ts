@@ -1,5 +1,5 @@
 import type { Upsert } from "../../core/plan/change.ts";
-import { type RefreshCandidate, refreshCandidate } from "../../core/record/candidates.ts";
+import { refreshCandidate } from "../../core/record/candidates.ts";
 import type { GroupRecord } from "../../core/record/record.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { CandidateReads } from "../../ports/ledger/groups.ts";
@@ -10,13 +10,14 @@ interface Wanted {
   readonly since: Date;
   /** Only groups with these ids. */
   readonly of: ReadonlySet<string> | undefined;
+  /** How many groups at most, unless more are in doubt. */
   readonly most: number;
 }
 
 const PAGE = 1_000;
 
 /**
- * Updates that send groups as the service confirmed them, the one first that was verified longest ago. Leaves out what the
+ * Updates that send groups as the service confirmed them, in the order of `lastVerified`. Leaves out what the
  * ledger can't know: groups whose rows are rejected or not ready, those that the plan removes, and in a plan for some tenants
  * those whose tenants are gone.
  */
@@ -31,12 +32,14 @@ export async function* groupsToAsk(
     const now = clock.now();
     const list = { kind: "refreshable", since, now, of: of && [...of] } as const;
     const records = await ledger.candidates(list, { limit: PAGE, after });
-    const page = records.flatMap((record) => refreshCandidate(record) ?? []);
-    const passedOver = await passedOverIn(plan, page);
-    for (const { verifiedAt: _, ...confirmed } of page) {
-      if (passedOver.has(confirmed.user_group_id)) continue;
-      if (left-- <= 0) return;
-      yield { kind: "update", ...confirmed, refreshes: true, underWay: false, failedBefore: false };
+    const passedOver = await passedOverIn(plan, records);
+    for (const record of records) {
+      const { user_group_id, doubt } = record;
+      const confirmed = passedOver.has(user_group_id) ? null : refreshCandidate(record);
+      if (confirmed === null) continue;
+      if (left-- <= 0 && doubt === null) return;
+      const of = { kind: "update", user_group_id, refreshes: true } as const;
+      yield { ...of, ...confirmed, underWay: false, failedBefore: false };
     }
     after = records.at(-1);
     if (records.length < PAGE) return;
@@ -48,7 +51,7 @@ const PASSED_OVER = ["rejected", "not_ready", "missing", "replace", "delete"] as
 
 async function passedOverIn(
   { counts, entries }: Plan,
-  page: readonly RefreshCandidate[],
+  page: readonly GroupRecord[],
 ): Promise<ReadonlySet<string>> {
   const passedOver = new Set<string>();
   if (PASSED_OVER.every((kind) => counts[kind] === 0)) return passedOver;

@@ -1,4 +1,4 @@
-import { type FoundGone, type RefreshHold, refreshHold } from "../../core/drift/refresh.ts";
+import { type RefreshFindings, type RefreshHold, refreshHold } from "../../core/drift/refresh.ts";
 import { type DeletionPolicy, LIMIT_PERIOD_MS } from "../../core/plan/deletion-policy.ts";
 import type { UpdatePolicy } from "../../core/record/decide.ts";
 import type { LedgerView } from "../../ports/ledger/ledger.ts";
@@ -6,18 +6,18 @@ import type { Warning } from "../../ports/observer.ts";
 
 /** Why a refresh that began now would be held; null if it wouldn't be. */
 export async function heldRefresh(
-  ledger: Pick<LedgerView, "candidateCount" | "goneSince">,
+  ledger: Pick<LedgerView, "candidateCount" | "foundSince">,
   { name, deletion: { limit } }: { readonly name: string; readonly deletion: Pick<DeletionPolicy, "limit"> },
   now: Date,
 ): Promise<RefreshHold | null> {
-  const gone = await goneLately(ledger, now);
-  if (gone.count === 0) return null;
-  return refreshHold(name, gone, { limit, owned: await ledger.candidateCount({ kind: "existing" }) });
+  const found = await foundLately(ledger, now);
+  if (found.count === 0) return null;
+  return refreshHold(name, found, { limit, owned: await ledger.candidateCount({ kind: "existing" }) });
 }
 
-/** The groups that refreshes found gone in the time in which they count. */
-export const goneLately = (ledger: Pick<LedgerView, "goneSince">, now: Date): Promise<FoundGone> =>
-  ledger.goneSince(new Date(now.getTime() - LIMIT_PERIOD_MS));
+/** What refreshes found in the time in which it counts. */
+export const foundLately = (ledger: Pick<LedgerView, "foundSince">, now: Date): Promise<RefreshFindings> =>
+  ledger.foundSince(new Date(now.getTime() - LIMIT_PERIOD_MS));
 
 /**
  * A warning if a GET could change a group although `service.update: never` forbids that, else null. Anybody may have changed

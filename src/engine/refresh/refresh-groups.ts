@@ -1,7 +1,7 @@
-import { isFoundGone, type Outcome } from "../../core/apply/outcome.ts";
+import { foundByRefresh, type Outcome } from "../../core/apply/outcome.ts";
 import { describeHeldRefresh, type RefreshHold } from "../../core/drift/refresh.ts";
 import type { Change } from "../../core/plan/change.ts";
-import type { Warning } from "../../ports/observer.ts";
+import type { GroupRecord } from "../../core/record/record.ts";
 import { type Applying, applyChanges } from "../apply/apply-changes.ts";
 import type { PlanOptions } from "../plan/make-plan.ts";
 import type { Plan } from "../plan/plan.ts";
@@ -11,11 +11,11 @@ import { type RefreshSettings, type RefreshStart, startOfRefresh } from "./refre
 
 /**
  * Asks the service for groups about which nothing else is to be done, and heals what somebody else has changed there. Each sync
- * asks for the groups in doubt, and a sync of all tenants for the share that is due by `service.refresh`; `options.refresh` asks
- * for all groups of the plan's tenants. The GETs are updates that send each group as the service confirmed it.
+ * asks for the groups in doubt, and a sync of all tenants for the share that is due by `service.refresh`. The GETs are updates
+ * that send each group as the service confirmed it.
  *
- * A GET makes a group again that is gone. So once more groups were gone than `deletion.limit` allows, no further GET is sent,
- * and the refresh is held. Rejects if the run has to end.
+ * A GET makes a group again that is gone, and may bring the token of another service's group. So once more groups were gone or
+ * had other tokens than `deletion.limit` allows, no further GET is sent, and the refresh is held. Rejects if the run has to end.
  */
 export async function refreshGroups(
   plan: Plan,
@@ -29,18 +29,14 @@ export async function refreshGroups(
   const start = await startOfRefresh(plan, options, settings, known);
   const isApproved = isApprovedBy(options.refreshApproval, start?.hold ?? null, run);
   if (start === null) return;
-  if (start.unsafe) {
-    // The operator asked for what is not done: say so in the outcome, too.
-    if (options.refresh) reportUnsafe(start.unsafe, start.due, run);
-    return observe(start.unsafe);
-  }
+  if (start.unsafe) return observe(start.unsafe);
   if (start.hold && !isApproved) return reportHold(start.hold, start.due, run);
 
   observe({ kind: "refreshing", groups: start.due });
-  const unverified = { since: plan.reading.at, of: options.only, most: start.due };
+  const unverified = { since: plan.reading.at, of: options.only, most: start.share };
   const asked = await ask(
     groupsToAsk(plan, unverified, run),
-    isApproved ? { ...start, mayBeGone: Number.POSITIVE_INFINITY } : start,
+    isApproved ? { ...start, mayBeFound: Number.POSITIVE_INFINITY } : start,
     run,
   );
   if (signal.aborted) return;
@@ -49,25 +45,25 @@ export async function refreshGroups(
   if (hold) reportHold(hold, start.due - asked, run);
 }
 
-/** Sends the GETs until the time is over or too many groups are gone. Resolves to how many groups were asked for. */
+/** Sends the GETs until the time is over or too many groups are gone or have other tokens. Resolves to how many groups were asked for. */
 async function ask(
   changes: AsyncIterable<Change>,
-  { withinMs, mayBeGone }: Pick<RefreshStart, "withinMs" | "mayBeGone">,
+  { withinMs, mayBeFound }: Pick<RefreshStart, "withinMs" | "mayBeFound">,
   run: Applying,
 ): Promise<number> {
   const timeIsUp = new AbortController();
-  const tooManyGone = new AbortController();
+  const tooManyFound = new AbortController();
   if (withinMs !== null) void run.clock.sleep(withinMs, timeIsUp.signal).then(() => timeIsUp.abort());
   let asked = 0;
-  let gone = 0;
-  const answered = (outcome: Outcome): void => {
+  let found = 0;
+  const answered = (outcome: Outcome, before: GroupRecord | null): void => {
     asked++;
-    if (isFoundGone(outcome)) gone++;
-    if (gone > mayBeGone) tooManyGone.abort();
+    if (foundByRefresh(outcome, before?.doubt ?? null)) found++;
+    if (found > mayBeFound) tooManyFound.abort();
   };
   try {
     // Nobody else repeats these calls: a lookup of the tenant would send none.
-    const ending = { until: timeIsUp.signal, stop: tooManyGone.signal };
+    const ending = { until: timeIsUp.signal, stop: tooManyFound.signal };
     await applyChanges(changes, run, { ...ending, answered });
   } finally {
     timeIsUp.abort();
@@ -75,42 +71,29 @@ async function ask(
   return asked;
 }
 
-/** Whether the operator's code lets the refresh go on although too many groups were gone. Reports a code that doesn't. */
+/** Whether the operator's code lets the held refresh go on. Reports a code that doesn't. */
 function isApprovedBy(
   approval: string | undefined,
   hold: RefreshHold | null,
   { tally, observe }: Applying,
 ): boolean {
-  if (approval === undefined) return false;
-  if (hold === null) {
-    const unneeded = {
-      code: "APPROVAL_NOT_NEEDED",
-      message:
-        "a code for the refresh was given, but no refresh is held; a code is good once, and only for the refresh that it was shown with",
-    };
-    tally.report(null, unneeded);
-    observe({ kind: "warning", ...unneeded });
-    return false;
-  }
-  if (approval === hold.approval) return true;
-  const refusal = {
-    code: "APPROVAL_MISMATCH",
-    message: "the given code doesn't match the refresh that is held now",
-  };
+  if (approval === undefined || approval === hold?.approval) return approval !== undefined;
+  const refusal = hold === null ? UNNEEDED : MISMATCH;
   tally.report(null, refusal);
-  observe({
-    kind: "warning",
-    ...refusal,
-    hint: "take the code that is shown now: it changes with each group that is found gone",
-  });
+  observe({ kind: "warning", ...refusal });
   return false;
 }
 
-/** `count` groups were to be asked for, and were not. */
-function reportUnsafe(unsafe: Warning, count: number, { tally }: Applying): void {
-  tally.counts.failed += count;
-  tally.report(null, unsafe);
-}
+const UNNEEDED = {
+  code: "APPROVAL_NOT_NEEDED",
+  message:
+    "a code for the refresh was given, but no refresh is held; a code is good once, and only for the refresh that it was shown with",
+};
+const MISMATCH = {
+  code: "APPROVAL_MISMATCH",
+  message: "the given code doesn't match the refresh that is held now",
+  hint: "take the code that is shown now: it changes with each group that is found gone or with another token",
+};
 
 /** `count` groups were to be asked for, and were not. */
 function reportHold(hold: RefreshHold, count: number, { tally, observe }: Applying): void {

@@ -1,6 +1,6 @@
 import type { MissingGroups } from "../../core/deletion/missing-tenants.ts";
 import type { HeldRemoval } from "../../core/deletion/removals.ts";
-import type { FoundGone } from "../../core/drift/refresh.ts";
+import type { RefreshFindings } from "../../core/drift/refresh.ts";
 import type { LedgerGroup } from "../../core/group/ledger-group.ts";
 import type { BucketSum } from "../../core/group/tenant.ts";
 import type { Change } from "../../core/plan/change.ts";
@@ -90,8 +90,8 @@ interface Page {
 export interface DeletionReads {
   /** How many groups groupsync has deleted or replaced at this time or later. */
   removalsSince(time: Date): Promise<number>;
-  /** The groups that refreshes found gone, at this time or later and since the last approval. */
-  goneSince(time: Date): Promise<FoundGone>;
+  /** The groups that refreshes found gone or with another token, at this time or later and since the last approval. */
+  foundSince(time: Date): Promise<RefreshFindings>;
   /** The groups whose tenants are missing, without those whose removal is held. The longest missing come first. */
   missing(): Promise<readonly MissingGroups[]>;
 }
@@ -99,6 +99,6 @@ export interface DeletionReads {
 export interface DeletionWrites {
   /** Marks these groups, which come in the order of their ids, as held, and no others. */
   markHeld(held: AsyncIterable<readonly HeldRemoval[]>): Promise<void>;
-  /** The operator has approved what refreshes have made again until now. */
+  /** The operator has approved what refreshes have found until now. */
   approveRefresh(now: Date): Promise<void>;
 }

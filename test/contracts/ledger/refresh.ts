@@ -17,7 +17,7 @@ export function ledgerRefreshContract(name: string, makePlace: () => Promise<Led
   };
 
   describe(`${name}: a refresh`, () => {
-    test("counts a group that was gone apart from removals, until the operator approves it", async () => {
+    test("counts what it finds apart from removals, until the operator approves it", async () => {
       const at = await withGroups("a", "b", "c");
       await runOf(at);
       const gone = (id: string) => anApplied({ change: aRefresh(id), drift: ["gone"] });
@@ -25,10 +25,10 @@ export function ledgerRefreshContract(name: string, makePlace: () => Promise<Led
       await recordAt(at, gone("b"), SOON);
       await recordAt(at, anApplied({ kind: "updated", change: aRefresh("c"), drift: ["token"] }), SOON);
       expect(await at.ledger.removalsSince(NOW)).toBe(0);
-      expect(await at.ledger.goneSince(NOW)).toEqual({ count: 2, last: { user_group_id: "b", at: SOON } });
-      expect(await at.ledger.goneSince(SOON)).toMatchObject({ count: 1 });
+      expect(await at.ledger.foundSince(NOW)).toEqual({ count: 3, last: { user_group_id: "c", at: SOON } });
+      expect(await at.ledger.foundSince(SOON)).toMatchObject({ count: 2 });
       await write(at, (transaction) => transaction.approveRefresh(SOON));
-      expect(await at.ledger.goneSince(NOW)).toEqual({ count: 0, last: null });
+      expect(await at.ledger.foundSince(NOW)).toEqual({ count: 0, last: null });
     });
 
     test("counts no group after an approval that a clock which was ahead found gone before it", async () => {
@@ -37,9 +37,9 @@ export function ledgerRefreshContract(name: string, makePlace: () => Promise<Led
       const gone = (id: string) => anApplied({ change: aRefresh(id), drift: ["gone"] });
       await recordAt(at, gone("a"), inDays(3));
       await write(at, (transaction) => transaction.approveRefresh(NOW));
-      expect(await at.ledger.goneSince(NOW)).toMatchObject({ count: 0 });
+      expect(await at.ledger.foundSince(NOW)).toMatchObject({ count: 0 });
       await recordAt(at, gone("b"), SOON);
-      expect(await at.ledger.goneSince(NOW)).toMatchObject({ count: 1 });
+      expect(await at.ledger.foundSince(NOW)).toMatchObject({ count: 1 });
     });
   });
 }

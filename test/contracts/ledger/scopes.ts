@@ -134,7 +134,7 @@ export async function expectEmpty(view: LedgerView): Promise<void> {
   expect(await view.record("acme")).toEqual({ group: null, removals: [], formerTokens: [] });
   expect(await view.candidates({ kind: "owing" }, { limit: 1 })).toEqual([]);
   expect(await view.candidateCount({ kind: "rotatable", due: LATER })).toBe(0);
-  expect(await view.goneSince(new Date(0))).toEqual({ count: 0, last: null });
+  expect(await view.foundSince(new Date(0))).toEqual({ count: 0, last: null });
   expect((await view.sharedTokens(new Map([["b", FIRST_TOKEN]]), "all")).size).toBe(0);
   expect((await view.scope()).tokens).toEqual({ complete: null, verifiedAt: null, tables: [] });
   expect(await view.history(new Date(0), 1)).toEqual([]);

@@ -93,9 +93,9 @@ test("the time between two syncs is the shorter one of the last two, so an outag
   expect(syncIntervalMs(at(0), [at(HOUR)])).toBe(0);
 });
 
-const hold = { gone: 5, owned: 8, allowed: 1, approval: "abc" };
+const hold = { changed: 5, owned: 8, allowed: 1, approval: "abc" };
 const GONE =
-  "the refresh is held: 5 groups were gone at the service in 24 hours and made again, and deletion.limit lets 1 of 8 groups go";
+  "the refresh is held: 5 groups were gone at the service in 24 hours or had another token, and deletion.limit allows 1 of 8 groups";
 
 test.each([
   [0, GONE],

@@ -1,7 +1,6 @@
 import { expect, it } from "vitest";
 import { DELETED } from "../../../src/core/plan/change.ts";
 import { failingSince, owes, restOf } from "../../../src/core/record/owes.ts";
-import { DOUBTED } from "../../../src/core/record/record.ts";
 import { aRecord } from "../../builders/records.ts";
 
 const failure = { code: "REFUSED", message: "no", count: 1, retryAt: new Date(), since: new Date() };
@@ -42,8 +41,8 @@ it.each<[readonly string[], Parameters<typeof aRecord>[0], 0 | 1 | 2]>([
   [["under way"], { ...gone, intent: "delete" }, 0],
   [["held"], { held: "replace" }, 1],
   [["wanted"], { wantedSince: new Date(), wantedBy: "choice" }, 1],
-  [["doubted"], { verifiedAt: DOUBTED }, 1],
-  [[], { ...gone, verifiedAt: DOUBTED }, 0],
+  [["doubted"], { doubt: "rewind" }, 1],
+  [[], { ...gone, doubt: "rewind" }, 0],
   [["under way", "failing rotation", "held"], { intent: "delete", held: "delete", ...rotation }, 0],
 ])("a group owes %j if it has %j; its rest is %i", (owed, overrides, rest) => {
   const record = aRecord(overrides);

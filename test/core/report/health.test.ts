@@ -64,7 +64,7 @@ const someFacts = (overrides: Partial<HealthFacts>): HealthFacts => ({
 
 const WANTED = { groups: { failing: 0, in_doubt: 0, wanted: 2 } };
 const HOUR = 3_600_000;
-const REFRESH_HOLD = { gone: 6, owned: 40, allowed: 4, approval: "0123456789ab" };
+const REFRESH_HOLD = { changed: 6, owned: 40, allowed: 4, approval: "0123456789ab" };
 const REFRESH_HELD = {
   code: "REFRESH_HELD",
   message: "the refresh is held: 5 groups were gone; 1 group is not asked for",
@@ -130,7 +130,7 @@ test.each<[string, Partial<HealthFacts>, Verdict["kind"], sentence: string]>([
       runs: [{ command: "sync", result: { outcome: "held", counts: noCounts(), error: REFRESH_HELD } }],
     },
     "refresh",
-    "Needs attention: the refresh is held: 6 groups were gone at the service in 24 hours and made again, and deletion.limit lets 4 of 40 groups go.",
+    "Needs attention: the refresh is held: 6 groups were gone at the service in 24 hours or had another token, and deletion.limit allows 4 of 40 groups.",
   ],
   ["many missing tenants", { missing: missing(5) }, "missing", "5 of 40 groups"],
   ["as many as allowed", { missing: missing(4) }, "well", "All is well."],

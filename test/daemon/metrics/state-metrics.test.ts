@@ -44,7 +44,7 @@ describe("of the daemon's state", () => {
       current: aCurrentRun({ since: at("01:30:00"), done: 3, total: 10 }),
       ledger: aLedgerSnapshot({
         missing: { count: 5, due: 9, toBeHeld: 6, owned: 50, allowed: 5 },
-        refreshHold: { gone: 6, owned: 50, allowed: 5, approval: "0123456789ab" },
+        refreshHold: { changed: 6, owned: 50, allowed: 5, approval: "0123456789ab" },
         readAt: at("01:10:00"),
         status: aLedgerStatus({
           groups: someGroups({ total: 50, in_sync: 40, under_way: 1, failing: 2, missing: 3, unverified: 4 }),

@@ -41,7 +41,7 @@ describe("failing groups", () => {
 });
 
 test("a held refresh comes with the command that approves it", () => {
-  const refreshHold = { gone: 1_200, owned: 9_000, allowed: 900, approval: "4025bf58a4c4" };
+  const refreshHold = { changed: 1_200, owned: 9_000, allowed: 900, approval: "4025bf58a4c4" };
   const text = readOf(aHealthyDaemon({ ledger: aHealthySnapshot({ refreshHold }) }));
   expect(text).toContain("Needs attention: the refresh is held: 1200 groups were gone");
   expect(text).toContain("Held refresh 1 200");

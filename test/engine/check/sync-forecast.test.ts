@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { ServiceFailure } from "../../../src/core/failure/service-failure.ts";
 import { SyncError } from "../../../src/core/failure/sync-error.ts";
-import { DOUBTED } from "../../../src/core/record/record.ts";
 import type { RotationPolicy } from "../../../src/core/rotation/rotation-policy.ts";
 import { type DueRotations, dueRotations } from "../../../src/engine/check/due-rotations.ts";
 import { predictedFailures, type SyncConditions } from "../../../src/engine/check/sync-conditions.ts";
@@ -146,7 +145,7 @@ it("a sync of some tenants would rotate their tokens only if they are wanted", a
 
 it("a sync of some tenants would ask for no more groups in doubt than these", async () => {
   const world = await aSyncedWorld(["a", "b", "c"]);
-  for (const [id, record] of world.ledger.rows) world.ledger.rows.set(id, { ...record, verifiedAt: DOUBTED });
+  for (const [id, record] of world.ledger.rows) world.ledger.rows.set(id, { ...record, doubt: "rewind" });
   const ports = world.ports(new Instance(), new VirtualClock(world.time));
   const setup = { ports, ...ports, ...syncSettings(), settings: syncSettings() };
   const due = async (only?: ReadonlySet<string>): Promise<number | undefined> => {

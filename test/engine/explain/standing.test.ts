@@ -3,7 +3,6 @@ import { NO_EVIDENCE } from "../../../src/core/apply/update-evidence.ts";
 import type { RecordedFailure } from "../../../src/core/failure/group-failures.ts";
 import { SyncError } from "../../../src/core/failure/sync-error.ts";
 import type { PlanningContext } from "../../../src/core/record/decide.ts";
-import { DOUBTED } from "../../../src/core/record/record.ts";
 import { plainText } from "../../../src/core/text/printable.ts";
 import type { Explanation } from "../../../src/engine/explain/explain-tenant.ts";
 import { standingOf } from "../../../src/engine/explain/standing.ts";
@@ -35,7 +34,7 @@ const failedChange = failures({
   change: aChangeFailure({ fingerprint: renamed.fingerprint, retryAt: failure.retryAt }),
 });
 const due = anAbsence({ at: { ms: -100 * 3_600_000, reads: 1 } });
-const IN_DOUBT = { record: aRecord({ group: aRecordedGroup({ verifiedAt: DOUBTED }) }) };
+const IN_DOUBT = { record: aRecord({ group: aRecordedGroup({ doubt: "rewind" }) }) };
 type Overrides = Parameters<typeof anExplanation>[0];
 
 test.each<[string, string, Overrides, Partial<PlanningContext>, command: string | null]>([

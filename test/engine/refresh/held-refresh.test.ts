@@ -16,7 +16,7 @@ async function worldWithGone(count: number): Promise<World> {
   await world.sync();
   for (const user_group_id of IDS.slice(0, count)) {
     await world.time.sleep(HOUR);
-    world.ledger.foundGone.push({ user_group_id, at: world.time.now() });
+    world.ledger.found.push({ user_group_id, at: world.time.now() });
   }
   return world;
 }
@@ -36,9 +36,9 @@ const holdOf = async (...which: Parameters<typeof lookIn>) => (await lookIn(...w
 test("as many groups as deletion.limit allows may be gone, and one more holds the refresh", async () => {
   expect(await holdOf(await worldWithGone(3))).toBeNull();
   const world = await worldWithGone(4);
-  const last = world.ledger.foundGone.at(-1) ?? null;
+  const last = world.ledger.found.at(-1) ?? null;
   expect(await holdOf(world)).toEqual({
-    gone: 4,
+    changed: 4,
     owned: 20,
     allowed: 3,
     approval: refreshCode("default", { count: 4, last }),
@@ -50,7 +50,7 @@ test("as many groups as deletion.limit allows may be gone, and one more holds th
 test("groups that were gone a day ago count no more, and neither do those that the operator has approved", async () => {
   const world = await worldWithGone(4);
   await world.time.sleep(21 * HOUR);
-  expect(await holdOf(world)).toMatchObject({ gone: 4 });
+  expect(await holdOf(world)).toMatchObject({ changed: 4 });
   await world.time.sleep(1);
   expect(await holdOf(world)).toBeNull();
   const approved = await worldWithGone(4);
@@ -62,10 +62,10 @@ test("the code is of one scope, and good until another group is found gone", asy
   const world = await worldWithGone(4);
   const code = (await holdOf(world))?.approval;
   expect((await holdOf(world, THREE, "another"))?.approval).not.toBe(code);
-  world.ledger.foundGone.push({ user_group_id: "t29", at: world.time.now() });
+  world.ledger.found.push({ user_group_id: "t29", at: world.time.now() });
   expect((await holdOf(world))?.approval).not.toBe(code);
 });
 
 test("if no group was gone, nobody counts the groups", async () => {
-  expect(await lookIn(await worldWithGone(0))).toEqual({ hold: null, asked: ["goneSince"] });
+  expect(await lookIn(await worldWithGone(0))).toEqual({ hold: null, asked: ["foundSince"] });
 });

@@ -1,10 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { NO_EVIDENCE } from "../../../src/core/apply/update-evidence.ts";
 import { ServiceFailure } from "../../../src/core/failure/service-failure.ts";
+import { SyncError } from "../../../src/core/failure/sync-error.ts";
 import type { Group } from "../../../src/core/group/group.ts";
-import type { PlanOptions } from "../../../src/engine/plan/make-plan.ts";
+import { Silence } from "../../../src/engine/refresh/sign-of-life.ts";
 import type { RunReport } from "../../../src/engine/report/run-report.ts";
-import { tenants, World } from "../../fakes/world.ts";
+import { type Started, type StartOptions, tenants, World } from "../../fakes/world.ts";
 
 const HOUR = 3_600_000;
 
@@ -22,7 +23,7 @@ async function worldWith(...which: string[]): Promise<World> {
   return world;
 }
 
-const refresh = (world: World, options: PlanOptions = {}, settings = {}): Promise<RunReport> =>
+const refresh = (world: World, options: StartOptions = {}, settings = {}): Promise<RunReport> =>
   world.sync({ refresh: true, ...options, settings });
 
 const rename = (world: World, id: string, name: string): void => {
@@ -35,6 +36,10 @@ const rotateAt = (world: World, id: string): void => {
   if (held) held.token = world.service.newToken(id);
 };
 
+type Ending = Started & { readonly stopping: AbortController };
+
+const CANCEL = { mark: { kind: "trusted", doubt: "operator" } } as const;
+
 describe("sync --refresh", () => {
   test("asks for every group once, and changes nothing if nobody has changed anything", async () => {
     const world = await worldWith("a", "b", "c");
@@ -44,6 +49,36 @@ describe("sync --refresh", () => {
     expect(report.counts.drift).toEqual({ token: 0, gone: 0, name: 0 });
     expect(world.service.tokens).toEqual(before);
     expect([...world.ledger.rows.values()].map(({ intent }) => intent)).toEqual([null, null, null]);
+  });
+
+  test.each([
+    ["is told to stop", ({ stopping }: Ending) => stopping.abort()],
+    ["is killed", ({ instance }: Ending) => instance.kill()],
+    [
+      "loses its ledger",
+      () => {
+        throw new SyncError("LEDGER_UNAVAILABLE", "away");
+      },
+    ],
+  ])("that %s after a GET leaves the rest to the next sync", async (_, end) => {
+    // More than there are intents when the first GET is answered.
+    const [, second = "", ...others] = ids(100);
+    const world = await worldWith(...ids(100));
+    const stopping = new AbortController();
+    const started = world.start({
+      refresh: true,
+      signal: stopping.signal,
+      settings: { concurrency: 1 },
+      at: ({ when, call, id }) => {
+        if (when === "before" && call === "getOrCreate" && id === second) end({ ...started, stopping });
+      },
+    });
+    expect(await started.report).not.toMatchObject({ outcome: "ok" });
+    await world.time.sleep(HOUR);
+    for (const id of others) rotateAt(world, id);
+    expect(await world.sync()).toMatchObject({ outcome: "ok" });
+    expect(world.store.tokens).toEqual(world.service.tokens);
+    expect(await world.sync()).toMatchObject({ outcome: "ok", requests: 0 });
   });
 
   test("asks for groups that a clock which was ahead has verified, and asks only once", async () => {
@@ -67,7 +102,7 @@ describe("sync --refresh", () => {
     });
     expect(report.counts.drift).toEqual({ token: 1, gone: 1, name: 0 });
     expect(world.store.tokens).toEqual(world.service.tokens);
-    expect(world.ledger.foundGone.map(({ user_group_id }) => user_group_id)).toEqual(["b"]);
+    expect(world.ledger.found.map(({ user_group_id }) => user_group_id).sort()).toEqual(["a", "b"]);
     expect(world.ledger.removals).toEqual([]);
     expect(await refresh(world)).toMatchObject({ counts: { drift: { token: 0, gone: 0, name: 0 } } });
   });
@@ -101,23 +136,53 @@ describe("sync --refresh", () => {
     expect(world.service.groups.get("a")?.group.name).toBe("Name of a");
   });
 
-  test("with service.update: never asks nobody, unless the service is known to keep what exists", async () => {
+  test("with service.update: never asks nobody, and stays due until the operator takes it back", async () => {
     const world = await worldWith("a");
-    const start = world.start({ refresh: true, settings: { update: "never" } });
-    expect(await start.report).toMatchObject({
-      outcome: "partial",
-      requests: 0,
-      counts: { failed: 1 },
-      errors: [{ user_group_id: null, code: "REFRESH_UNSAFE" }],
-    });
-    expect(start.events).toContainEqual(expect.objectContaining({ code: "REFRESH_UNSAFE" }));
+    const settings = { update: "never", refresh: { everyMs: HOUR } } as const;
+    const { events, report } = world.start({ refresh: true, settings });
+    const left = { outcome: "partial", requests: 0, errors: [{ user_group_id: "a", code: "IN_DOUBT" }] };
+    expect(await report).toMatchObject(left);
+    expect(events).toContainEqual(expect.objectContaining({ code: "REFRESH_UNSAFE" }));
+    expect(await world.sync({ settings })).toMatchObject(left);
     // Nobody asked for a refresh that the config alone wants.
-    const scheduled = await refresh(
-      world,
-      { refresh: false },
-      { update: "never", refresh: { everyMs: HOUR } },
-    );
-    expect(scheduled.outcome).toBe("ok");
+    expect(await world.sync({ settings, ...CANCEL })).toMatchObject({ outcome: "ok", requests: 0 });
+  });
+
+  test("that is taken back leaves in doubt what a ledger lost that went back in time", async () => {
+    const world = await worldWith("a", "b");
+    world.ledger.server = "a replica";
+    world.tenants = [{ id: "a", name: null, plan: "gold" }, ...tenants("b")];
+    expect(await refresh(world)).toMatchObject({ outcome: "partial", requests: 1 });
+    await world.sync(CANCEL);
+    expect([...world.ledger.rows.values()].map(({ doubt }) => doubt)).toEqual(["rewind", null]);
+  });
+
+  test("asks for no other group in place of one that may not be asked for", async () => {
+    const world = await worldWith("a", "b", "c");
+    world.tenants = [...tenants("b", "c"), { id: "a", name: null, plan: "gold" }];
+    expect(await refresh(world)).toMatchObject({ outcome: "partial", requests: 2 });
+    await world.time.sleep(HOUR);
+    expect(await world.sync()).toMatchObject({ outcome: "partial", requests: 0 });
+  });
+
+  test("goes on in the daemon's syncs for half of the time between two of them", async () => {
+    const world = await worldWith(...ids(10));
+    const silence = new Silence();
+    const settings = { concurrency: 1, refresh: { everyMs: null, silence } };
+    world.network = () => world.time.sleep(HOUR / 10);
+    const stopping = new AbortController();
+    const at: StartOptions["at"] = ({ when, call }) => {
+      if (when === "before" && call === "getOrCreate") stopping.abort();
+    };
+    await world.sync({ refresh: true, at, signal: stopping.signal });
+    await world.time.sleep(HOUR);
+    const asked: number[] = [];
+    for (let n = 0; n < 3; n++) {
+      const begun = world.time.now().getTime();
+      asked.push((await world.sync({ settings })).counts.refreshed);
+      await world.time.sleep(begun + HOUR - world.time.now().getTime());
+    }
+    expect(asked).toEqual([5, 4, 0]);
   });
 
   test("with --only asks for that tenant alone", async () => {
@@ -155,7 +220,7 @@ describe("sync --refresh", () => {
 });
 
 describe("the guard", () => {
-  const limit = { deletion: { when: "absent", gracePeriodMs: 0, limit: { count: 3, percent: 0 } } };
+  const limit = { deletion: { when: "absent", gracePeriodMs: 0, limit: { count: 3, percent: 0 } } } as const;
 
   test("stops once more groups were gone than deletion.limit allows, and holds the rest", async () => {
     const world = await worldWith(...ids(100));
@@ -175,12 +240,33 @@ describe("the guard", () => {
     expect(later.refreshHold?.approval).toBe(report.refreshHold?.approval);
   });
 
-  test("lets the refresh go on with the code, and counts anew after it", async () => {
+  test("lets the tokens pass that a ledger may have lost which went back in time, but no groups that are gone", async () => {
     const world = await worldWith(...ids(20));
+    world.ledger.server = "a replica";
+    for (const id of ids(20)) rotateAt(world, id);
+    expect(await world.sync({ settings: limit })).toMatchObject({ outcome: "ok", requests: 20 });
+    expect(world.store.tokens).toEqual(world.service.tokens);
+    world.ledger.server = "another replica";
     world.service.groups.clear();
-    const { refreshHold } = await refresh(world, {}, limit);
+    expect(await world.sync({ settings: limit })).toMatchObject({ outcome: "held" });
+  });
+
+  test.each([
+    ["gone", (world: World) => world.service.groups.clear()],
+    [
+      "token",
+      (world: World) => {
+        for (const id of ids(20)) rotateAt(world, id);
+      },
+    ],
+  ] as const)("lets the refresh go on with the code, and counts anew after it (%s)", async (kind, drift) => {
+    const world = await worldWith(...ids(20));
+    drift(world);
+    const held = await refresh(world, {}, limit);
+    expect(held.counts.drift[kind]).toBeLessThanOrEqual(4 + 3);
+    const { refreshHold } = held;
     const wrong = await refresh(world, { refreshApproval: "no" }, limit);
-    expect(wrong.errors.map(({ code }) => code)).toEqual(["APPROVAL_MISMATCH", "REFRESH_HELD"]);
+    expect(wrong.errors.slice(0, 2).map(({ code }) => code)).toEqual(["APPROVAL_MISMATCH", "REFRESH_HELD"]);
     const approved = await refresh(world, { refreshApproval: refreshHold?.approval }, limit);
     expect(approved).toMatchObject({ outcome: "ok" });
     expect(world.service.groups.size).toBe(20);
@@ -315,7 +401,7 @@ describe("the guard", () => {
     world.service.groups.delete("a");
     world.store.refused.add("a");
     expect(await world.sync({ refresh: true })).toMatchObject({ counts: { drift: { gone: 1 } } });
-    expect(world.ledger.foundGone).toHaveLength(1);
+    expect(world.ledger.found).toHaveLength(1);
   });
 
   test("counts a group that the next sync makes again, because a GET of the refresh got no answer", async () => {
@@ -331,7 +417,7 @@ describe("the guard", () => {
     });
     await world.time.sleep(HOUR);
     await world.sync({ settings: limit });
-    expect(world.ledger.foundGone).toHaveLength(world.service.groups.size);
+    expect(world.ledger.found).toHaveLength(world.service.groups.size);
   });
 
   test("is appeased by the code even if the clock that found the groups gone was ahead", async () => {

@@ -78,7 +78,7 @@ describe("a daemon's sync that has nothing to send", () => {
       { deletion: KEEPS },
       (world) => {
         const gone = ["x", "y"].map((user_group_id) => ({ user_group_id, at: world.time.now() }));
-        world.ledger.foundGone.push(...gone);
+        world.ledger.found.push(...gone);
       },
     ],
   ])("sends a POST with a token of nobody if %s", async (_, settings, change) => {

@@ -9,6 +9,7 @@ import { NO_READ_HISTORY } from "../../../src/core/plan/read-history.ts";
 import {
   type CandidateList,
   isVouchedFor,
+  lastVerified,
   refreshCandidate,
   rotationCandidate,
 } from "../../../src/core/record/candidates.ts";
@@ -140,9 +141,9 @@ const reads = ({ state, now }: CommittedLedger): Omit<LedgerView, "groups"> => (
     return candidatesIn(state, list).length;
   },
 
-  async goneSince(time) {
+  async foundSince(time) {
     const { refreshApprovedAt: approved } = state;
-    const gone = state.foundGone.filter(({ at }) => at >= time && (approved === null || at > approved));
+    const gone = state.found.filter(({ at }) => at >= time && (approved === null || at > approved));
     return { count: gone.length, last: gone.at(-1) ?? null };
   },
 
@@ -253,15 +254,16 @@ function isIn(row: GroupRecord, list: CandidateList): boolean {
       return isDue && rotationCandidate(row) !== null;
     }
     case "refreshable": {
-      const time = refreshCandidate(row)?.verifiedAt;
-      return time !== undefined && (time < list.since || time > list.now);
+      const time = refreshCandidate(row) && lastVerified(row);
+      return time !== null && (time < list.since || time > list.now);
     }
   }
 }
 
 function inOrderOf({ kind }: CandidateList): (a: GroupRecord, b: GroupRecord) => number {
-  const timeOf = ({ tokenSince, verifiedAt }: GroupRecord): number =>
-    (kind === "rotatable" ? tokenSince : kind === "refreshable" ? verifiedAt : null)?.getTime() ?? 0;
+  const timeOf = (row: GroupRecord): number =>
+    (kind === "rotatable" ? row.tokenSince : kind === "refreshable" ? lastVerified(row) : null)?.getTime() ??
+    0;
   return (a, b) => timeOf(a) - timeOf(b) || compareIds(a.user_group_id, b.user_group_id);
 }
 

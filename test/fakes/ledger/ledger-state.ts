@@ -60,7 +60,7 @@ export class LedgerState {
   readonly runs: RecordedRun[] = [];
   removals: Removed[] = [];
   /** The groups that refreshes found gone, the last one at the end. */
-  foundGone: { readonly user_group_id: string; readonly at: Date }[] = [];
+  found: { readonly user_group_id: string; readonly at: Date }[] = [];
   refreshApprovedAt: Date | null = null;
   formerTokens: FormerToken[] = [];
   tokenDestinations: readonly string[] | null = null;
@@ -97,7 +97,7 @@ export class LedgerState {
     const kept = {
       ...others,
       removals: [...others.removals],
-      foundGone: [...others.foundGone],
+      found: [...others.found],
       formerTokens: [...others.formerTokens],
     };
     const [keptRows, keptRuns] = [new Map(rows), [...runs]];
@@ -105,7 +105,7 @@ export class LedgerState {
       Object.assign(this, {
         ...kept,
         removals: [...kept.removals],
-        foundGone: [...kept.foundGone],
+        found: [...kept.found],
         formerTokens: [...kept.formerTokens],
       });
       rows.clear();
@@ -121,7 +121,7 @@ export class LedgerState {
     this.rows.clear();
     this.runs.splice(1);
     this.removals = [];
-    this.foundGone = [];
+    this.found = [];
     this.refreshApprovedAt = null;
     this.formerTokens = [];
     this.tokenDestinations = null;

@@ -40,7 +40,7 @@ export class LedgerChanges {
   take(event: EventOf, now: Date): void {
     this.enlist(() => {
       const { user_group_id } = event;
-      const { rows, formerTokens, removals, foundGone } = this.state;
+      const { rows, formerTokens, removals, found } = this.state;
       const { record, journal } = next(rows.get(user_group_id) ?? null, event, now);
       if (record) rows.set(user_group_id, record);
       else rows.delete(user_group_id);
@@ -49,7 +49,8 @@ export class LedgerChanges {
         if (entry.kind === "former_token") {
           const { tokenFingerprint: fingerprint, since, until } = entry;
           formerTokens.push({ user_group_id, fingerprint, since, until });
-        } else if (entry.kind === "gone") foundGone.push({ user_group_id, at: entry.at });
+        } else if (entry.kind === "gone" || entry.kind === "token")
+          found.push({ user_group_id, at: entry.at });
         else removals.push({ kind: entry.kind, user_group_id, at: entry.at });
       }
     });
@@ -129,9 +130,9 @@ const writes = (ledger: LedgerChanges): Omit<LedgerTransaction, "assertOpen"> =>
   async approveRefresh(now) {
     ledger.enlist(() => {
       ledger.state.refreshApprovedAt = now;
-      const { foundGone } = ledger.state;
-      const untilNow = foundGone.map((gone) => (gone.at > now ? { ...gone, at: now } : gone));
-      foundGone.splice(0, foundGone.length, ...untilNow);
+      const { found } = ledger.state;
+      const untilNow = found.map((gone) => (gone.at > now ? { ...gone, at: now } : gone));
+      found.splice(0, found.length, ...untilNow);
     });
   },
 

@@ -1,4 +1,4 @@
-import type { CandidateList, GroupSelection } from "../../../core/record/candidates.ts";
+import { type CandidateList, type GroupSelection, lastVerified } from "../../../core/record/candidates.ts";
 import type { GroupRecord } from "../../../core/record/record.ts";
 import type { CandidateReads } from "../../../ports/ledger/groups.ts";
 import type { LedgerReader } from "./ledger-reader.ts";
@@ -37,7 +37,7 @@ const TIMES = {
   owing: null,
   vouched: null,
   rotatable: { column: "token_since", of: ({ tokenSince }: GroupRecord) => tokenSince },
-  refreshable: { column: "verified_at", of: ({ verifiedAt }: GroupRecord) => verifiedAt },
+  refreshable: { column: "verified_at", of: lastVerified },
 } as const;
 
 /** A condition: the group is in the list. The scope is $1. */

@@ -7,18 +7,16 @@ import { countWhere, type LedgerScope } from "./scope.ts";
 
 export const deletionReads = (reader: LedgerReader): DeletionReads => ({
   removalsSince: (time) =>
-    reader.read(0, (ledger) =>
-      countWhere(ledger, ledger.tables.removals, "scope = $1 AND removed_at >= $2 AND kind <> 'gone'", [
-        ledger.scope,
-        time,
-      ]),
-    ),
+    reader.read(0, (ledger) => {
+      const removed = "scope = $1 AND removed_at >= $2 AND kind IN ('delete', 'replace')";
+      return countWhere(ledger, ledger.tables.removals, removed, [ledger.scope, time]);
+    }),
 
-  goneSince: (time) =>
+  foundSince: (time) =>
     reader.read({ count: 0, last: null }, async ({ connection, tables, scope }) => {
       const [row] = await connection.query<{ user_group_id: string; at: Date; count: string }>(
         `SELECT user_group_id, removed_at AS "at", count(*) OVER () AS "count" FROM ${tables.removals}
-         WHERE scope = $1 AND kind = 'gone' AND removed_at >= $2 AND NOT EXISTS (
+         WHERE scope = $1 AND kind IN ('gone', 'token') AND removed_at >= $2 AND NOT EXISTS (
            SELECT 1 FROM ${tables.scopes} AS s WHERE s.scope = $1 AND s.refresh_approved_at >= removed_at)
          ORDER BY id DESC LIMIT 1`,
         [scope, time],
@@ -67,7 +65,7 @@ export const deletionWrites = (ledger: LedgerScope): DeletionWrites => ({
     const { connection, tables, scope } = ledger;
     // Those that a clock which was ahead has found would else count until that time comes.
     await connection.query(
-      `UPDATE ${tables.removals} SET removed_at = $2 WHERE scope = $1 AND kind = 'gone' AND removed_at > $2`,
+      `UPDATE ${tables.removals} SET removed_at = $2 WHERE scope = $1 AND kind IN ('gone', 'token') AND removed_at > $2`,
       [scope, now],
     );
     // The read of the source has made the row.

@@ -11,9 +11,10 @@ import type {
   LedgerGroup,
   UnverifiedOutcome,
 } from "../../../core/group/ledger-group.ts";
+import { lastVerified } from "../../../core/record/candidates.ts";
 import { type EventOf, type GroupEvent, type JournalEntry, next } from "../../../core/record/next.ts";
 import { failingSince, owes, restOf } from "../../../core/record/owes.ts";
-import type { GroupRecord } from "../../../core/record/record.ts";
+import type { Doubt, GroupRecord } from "../../../core/record/record.ts";
 import type { ColumnType, Dialect } from "../dialect/dialect.ts";
 import { jsonBatches, type LedgerScope, ofIds, possibleIds } from "./scope.ts";
 
@@ -25,7 +26,7 @@ interface Column {
 
 /**
  * A group's row: what each column has of the record. `state` has all that no statement selects, sums or sorts by;
- * `owes`, `at_rest` and `failing_since` follow from it, and are columns for the sake of such statements.
+ * `verified_at`, `owes`, `at_rest` and `failing_since` follow from it, and are columns for the sake of such statements.
  */
 const COLUMNS: Readonly<Record<string, Column>> = {
   bucket: { type: "integer", of: (record) => record.bucket },
@@ -37,7 +38,7 @@ const COLUMNS: Readonly<Record<string, Column>> = {
   wanted_since: { type: "time", of: (record) => record.wantedSince },
   wanted_by: { type: "text", of: (record) => record.wantedBy },
   shared_token: { type: "text", of: (record) => record.sharedToken },
-  verified_at: { type: "time", of: (record) => record.verifiedAt },
+  verified_at: { type: "time", of: lastVerified },
   unverified: { type: "text", of: (record) => record.unverified },
   intent: { type: "text", of: (record) => record.intent },
   intent_at: { type: "time", of: (record) => record.intentAt },
@@ -62,7 +63,6 @@ interface RecordRow {
   readonly wanted_since: Date | null;
   readonly wanted_by: GroupRecord["wantedBy"];
   readonly shared_token: string | null;
-  readonly verified_at: Date | null;
   readonly unverified: UnverifiedOutcome | null;
   readonly intent: Intent | null;
   readonly intent_at: Date | null;
@@ -73,7 +73,7 @@ interface RecordRow {
 }
 
 const RECORD_COLUMNS = `user_group_id, bucket, row_digest, fingerprint, confirmed, token_fingerprint, token_since,
-  wanted_since, wanted_by, shared_token, verified_at, unverified, intent, intent_at, gone, gone_since, held, state`;
+  wanted_since, wanted_by, shared_token, unverified, intent, intent_at, gone, gone_since, held, state`;
 
 /**
  * JSON: dates are ISO 8601, and what a group doesn't have is left out, because most groups have nearly nothing of it. Times that
@@ -83,6 +83,8 @@ interface State {
   readonly name: string | undefined;
   readonly dataSourceId: string | undefined;
   readonly intended: string | undefined;
+  readonly verifiedAt: number | undefined;
+  readonly doubt: Doubt | undefined;
   /** The grace clock when the tenant was first seen to be gone. */
   readonly goneAt: GraceClock | undefined;
   readonly failures: GroupFailures | undefined;
@@ -95,6 +97,8 @@ function stateOf(record: GroupRecord): State {
     name: record.serviceName ?? undefined,
     dataSourceId: record.dataSourceId ?? undefined,
     intended: record.intended ?? undefined,
+    verifiedAt: record.verifiedAt?.getTime(),
+    doubt: record.doubt ?? undefined,
     goneAt: record.absence?.at,
     failures: Object.values(record.failures).some(Boolean) ? record.failures : undefined,
     createdAt: record.createdAt.getTime(),
@@ -103,31 +107,26 @@ function stateOf(record: GroupRecord): State {
 }
 
 function recordOf(row: RecordRow): GroupRecord {
-  const { name, dataSourceId, intended, goneAt, failures, createdAt, changedAt } = readState(row.state);
+  const { goneAt, failures, ...more } = readState(row.state);
   return {
     user_group_id: row.user_group_id,
     bucket: row.bucket,
     digest: row.row_digest,
     fingerprint: row.fingerprint,
     confirmed: row.confirmed === null ? null : (JSON.parse(row.confirmed) as Group),
-    serviceName: name,
-    dataSourceId,
     unverified: row.unverified,
     tokenFingerprint: row.token_fingerprint,
     tokenSince: row.token_since,
     wantedSince: row.wanted_since,
     wantedBy: row.wanted_by,
     sharedToken: row.shared_token,
-    verifiedAt: row.verified_at,
     intent: row.intent,
     intentAt: row.intent_at,
-    intended,
     absence:
       row.gone && row.gone_since && goneAt ? { kind: row.gone, since: row.gone_since, at: goneAt } : null,
     held: row.held,
     failures,
-    createdAt,
-    changedAt,
+    ...more,
   };
 }
 
@@ -136,9 +135,11 @@ function readState(text: string) {
   const state = JSON.parse(text) as State;
   const { change, rotation, storing } = state.failures ?? NO_FAILURES;
   return {
-    name: state.name ?? null,
+    serviceName: state.name ?? null,
     dataSourceId: state.dataSourceId ?? null,
     intended: state.intended ?? null,
+    verifiedAt: state.verifiedAt === undefined ? null : new Date(state.verifiedAt),
+    doubt: state.doubt ?? null,
     goneAt: state.goneAt ?? null,
     failures: { change: timed(change), rotation: timed(rotation), storing: timed(storing) },
     createdAt: new Date(state.createdAt),

@@ -174,7 +174,7 @@ async function groupHistory(
   const record = (await recordsOf(ledger, [id])).get(id);
   const removals = await connection.query<RecordedRemoval>(
     `SELECT kind, removed_at AS "at" FROM ${tables.removals}
-     WHERE scope = $1 AND user_group_id = $2 ORDER BY id DESC LIMIT ${SHOWN}`,
+     WHERE scope = $1 AND user_group_id = $2 AND kind <> 'token' ORDER BY id DESC LIMIT ${SHOWN}`,
     [scope, id],
   );
   const formerTokens = await connection.query<FormerToken>(

@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { CandidateList } from "../../../../src/core/record/candidates.ts";
+import { type CandidateList, DOUBTED } from "../../../../src/core/record/candidates.ts";
 import type { EventOf } from "../../../../src/core/record/next.ts";
-import { IN_DOUBT } from "../../../../src/core/record/record.ts";
 import type { Ledger } from "../../../../src/ports/ledger/ledger.ts";
 import { anApplied, anApply } from "../../../builders/groups.ts";
 import { anEvent, begun, ended } from "../../../builders/records.ts";
@@ -33,7 +32,7 @@ const LISTS: readonly CandidateList[] = [
   { kind: "rotatable", due: "wanted by name", of: IDS.slice(0, 9) },
   { kind: "refreshable", since: EVER, now: EVER },
   { kind: "refreshable", since: inDays(1), now: inDays(3) },
-  { kind: "refreshable", ...IN_DOUBT, of: IDS.slice(1, 12) },
+  { kind: "refreshable", ...DOUBTED, of: IDS.slice(1, 12) },
 ];
 
 /** Most groups are made, and then anything happens to any of them. */
@@ -78,7 +77,7 @@ async function toldBy(ledger: Ledger): Promise<unknown> {
       }),
     ),
     missing: await ledger.missing(),
-    gone: (await ledger.goneSince(NOW)).count,
+    gone: (await ledger.foundSince(NOW)).count,
     removals: await ledger.removalsSince(NOW),
     status: { groups, oldestToken, oldestUnsynced, failing },
     histories,
