@@ -94,8 +94,7 @@ test(`no token is lost by ${rounds(15)} kills of sync --refresh ${SEEDED}`, asyn
   for (let kill = 1; kill <= rounds(15); kill++) {
     const live = await world.live();
     for (const id of ids(1, 15)) await world.call("POST", { current_token: live[id] });
-    const gone = ids(16, 15);
-    for (const id of gone) await world.call("DELETE", { current_token: live[id], user_group_id: id });
+    for (const id of ids(16, 15)) await world.call("DELETE", { current_token: live[id], user_group_id: id });
     await world.forgetRequests();
     const program = world.start("sync", "--refresh");
     const requests = Math.ceil(random() * 50);
@@ -104,11 +103,8 @@ test(`no token is lost by ${rounds(15)} kills of sync --refresh ${SEEDED}`, asyn
     await program.stop("SIGKILL");
     await untilQuiet(world);
 
-    // A plain sync settles the calls that were under way, and so stores the tokens of the groups that they made again.
+    // The refresh was in the ledger before its first request, so a plain sync goes on with it.
     expect((await world.sync()).code).toBe(0);
-    const [there, stored] = [await world.live(), await world.stored()];
-    expect(gone.filter((id) => there[id] !== undefined && there[id] !== stored[id])).toEqual([]);
-    expect((await world.sync("--refresh")).code).toBe(0);
     await expectInSync(world);
   }
 });
