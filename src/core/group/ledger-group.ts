@@ -36,6 +36,9 @@ export interface LedgerGroup {
   readonly failures: GroupFailures;
 }
 
+/** The ledger went back in time, so what it knows of the group may be outdated; or an operator has asked for a refresh. */
+export type Doubt = "rewind" | "operator";
+
 /** Something that is not done for a group. */
 export type Owed = "under way" | "leftover" | `failing ${FailureKind}` | "held" | "doubted" | "wanted";
 

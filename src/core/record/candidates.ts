@@ -1,9 +1,9 @@
 import type { Group } from "../group/group.ts";
-import { intendsRemoval, UNKNOWN_STATE } from "../group/ledger-group.ts";
+import { type Doubt, intendsRemoval, UNKNOWN_STATE } from "../group/ledger-group.ts";
 import type { RowDigest } from "../group/tenant.ts";
 import type { RotationCandidate } from "../rotation/rotation-policy.ts";
 import { restOf } from "./owes.ts";
-import type { Doubt, GroupRecord } from "./record.ts";
+import type { GroupRecord } from "./record.ts";
 
 /** In characters. */
 const LONGEST_NAME = 200;

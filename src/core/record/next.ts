@@ -3,10 +3,10 @@ import { waitAfterFailures } from "../failure/backoff.ts";
 import type { ChangeFailure, RecordedFailure, RetryableFailure } from "../failure/group-failures.ts";
 import type { Failure } from "../failure/sync-error.ts";
 import { tokenFingerprint } from "../group/group.ts";
-import { type AbsenceKind, type GraceClock, UNKNOWN_STATE } from "../group/ledger-group.ts";
+import { type AbsenceKind, type Doubt, type GraceClock, UNKNOWN_STATE } from "../group/ledger-group.ts";
 import type { RowDigest } from "../group/tenant.ts";
 import { type Change, fingerprintOf, intentOf, isForToken, isRestored } from "../plan/change.ts";
-import { type Doubt, type GroupRecord, isNeverMade, newRecord } from "./record.ts";
+import { type GroupRecord, isNeverMade, newRecord } from "./record.ts";
 
 /** Something that happened to one group, or that was found out about it. */
 export type GroupEvent =

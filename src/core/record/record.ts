@@ -1,6 +1,6 @@
 import { NO_FAILURES } from "../failure/group-failures.ts";
 import type { Group } from "../group/group.ts";
-import type { LedgerGroup } from "../group/ledger-group.ts";
+import type { Doubt, LedgerGroup } from "../group/ledger-group.ts";
 
 /**
  * All that the ledger keeps of one group: one row. Only `next` makes a record from a record; a ledger loads and saves
@@ -34,9 +34,6 @@ export interface GroupRecord extends LedgerGroup {
   /** When the ledger last recorded what came of a change, or the first intent. */
   readonly changedAt: Date;
 }
-
-/** The ledger went back in time, so what it knows of the group may be outdated; or an operator has asked for a refresh. */
-export type Doubt = "rewind" | "operator";
 
 /** Why a group is in doubt, for an operator. */
 export const DOUBT_TEXT: Readonly<Record<Doubt, string>> = {

@@ -1,6 +1,7 @@
 import type { Failure } from "../../core/failure/sync-error.ts";
+import type { Doubt } from "../../core/group/ledger-group.ts";
 import { owes } from "../../core/record/owes.ts";
-import { DOUBT_TEXT, type Doubt, isNeverMade } from "../../core/record/record.ts";
+import { DOUBT_TEXT, isNeverMade } from "../../core/record/record.ts";
 import type { CandidateReads, GroupReads } from "../../ports/ledger/groups.ts";
 import type { Locks } from "../lease/tenant-locks.ts";
 import { candidatePages } from "../plan/candidate-pages.ts";

@@ -6,6 +6,7 @@ import {
 import type { Group } from "../../../core/group/group.ts";
 import type {
   Absence,
+  Doubt,
   GraceClock,
   Intent,
   LedgerGroup,
@@ -14,7 +15,7 @@ import type {
 import { lastVerified } from "../../../core/record/candidates.ts";
 import { type EventOf, type GroupEvent, type JournalEntry, next } from "../../../core/record/next.ts";
 import { failingSince, owes, restOf } from "../../../core/record/owes.ts";
-import type { Doubt, GroupRecord } from "../../../core/record/record.ts";
+import type { GroupRecord } from "../../../core/record/record.ts";
 import type { ColumnType, Dialect } from "../dialect/dialect.ts";
 import { jsonBatches, type LedgerScope, ofIds, possibleIds } from "./scope.ts";
 
