@@ -42,18 +42,29 @@ describe("what a ledger has lost", () => {
   test("is the records that this process saved last", () => {
     const { recent, write } = holding("a", "b");
     write("a");
-    expect(recent).toMatchObject({ epoch: "5", server: "a server", writes: 3 });
+    expect(recent).toMatchObject({ since: new Date(0), epoch: "5", server: "a server", writes: 3 });
     recent.acquired("6", left("5", 2), null);
     expect(recent.lost?.records).toEqual(new Map([["a", aRecord({ user_group_id: "a" })]]));
     expect(recent).toMatchObject({ epoch: "6", server: null, writes: 2 });
   });
 
-  test("is not what was saved before another process had the lease, which may be more than is known", () => {
-    const { recent, write } = holding("a", "b");
-    recent.acquired("7", left("6", 4, 2), "a server");
-    write("c");
-    recent.acquired("9", left("8", 6, 3), "a server");
-    expect(lostOf(recent)).toEqual({ records: ["c"], mayBeMore: true, isOvertaken: true });
+  test.each<[string, LeaseState, number, readonly string[], boolean]>([
+    ["while nobody else had the lease", left("5", 2), 1, ["b"], false],
+    ["and not before another process had the lease", left("6", 4, 2), 0, [], true],
+    ["and not before another loss", left("5", 1), 0, [], true],
+  ])("is what was saved %s", (_, found, writes, records, mayBeMore) => {
+    const { recent } = holding("a", "b");
+    recent.acquired("7", found, "a server");
+    recent.recovered();
+    recent.acquired("8", left("7", writes), "a server");
+    expect(lostOf(recent)).toEqual({ records, mayBeMore, isOvertaken: false });
+  });
+
+  test("is nothing, if the lost writes have changed no group", () => {
+    const { recent, write } = holding("a");
+    write();
+    recent.acquired("6", left("5", 1), "a server");
+    expect(recent.lost).toBeNull();
   });
 
   test("is told from a lease that another process has taken", () => {

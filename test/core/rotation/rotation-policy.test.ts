@@ -46,6 +46,8 @@ describe("a daily window", () => {
     "02:00-02:00",
     "02:00-03:00-04:00",
     "a-b",
+    "102:00-05:00",
+    "02:00-05:000",
   ])("is not written %j", (text) => {
     expect(parseDailyWindow(text)).toBeUndefined();
   });
@@ -65,6 +67,7 @@ describe("a daily window", () => {
     ["2026-03-01T03:59:00Z", true],
     ["2026-03-01T04:00:00Z", false],
     ["2026-03-01T22:29:00Z", false],
+    ["2026-03-01T22:30:00Z", true],
   ])("from 22:30 to 04:00 spans midnight and holds %s: %s", (time, within) => {
     expect(isWithin({ from: 1350, to: 240, timeZone: "UTC" }, new Date(time))).toBe(within);
   });
