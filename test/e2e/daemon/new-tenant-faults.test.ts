@@ -5,14 +5,7 @@ import { expectInSync } from "../in-sync.ts";
 import { aWorld, idOf, until, type World } from "../world.ts";
 import { aDaemon, signUp, WITH_SYNC_KEY } from "./a-daemon.ts";
 
-const CHANNEL = "customers_changed";
 const IS_POSTGRES = inject("databaseKind") === "postgres";
-
-/** Single tenants are asked for by POST /sync, and on PostgreSQL named on a channel too. */
-const aConfig = (changes: object = {}) => ({
-  ...WITH_SYNC_KEY,
-  source: { changes: { ...(IS_POSTGRES && { channel: CHANNEL }), ...changes } },
-});
 
 const insert = ({ database }: World, id: string): Promise<unknown> =>
   database.query(
@@ -57,7 +50,7 @@ test(`a daemon that is killed ${KILLS} times while it serves single tenants leav
   const world = await aWorld({
     tenants: 2,
     service: { latency: { min: 5, max: 60 } },
-    config: { ...aConfig(), service: { timeout: "1s" } },
+    config: { ...WITH_SYNC_KEY, service: { timeout: "1s" } },
   });
   for (let kill = 1; kill <= KILLS; kill++) {
     const daemon = await aDaemon(world);

@@ -86,7 +86,7 @@ export async function tablesIn({ kind, query }: FreshDatabase): Promise<string[]
 /** The refusals that are possible in this kind of database. */
 export const refusalsOf = (kind: DatabaseKind): Refusal[] => Object.keys(WORDS[kind].refusals) as Refusal[];
 
-/** Makes a trigger that refuses every update of a row, or only a new token, of one group or of `"any"`. */
+/** Makes a trigger that refuses every update of a row, or only a new token of one group. */
 export async function refuseTokens(
   { kind, query }: FreshDatabase,
   { table, id, token }: TokenColumn,
@@ -96,8 +96,7 @@ export async function refuseTokens(
   const { refusals, createTrigger } = WORDS[kind];
   const refuse = refusals[refusal]?.(token);
   if (refuse === undefined) throw new Error(`no trigger of ${kind} ${refusal}`);
-  const isMeant = newTokenOf === "any" ? "" : `NEW.${id} = '${newTokenOf}' AND`;
-  const isNew = `${isMeant} OLD.${token} <> NEW.${token}`;
+  const isNew = `NEW.${id} = '${newTokenOf}' AND OLD.${token} <> NEW.${token}`;
   await query(createTrigger(table, newTokenOf === undefined ? refuse : `IF ${isNew} THEN ${refuse} END IF;`));
 }
 
