@@ -41,7 +41,7 @@ export const syncCommand = ({ io, readConfig, observe }: CommandContext): Comman
     .addOption(
       new Option(
         "--acknowledge-switchover",
-        "say that the ledger's database was moved without loss: no group is in doubt",
+        "say that the ledger's database was moved without loss: no group is in doubt because of that",
       ).conflicts(["only", "refresh", "approveRefresh"]),
     )
     .option("--json", "print the report as one JSON object")
@@ -63,7 +63,7 @@ export const syncCommand = ({ io, readConfig, observe }: CommandContext): Comman
       });
     });
 
-/** What the flags say of all groups. */
+/** What the flags say of the groups. The ledger records it before the first call. */
 function markOf({ refresh, cancel, approveRefresh, acknowledgeSwitchover }: Flags): GroupEvent | undefined {
   if (acknowledgeSwitchover) return { kind: "trusted", doubt: "rewind" };
   if (cancel) return { kind: "trusted", doubt: "operator" };
