@@ -135,6 +135,7 @@ describe("an intent", () => {
     const failed = ended(aFailed({ mayHaveHappened }));
     const record = recordAfter(begun(), failed);
     expect(record).toMatchObject({ intent: mayHaveHappened ? "apply" : null, fingerprint: null });
+    expect(record?.changedAt).toEqual(day(1));
     expect(recordAfter(begun(), failed, begun(), failed)?.failures.change).toMatchObject({
       count: 2,
       since: day(1),
@@ -161,6 +162,7 @@ describe("a new token", () => {
 
   test("is wanted since somebody first asked, and not of a group that was never made", () => {
     expect(since(...WANTED, wanted)).toEqual(day(2));
+    expect(recordAfter(...WANTED)?.wantedBy).toBe("choice");
     expect(since(begun(), ended(aFailed()), wanted)).toBeNull();
   });
 
@@ -476,6 +478,17 @@ describe("the tenant", () => {
   });
 });
 
+test("a refresh that an operator wants is due until an answer comes, or the operator takes it back", () => {
+  const wanted: GroupEvent = { kind: "refresh_wanted" };
+  const asked = recordAfter(...CREATED, wanted);
+  expect(asked).toEqual({ ...recordAfter(...CREATED), doubt: "operator" });
+  expect(recordAfter(begun(), wanted)).toEqual(recordAfter(begun()));
+  expect(recordAfter(...CREATED, { kind: "doubted" }, wanted)?.doubt).toBe("rewind");
+  expect(recordAfter(...CREATED, wanted, ended(updated))?.doubt).toBeNull();
+  expect(next(asked, { kind: "trusted", doubt: "rewind" }, day(9)).record).toBe(asked);
+  expect(next(asked, { kind: "trusted", doubt: "operator" }, day(9)).record?.doubt).toBeNull();
+});
+
 describe("a doubt", () => {
   const doubted: GroupEvent = { kind: "doubted" };
   const notRemoved = { code: "TOKEN_NOT_REMOVED", message: "still needed" };
@@ -510,6 +523,7 @@ describe("a doubt", () => {
   test("of a removal that the ledger has forgotten leaves its token to be removed", () => {
     const forgotten = next(recordAfter(...CREATED), { kind: "doubted", last: null }, day(9)).record;
     expect(forgotten).toMatchObject({ intent: "remove", intentAt: day(9), tokenFingerprint: null });
+    expect(next(forgotten, { kind: "doubted", last: null }, day(10)).record).toBe(forgotten);
   });
 });
 
