@@ -41,8 +41,10 @@ const KINDS = ["change", "rotation", "storing"] as const;
 
 /** The failures after which something is tried again. */
 export function owedFailures(record: GroupRecord): readonly RecordedFailure[] {
+  const failures = KINDS.filter((kind) => record.failures[kind] !== null);
+  if (failures.length === 0) return [];
   const owed = owes(record);
-  return KINDS.flatMap((kind) => (owed.includes(`failing ${kind}`) ? (record.failures[kind] ?? []) : []));
+  return failures.flatMap((kind) => (owed.includes(`failing ${kind}`) ? (record.failures[kind] ?? []) : []));
 }
 
 /** When the first of them began; null if nothing fails. */
@@ -61,7 +63,6 @@ const UNPLANNED: readonly Owed[] = ["failing rotation", "held", "doubted", "want
 export function restOf(record: GroupRecord): 0 | 1 | 2 {
   const { fingerprint, digest, absence, unverified } = record;
   const isKnown = fingerprint !== null && fingerprint !== UNKNOWN_STATE && digest !== null;
-  const isPlanned = owes(record).some((owed) => !UNPLANNED.includes(owed));
-  if (!isKnown || absence !== null || isPlanned) return 0;
+  if (!isKnown || absence !== null || owes(record).some((owed) => !UNPLANNED.includes(owed))) return 0;
   return unverified === "updated" ? 2 : 1;
 }
