@@ -224,7 +224,7 @@ function isUnaskable(id: string | null, code: string, world: SimulatedWorld): bo
 const hopelessIn = ({ errors }: RunReport, world: SimulatedWorld): number =>
   errors.filter(
     ({ user_group_id: id, code }) =>
-      (code === "UNSETTLED" && isUnsettled(id, world)) ||
+      ((code === "UNSETTLED" || code === "TOKEN_NOT_EVERYWHERE") && isUnsettled(id, world)) ||
       isFailedRotation(id, code, world) ||
       isFailedDeletion(id, code, world) ||
       isRejectedNow(id, world) ||
