@@ -281,10 +281,10 @@ describe("a plan says of the refresh what the next sync does", () => {
     expect(text.stdout).toContain(`\nHeld: ${refreshHold?.message}.\n  ${refreshHold?.hint}\n`);
     expect(text.stdout).not.toContain("Beyond that");
     const { refresh_due, refresh_held } = JSON.parse(json.stdout);
-    const changed = world.ledger.found.length;
+    const gone = world.ledger.found.length;
     expect({ refresh_due, refresh_held }).toEqual({
       refresh_due: refreshHold?.count,
-      refresh_held: { code: refreshHold?.approval, changed, allowed: 3 },
+      refresh_held: { code: refreshHold?.approval, gone, allowed: 3 },
     });
   });
 

@@ -34,7 +34,7 @@ export const heldJson = ({ kind, user_group_id }: HeldRemoval, name: string | un
 
 /** A held refresh in the `--json` output of `plan` and `status`. */
 export const refreshHoldJson = (hold: RefreshHold | null): object | null =>
-  hold && { code: hold.approval, changed: hold.changed, allowed: hold.allowed };
+  hold && { code: hold.approval, gone: hold.changed, allowed: hold.allowed };
 
 /** What has failed, a line each. */
 export function errorLines(errors: readonly ReportedError[]): string[] {

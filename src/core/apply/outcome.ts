@@ -56,10 +56,10 @@ export interface Failed {
 
 /**
  * What the guard of refreshes counts: a group that was gone, and that a GET has made again, perhaps one that a refresh left under
- * way; or another token, unless the ledger went back in time, and so may have lost that token itself.
+ * way; or another token.
  */
-export function foundByRefresh(outcome: Outcome, doubt: Doubt | null): "gone" | "token" | null {
+export function foundByRefresh(outcome: Outcome): "gone" | "token" | null {
   const drift = ("drift" in outcome && outcome.drift) || [];
   if (drift.includes("gone")) return "gone";
-  return drift.includes("token") && isRefresh(outcome.change) && doubt !== "rewind" ? "token" : null;
+  return drift.includes("token") && isRefresh(outcome.change) ? "token" : null;
 }

@@ -20,6 +20,8 @@ interface Known {
   /** Null if the service never told a token. */
   readonly tokenFingerprint: string | null;
   readonly intent: Intent | null;
+  /** `rewind`: the ledger went back in time, and what it knows may be outdated. */
+  readonly doubt: "rewind" | "operator" | null;
 }
 
 interface Answer {
@@ -44,7 +46,8 @@ interface Answer {
  * |                                            | answer: that GET may have made it   |                   |
  * | any other                                  | another token, another name, or both| token, name       |
  *
- * Another name counts only if the group was sent as confirmed: otherwise the service has not taken an update.
+ * After the ledger went back in time, another token may be groupsync's own, and is no drift. Another name counts only if the
+ * group was sent as confirmed: otherwise the service has not taken an update.
  */
 export function findDrift(known: Known | null, answer: Answer, sentAsConfirmed: boolean): readonly Drift[] {
   if (known === null || known.tokenFingerprint === null) return [];
@@ -52,7 +55,7 @@ export function findDrift(known: Known | null, answer: Answer, sentAsConfirmed: 
   const isOtherToken = answer.tokenFingerprint !== known.tokenFingerprint;
   if (answer.isNew || (isOtherToken && answer.mayHaveBeenSent)) return ["gone"];
   return [
-    ...(isOtherToken ? ["token" as const] : []),
+    ...(isOtherToken && known.doubt !== "rewind" ? ["token" as const] : []),
     ...(answer.hasName || !sentAsConfirmed ? [] : ["name" as const]),
   ];
 }

@@ -285,9 +285,9 @@ function ended(record: GroupRecord, event: RecordedOutcome, now: Date): Next {
  * deleted the group.
  */
 function removalBy(record: GroupRecord, outcome: Outcome, at: Date): readonly JournalEntry[] {
-  const { user_group_id, doubt, intent } = record;
+  const { user_group_id, intent } = record;
   const isReplaced = outcome.kind === "replaced" || (outcome.kind === "not_updated" && outcome.wasRemoved);
-  const found = foundByRefresh(outcome, doubt);
+  const found = foundByRefresh(outcome);
   return [
     ...(found ? [found] : []),
     ...(isReplaced ? (["replace"] as const) : []),

@@ -1,7 +1,6 @@
 import type { Outcome } from "../../core/apply/outcome.ts";
 import type { Failure } from "../../core/failure/sync-error.ts";
 import { type Change, isRemoval, type Removal } from "../../core/plan/change.ts";
-import type { GroupRecord } from "../../core/record/record.ts";
 import type { Begun } from "../../ports/ledger/groups.ts";
 import type { Locks } from "../lease/tenant-locks.ts";
 import type { WaitBeforeRetry } from "../service/call-with-retries.ts";
@@ -25,7 +24,7 @@ interface ApplyOptions {
   /** Sends no call after this aborts, not even a retry. Calls in flight are awaited, and their answers recorded. */
   readonly stop?: AbortSignal;
   /** Called with each outcome, before it is recorded. */
-  readonly answered?: (outcome: Outcome, before: GroupRecord | null) => void;
+  readonly answered?: (outcome: Outcome) => void;
 }
 
 /**
@@ -67,7 +66,7 @@ export async function applyChanges(
       }
       // Don't withdraw the intent, even if no call was sent: recording the outcome clears it.
       intents.keep(begun);
-      answered?.(outcome, begun.before);
+      answered?.(outcome);
       await recorder.add(begun, outcome, lock);
       calls.endRunIfDue();
       return true;

@@ -1,7 +1,6 @@
 import { foundByRefresh, type Outcome } from "../../core/apply/outcome.ts";
 import { describeHeldRefresh, type RefreshHold } from "../../core/drift/refresh.ts";
 import type { Change } from "../../core/plan/change.ts";
-import type { GroupRecord } from "../../core/record/record.ts";
 import { type Applying, applyChanges } from "../apply/apply-changes.ts";
 import type { PlanOptions } from "../plan/make-plan.ts";
 import type { Plan } from "../plan/plan.ts";
@@ -56,9 +55,9 @@ async function ask(
   if (withinMs !== null) void run.clock.sleep(withinMs, timeIsUp.signal).then(() => timeIsUp.abort());
   let asked = 0;
   let found = 0;
-  const answered = (outcome: Outcome, before: GroupRecord | null): void => {
+  const answered = (outcome: Outcome): void => {
     asked++;
-    if (foundByRefresh(outcome, before?.doubt ?? null)) found++;
+    if (foundByRefresh(outcome)) found++;
     if (found > mayBeFound) tooManyFound.abort();
   };
   try {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { findDrift } from "../../../src/core/drift/drift.ts";
 
-const known = { tokenFingerprint: "t", intent: null };
+const known = { tokenFingerprint: "t", intent: null, doubt: null };
 const same = { isNew: false, mayHaveBeenSent: false, tokenFingerprint: "t", hasName: true };
 const another = { isNew: false, mayHaveBeenSent: false, tokenFingerprint: "u", hasName: false };
 
@@ -18,6 +18,13 @@ test.each([
   ],
   ["another name", known, { ...another, tokenFingerprint: "t" }, true, ["name"]],
   ["another token and another name", known, another, true, ["token", "name"]],
+  [
+    "no other token, if the ledger went back in time",
+    { ...known, doubt: "rewind" as const },
+    { ...another, hasName: true },
+    true,
+    [],
+  ],
   ["no other name, if another state was sent", known, { ...same, hasName: false }, false, []],
   [
     "drift, if an earlier GET has got no answer",
