@@ -73,8 +73,8 @@ export const changeAll = (event: GroupEvent, which: GroupSelection, run: Run): P
     transaction.changeAll(event, run.clock.now(), { kind: "existing", ...which }),
   );
 
-/** How long a sync rotates wanted tokens before it reads the source, in milliseconds. The rest come after the changes. */
-const WANTED_FIRST = 60_000;
+/** How long a sync rotates wanted tokens before it makes changes, in milliseconds. */
+const TURN_MS = 60_000;
 
 interface RotationOptions {
   /** Undefined: wanted tokens of all groups. */
@@ -116,17 +116,22 @@ export class Rotations {
   }
 
   /**
-   * Rotates wanted tokens for a minute, before the source is read: first those that were asked for by name. If the service or a
-   * token store stops that, the changes may still be possible, and `rotateWanted` tries again after them.
+   * Rotates wanted tokens for a minute: first those that were asked for by name. Resolves to how many rotations have begun; 0 if
+   * no other can begin now. If the service or a token store stops that, the changes may still be possible, and `rotateWanted`
+   * tries again after them.
    */
-  async rotateFirst(): Promise<void> {
-    const until = Math.min(this.#until, this.#run.clock.monotonic() + WANTED_FIRST);
+  async takeTurn(): Promise<number> {
+    const { clock } = this.#run;
+    const before = this.tried.size;
+    const until = Math.min(this.#until, clock.monotonic() + TURN_MS);
     try {
       await this.#rotateDue("wanted by name", until);
       await this.#rotateDue("wanted", until);
     } catch (error) {
       if (!isOutage(asSyncError(error))) throw error;
+      return 0;
     }
+    return until < this.#until && clock.monotonic() >= until ? this.tried.size - before : 0;
   }
 
   /** Rotates the tokens that are still wanted. Reports the groups whose rotation didn't begin, if somebody waits for it. */

@@ -1,9 +1,10 @@
 import { asSyncError, interrupted, isInterruption, withHint } from "../core/failure/sync-error.ts";
+import type { Change } from "../core/plan/change.ts";
 import type { RotationPolicy } from "../core/rotation/rotation-policy.ts";
 import type { KnownService } from "../ports/ledger/scope.ts";
 import type { OpenSpool } from "../ports/spool.ts";
 import type { TenantSource } from "../ports/tenant-source.ts";
-import { applyChanges } from "./apply/apply-changes.ts";
+import { type Applying, applyChanges } from "./apply/apply-changes.ts";
 import { recordLedgerUpdates } from "./apply/record-ledger-updates.ts";
 import { pauseGraceClock, recordRead } from "./apply/record-read.ts";
 import { recordRejections } from "./apply/record-rejections.ts";
@@ -83,7 +84,7 @@ async function syncOnce(
   for (const warning of await lostLedgerWarnings(run, service)) observe(warning);
 
   // A leaked token must not wait until a backfill is done, nor new tenants until all tokens are rotated.
-  if (isWhole) await rotations.rotateFirst();
+  const turn = isWhole ? await rotations.takeTurn() : 0;
 
   observe({ kind: "phase", phase: "reading" });
   if (isWhole) run.locks.beginPlan();
@@ -101,9 +102,9 @@ async function syncOnce(
     await recordRejections(plan, options.only, run);
     const { failedGets, unaskable } = await verifyTokens(plan, options, settings, now, run);
     const changes = await recordRead(plan, history, failedGets, run);
-    await applyChanges(changes, { ...run, removals });
-    const unsettled = await settleRotations(plan.leftUnderWay, run);
-    for (const id of [...failedGets, ...unaskable, ...unsettled]) rotations.tried.add(id);
+    for (const id of [...failedGets, ...unaskable]) rotations.tried.add(id);
+    await applyInTurns(changes, rotations, { ...run, removals }, turn);
+    for (const id of await settleRotations(plan.leftUnderWay, run)) rotations.tried.add(id);
     await rotations.rotateWanted();
     if (isWhole) await rotations.rotateAged();
     await refreshGroups(plan, options, settings, run);
@@ -116,4 +117,28 @@ async function syncOnce(
     plan.entries.close();
   }
   if (run.signal.aborted) throw interrupted();
+}
+
+/**
+ * Makes the changes in turns with the rotation of wanted tokens: as many changes as rotations have begun in the last turn. `turn`
+ * is their number; 0 once no other can begin.
+ */
+async function applyInTurns(
+  changes: AsyncIterable<Change>,
+  rotations: Rotations,
+  run: Applying,
+  turn: number,
+): Promise<void> {
+  const left = changes[Symbol.asyncIterator]();
+  let isDone = false;
+  async function* next(most: number): AsyncGenerator<Change> {
+    for (let count = 0; count < most; count++) {
+      const result = await left.next();
+      isDone = result.done === true;
+      if (result.done) return;
+      yield result.value;
+    }
+  }
+  for (let most = turn; !isDone && !run.signal.aborted; most = isDone ? 0 : await rotations.takeTurn())
+    await applyChanges(next(most || Number.POSITIVE_INFINITY), run);
 }

@@ -236,6 +236,14 @@ describe("a token that was asked for stays wanted until it is new:", () => {
     expect(world.sent).toEqual(["POST b", "POST c", "POST d", "GET new"]);
   });
 
+  it("takes turns with a backfill", async () => {
+    const world = await aStoppedRotation();
+    world.tenants = tenants(...IDS, "n1", "n2", "n3");
+    world.network = () => world.time.sleep(40_000);
+    expect(await world.sync()).toMatchObject({ outcome: "ok", counts: { created: 3, rotated: 3 } });
+    expect(world.sent).toEqual(["POST b", "POST c", "GET n1", "GET n2", "POST d", "GET n3"]);
+  });
+
   it("tokens that were asked for by name come first", async () => {
     const world = await aStoppedRotation();
     await world.rotate(only("d"), { at: noPost });
