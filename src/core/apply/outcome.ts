@@ -1,6 +1,5 @@
 import type { Drift } from "../drift/drift.ts";
 import type { Failure } from "../failure/sync-error.ts";
-import type { Doubt } from "../group/ledger-group.ts";
 import { type Apply, type Change, type Delete, isRefresh } from "../plan/change.ts";
 import type { Secret } from "../secret/secret.ts";
 
