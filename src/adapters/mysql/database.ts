@@ -19,7 +19,7 @@ import {
 } from "../sql/connection/wait-limits.ts";
 import type { Database, DatabaseOptions } from "../sql/dialect/database.ts";
 import { connectionOptions, cutOff, endInTime } from "./connection/connection.ts";
-import { isAnswer, tooLarge } from "./connection/failures.ts";
+import { isAnswer, isUnprivileged, tooLarge } from "./connection/failures.ts";
 import { Session } from "./connection/session.ts";
 import { EVERY_SESSION, lockLimits } from "./connection/settings.ts";
 import { columnValue, withValues } from "./connection/statement.ts";
@@ -28,11 +28,10 @@ import { mysql as dialect } from "./dialect.ts";
 /** In milliseconds: the pool ends a connection that is idle for longer, before the server does. */
 const IDLE_TIMEOUT = 20_000;
 
-/**
- * Keeps statements out of the server's slow log, because their text holds tokens. The number of rows also keeps out
- * statements that the server would log because they use no index.
- */
-const NOT_IN_SLOW_LOG = "long_query_time = 31536000, min_examined_row_limit = 4294967295";
+/** Keeps statements out of the server's slow log, because their text holds tokens. */
+const NOT_IN_SLOW_LOG = "long_query_time = 31536000";
+/** Keeps out those that the server would log because they use no index, too. MySQL 9.7 wants a privilege for it. */
+const NOR_WITHOUT_INDEX = "min_examined_row_limit = 4294967295";
 
 /**
  * The settings that the dialect's statements need, whatever the server's defaults are. A COMMIT must neither begin a
@@ -217,7 +216,11 @@ export class MysqlDatabase implements Database {
     const { lockMs } = this.#options.timeouts;
     const pooled = { connection, session, lockMs, maxPacket: Number.POSITIVE_INFINITY };
     const ask = this.#asking(pooled, limits);
-    await ask(`${SESSION}, ${lockLimits(lockMs)}, ${this.#idle}`);
+    const settings = `${SESSION}, ${lockLimits(lockMs)}, ${this.#idle}`;
+    await ask(`${settings}, ${NOR_WITHOUT_INDEX}`).catch((error: unknown) => {
+      if (!isUnprivileged(error)) throw error;
+      return ask(settings);
+    });
     await ask(TRANSACTIONS);
     const variables = new Map(
       rowsOf(await ask<Rows<Variable>>(VARIABLES)).map(({ Variable_name, Value }) => [Variable_name, Value]),

@@ -79,6 +79,9 @@ const ROLLED_BACK: ReadonlySet<number> = new Set([1213, 1317, 3101]);
 /** A right to a database, a table or a column is missing. */
 export const isDenied = (error: unknown): boolean => [1044, 1142, 1143].includes(errorNumber(error));
 
+/** A privilege of the whole server is missing. */
+export const isUnprivileged = (error: unknown): boolean => errorNumber(error) === 1227;
+
 export const failures: Failures & SourceFailures = {
   hintFor: (error) => HINTS[errorNumber(error)] ?? connectionHint("mysql", error),
   isGeneral: (error) => !isAnswer(error) || GENERAL.has(errorNumber(error)),
