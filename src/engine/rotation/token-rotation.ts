@@ -15,7 +15,7 @@ import {
   type Unanswered,
 } from "../service/service-calls.ts";
 import { retryWhileBusy, type TokenWriting } from "../tokens/retry-batch.ts";
-import { hasSharedToken, sharedBy, sharedFailure } from "../tokens/shared-tokens.ts";
+import { hasSharedToken, tokenShared } from "../tokens/shared-tokens.ts";
 import { LiveTokenWriter } from "./live-token-writer.ts";
 
 /** One group's rotation. */
@@ -122,6 +122,8 @@ export class TokenRotation {
       const isDone = mayHaveHappened && isAnother && known.wantedSince === null;
       if (isNew || isDone) return { kind: "done", token: group.token };
       if (isAnother && !isLast) {
+        const isShared = await hasSharedToken({ user_group_id: id, token: group.token }, this.#run);
+        if (isShared) return failedBySharedToken(group.token);
         await this.#change(seen(id, group.token));
         return this.#exchange(rotation, group.token, true);
       }
@@ -296,8 +298,8 @@ type RotationOutcome =
 
 /** The service returned a token that belongs to another group. The next run asks again. */
 function failedBySharedToken(token: Secret): Failed {
-  const failure = sharedFailure();
-  return { kind: "failed", failure, ...sharedBy(failure, token), isOpen: true };
+  const { code, message } = tokenShared();
+  return { kind: "failed", failure: { code, message }, sharedToken: tokenFingerprint(token), isOpen: true };
 }
 
 /** The outcome if the GET for the live token was not answered. */

@@ -16,12 +16,6 @@ export const tokenShared = (): ServiceFailure =>
     "the service returned a token that already belongs to another group; ask the service's operators for a new one",
   );
 
-/** Code and message alone, for a record. */
-export function sharedFailure(): Failure {
-  const { code, message } = tokenShared();
-  return { code, message };
-}
-
 /** Part of a recorded failure: the fingerprint of a token that the service returned for two groups. No call may use it. */
 export const sharedBy = ({ code }: Failure, token: Secret): { readonly sharedToken?: string } =>
   code === "TOKEN_SHARED" ? { sharedToken: tokenFingerprint(token) } : {};

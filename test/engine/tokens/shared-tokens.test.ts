@@ -119,6 +119,16 @@ test.each([
   await withoutA(world);
 });
 
+test("a rotation that is told of it leaves that group as it is", async () => {
+  const world = await sharing("a", "c");
+  world.service.existing = "update";
+  await world.sync();
+  nowShared(world);
+  await world.rotate({ kind: "only", ids: new Set(["c"]) });
+  world.tenants = [{ id: "a", name: "New", plan: "gold" }, ...tenants("c")];
+  expect((await world.sync()).errors.map(({ user_group_id }) => user_group_id)).toEqual(["c"]);
+});
+
 test("so has a sync that asks what became of a rotation", async () => {
   const world = await sharing("a", "c", "d");
   await world.sync();
