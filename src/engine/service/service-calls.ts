@@ -117,7 +117,9 @@ export class ServiceCalls {
     );
     if (called.kind === "failed") return this.#own("GET", group.user_group_id, called);
     if (called.kind !== "answered") return called;
-    const { isNew, group: found } = called.answer;
+    const { group: found } = called.answer;
+    // The interface doesn't promise that `new_user_group` is false for an existing group. A known token shows it exists.
+    const isNew = called.answer.isNew && tokenFingerprint(found.token) !== this.#knownToken;
     await confirmTeam(isNew, found, group.user_group_id, this.#run).catch((error: unknown) => {
       // If the group is not ours, `confirmTeam` removes a group that the call created. After any other error the intent
       // stays, and the next run settles it.
@@ -125,9 +127,7 @@ export class ServiceCalls {
       throw error;
     });
     this.#reportEffect();
-    // The interface doesn't promise that `new_user_group` is false for an existing group. A known token shows it exists.
-    const isKnown = tokenFingerprint(found.token) === this.#knownToken;
-    return { ...called, answer: { isNew: isNew && !isKnown, group: found } };
+    return { ...called, answer: { isNew, group: found } };
   }
 
   /**
@@ -266,7 +266,7 @@ async function confirmTeam(
     await run.owners.confirm(group.teamId);
     run.identity.confirmTeam(group.teamId);
   } catch (error) {
-    if (isNew && isNotOurs(error)) {
+    if (isNew && isNotOurs(error) && !(await sharedTokenFailure(group.token, id, run))) {
       run.tally.requests++;
       const made = { user_group_id: id, token: group.token, dataSourceId: null };
       await run.service.remove(made).catch((failure: ServiceFailure) => {

@@ -74,6 +74,24 @@ describe("the team", () => {
     expect(world.service.groups.has("b")).toBe(true);
   });
 
+  it.each([
+    ["the group's own", "a"],
+    ["another group's", "b"],
+  ])("may differ in an answer that calls a group new and has %s token: nothing is removed", async (_, id) => {
+    const world = new World(tenants("a"));
+    await world.sync();
+    const [held] = world.service.groups.values();
+    world.service.teamId = 8;
+    world.service.saysNew = true;
+    if (held) world.service.groups.set(id, held);
+    world.tenants = tenants(id);
+    await world.time.sleep(1_000);
+    expect(await world.sync({ refresh: true })).toMatchObject({
+      error: { code: "TEAM_CHANGED" },
+      requests: 1,
+    });
+  });
+
   it("mismatch names a group that could not be removed", async () => {
     const world = new World(tenants("a"));
     await world.sync();
