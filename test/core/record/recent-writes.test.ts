@@ -90,7 +90,12 @@ describe("what a ledger has lost", () => {
     many.write(...Array.from({ length: 19_999 }, (_, n) => `t${n}`));
     many.recent.acquired("6", left("5", 1), "a server");
     expect(lostOf(many.recent)).toMatchObject({ mayBeMore: false });
-    const all = holding("first");
+    const older = holding("first");
+    older.write(...Array.from({ length: 19_999 }, (_, n) => `t${n}`));
+    older.write("last");
+    older.recent.acquired("6", left("5", 0), "a server");
+    expect(lostOf(older.recent)).toMatchObject({ mayBeMore: true });
+    const all = holding();
     all.write(...Array.from({ length: 20_000 }, (_, n) => `t${n}`));
     all.recent.acquired("6", left("5", 0), "a server");
     expect(lostOf(all.recent)).toMatchObject({ mayBeMore: true });
