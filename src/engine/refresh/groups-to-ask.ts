@@ -12,6 +12,8 @@ interface Wanted {
   readonly of: ReadonlySet<string> | undefined;
   /** How many groups at most, unless more are in doubt. */
   readonly most: number;
+  /** Only groups in doubt because the ledger went back in time. */
+  readonly onlyAfterRewind?: boolean;
 }
 
 const PAGE = 1_000;
@@ -23,7 +25,7 @@ const PAGE = 1_000;
  */
 export async function* groupsToAsk(
   plan: Plan,
-  { since, of, most }: Wanted,
+  { since, of, most, onlyAfterRewind = false }: Wanted,
   { ledger, clock }: { readonly ledger: Pick<CandidateReads, "candidates">; readonly clock: Clock },
 ): AsyncGenerator<Upsert> {
   let left = most;
@@ -37,7 +39,7 @@ export async function* groupsToAsk(
       const { user_group_id, doubt } = record;
       const confirmed = passedOver.has(user_group_id) ? null : refreshCandidate(record);
       if (confirmed === null) continue;
-      if (left-- <= 0 && doubt === null) return;
+      if ((left-- <= 0 && doubt === null) || (onlyAfterRewind && doubt !== "rewind")) return;
       const of = { kind: "update", user_group_id, refreshes: true } as const;
       yield { ...of, ...confirmed, underWay: false, failedBefore: false };
     }

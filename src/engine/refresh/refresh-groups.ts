@@ -14,7 +14,8 @@ import { type RefreshSettings, type RefreshStart, startOfRefresh } from "./refre
  * that send each group as the service confirmed it.
  *
  * A GET makes a group again that is gone, and may bring the token of another service's group. So once more groups were gone or
- * had other tokens than `deletion.limit` allows, no further GET is sent, and the refresh is held. Rejects if the run has to end.
+ * had other tokens than `deletion.limit` allows, no further GET is sent, and the refresh is held. Not so for groups in doubt after
+ * the ledger went back in time: their tenants may be locked out until their tokens are stored. Rejects if the run has to end.
  */
 export async function refreshGroups(
   plan: Plan,
@@ -29,15 +30,11 @@ export async function refreshGroups(
   const isApproved = isApprovedBy(options.refreshApproval, start?.hold ?? null, run);
   if (start === null) return;
   if (start.unsafe) return observe(start.unsafe);
-  if (start.hold && !isApproved) return reportHold(start.hold, start.due, run);
-
-  observe({ kind: "refreshing", groups: start.due });
-  const unverified = { since: plan.reading.at, of: options.only, most: start.share };
-  const asked = await ask(
-    groupsToAsk(plan, unverified, run),
-    isApproved ? { ...start, mayBeFound: Number.POSITIVE_INFINITY } : start,
-    run,
-  );
+  const isHeld = start.hold !== null && !isApproved;
+  if (!isHeld) observe({ kind: "refreshing", groups: start.due });
+  const which = { since: plan.reading.at, of: options.only, most: start.share, onlyAfterRewind: isHeld };
+  const mayBeFound = isApproved ? Number.POSITIVE_INFINITY : Math.max(0, start.mayBeFound);
+  const asked = await ask(groupsToAsk(plan, which, run), { ...start, mayBeFound }, run);
   if (signal.aborted) return;
   if (isApproved) return ledger.write(run.lease, (transaction) => transaction.approveRefresh(clock.now()));
   const hold = await heldRefresh(ledger, settings, clock.now());

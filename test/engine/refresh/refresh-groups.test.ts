@@ -246,7 +246,13 @@ describe("the guard", () => {
     for (const id of ids(20)) rotateAt(world, id);
     expect(await world.sync({ settings: limit })).toMatchObject({ outcome: "ok", requests: 20 });
     expect(world.store.tokens).toEqual(world.service.tokens);
+    for (const id of ids(9)) rotateAt(world, id);
+    expect(await refresh(world, {}, limit)).toMatchObject({ outcome: "held" });
     world.ledger.server = "another replica";
+    for (const id of ids(20)) rotateAt(world, id);
+    expect(await world.sync({ settings: limit })).toMatchObject({ outcome: "held", requests: 20 });
+    expect(world.store.tokens).toEqual(world.service.tokens);
+    world.ledger.server = "a third one";
     world.service.groups.clear();
     expect(await world.sync({ settings: limit })).toMatchObject({ outcome: "held" });
   });
