@@ -52,7 +52,7 @@ export const rotateCommand = ({ io, readConfig, observe }: CommandContext): Comm
       const ask = flags.json ? undefined : askAtTerminal(io);
       if (needsConsent(flags) && ask === undefined) {
         command.error(
-          "error: the old tokens stop working at once: say --yes, because nobody can be asked without a terminal or with --json, or --dry-run to see how many they are; --cancel takes back an earlier rotation that is not done",
+          "error: the old tokens stop working at once: say --yes, because nobody can be asked without a terminal or with --json; --dry-run only counts them, and --cancel takes back what an earlier rotate has not done yet",
         );
       }
       const { composeSync } = await import("../compose/sync.ts");
@@ -61,7 +61,7 @@ export const rotateCommand = ({ io, readConfig, observe }: CommandContext): Comm
       );
     });
 
-/** One group's name is typed with care; many groups have to be counted first. */
+/** Who names groups knows which tokens die. For many groups, the operator sees the number first. */
 const needsConsent = ({ only, yes, dryRun, cancel }: RotateFlags): boolean =>
   only === undefined && !yes && !dryRun && !cancel;
 

@@ -53,7 +53,7 @@ export const rotate = (
 const STAYS_WANTED =
   "the tokens that were not reached stay wanted: every sync goes on with them, until groupsync rotate --cancel takes that back";
 const PERHAPS_WANTED =
-  "nothing was sent, and all of these new tokens are wanted now or none is, which groupsync status tells: run groupsync rotate again, which does no harm";
+  "nothing was sent, and either all of these new tokens are wanted now or none is, as groupsync status tells; run groupsync rotate again: it does no harm";
 
 /** Takes back that new tokens are wanted, for all groups or those in `ids`. Calls neither the service nor a token store. */
 export const cancelRotations = (

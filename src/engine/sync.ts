@@ -5,7 +5,7 @@ import type { KnownService } from "../ports/ledger/scope.ts";
 import type { OpenSpool } from "../ports/spool.ts";
 import type { TenantSource } from "../ports/tenant-source.ts";
 import { type Applying, applyChanges } from "./apply/apply-changes.ts";
-import { recordLedgerUpdates } from "./apply/record-ledger-updates.ts";
+import { recordNotes } from "./apply/record-notes.ts";
 import { pauseGraceClock, recordRead } from "./apply/record-read.ts";
 import { recordRejections } from "./apply/record-rejections.ts";
 import { RemovalCheck } from "./apply/removal-check.ts";
@@ -98,7 +98,7 @@ async function syncOnce(
     await reportPlan(plan, run);
     await reportGuard(plan, options, run);
     observe({ kind: "phase", phase: "applying" });
-    await recordLedgerUpdates(plan, history, run);
+    await recordNotes(plan, history, run);
     await recordRejections(plan, options.only, run);
     const { failedGets, unaskable } = await verifyTokens(plan, options, settings, now, run);
     const changes = await recordRead(plan, history, failedGets, run);

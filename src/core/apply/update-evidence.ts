@@ -1,6 +1,6 @@
 /**
- * What is known of whether a GET changes an existing group at the service. Each group counts once, by what its last answer that
- * shows anything has shown.
+ * What is known of whether a GET changes an existing group at the service. Each group counts once, by the last of its answers that
+ * showed anything.
  */
 export interface UpdateEvidence {
   /** What a probe has found out; null if nobody has probed the service. */
@@ -16,7 +16,7 @@ export type Shown = "took" | "kept";
 
 export const NO_EVIDENCE: UpdateEvidence = { probe: null, took: [], kept: [] };
 
-/** So many groups that were kept show that the service keeps every group. Fewer may be odd ones. */
+/** If the service has kept this many groups, it keeps every group. Fewer may be odd ones. */
 const ENOUGH = 3;
 
 /**

@@ -67,7 +67,7 @@ interface RefreshLimit {
   readonly owned: number;
 }
 
-/** The code is good until another group is found so. `scope` is the `name` of the config. */
+/** The code is good until a refresh finds another such group. `scope` is the `name` of the config. */
 export function refreshCode(scope: string, { last }: RefreshFindings): string {
   const hash = createHash("sha256");
   // No field can contain a NUL.
@@ -85,14 +85,14 @@ export interface RefreshHold {
   readonly changed: number;
   /** Groups in the ledger. */
   readonly owned: number;
-  /** How many groups may be found so, by `deletion.limit`. */
+  /** How many of them `deletion.limit` allows. */
   readonly allowed: number;
   readonly approval: string;
 }
 
 /**
- * Null if no refresh is held. It is, if so many groups are gone that somebody may have emptied the service on purpose, or so many
- * have another token that it may be another service.
+ * Null if no refresh is held. It is held if so many groups are gone that somebody may have emptied the service on purpose, or if so
+ * many have another token that it may be another service.
  */
 export function refreshHold(scope: string, found: RefreshFindings, limit: RefreshLimit): RefreshHold | null {
   const { owned } = limit;

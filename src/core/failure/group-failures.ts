@@ -25,8 +25,8 @@ export interface ChangeFailure extends RecordedFailure {
  * |----------|---------------------------------|-------------------------------------|---------------------------------|
  * | change   | a create, update, replacement   | a change is done, or the group is   | the same change                 |
  * |          | or deletion failed              | already as the row wants it         |                                 |
- * | rotation | a rotation failed               | the group has another token, from   | a rotation because of           |
- * |          |                                 | a rotation or from somebody else    | `rotation.max_age`              |
+ * | rotation | a rotation failed               | the group has a new token; or       | a rotation by a sync            |
+ * |          |                                 | another one, if none is wanted      |                                 |
  * | storing  | a token is not in every store,  | the live token is in every store    | copying the token, and the GET  |
  * |          | or a store refused it before a  |                                     | for the token alone             |
  * |          | rotation, or a GET for it failed|                                     |                                 |

@@ -19,7 +19,7 @@ const OF_GROUPS = {
   TOKEN_NOT_STORED:
     "fix what the token store complains of; with rows: existing, is there a row for the tenant?",
   NEW_TOKEN_NOT_STORED: "fix the token store now: the tenant is locked out until the new token is stored",
-  NOT_ROTATED: "fix the token store; the next sync rotates it",
+  NOT_ROTATED: "fix the token store; the next sync rotates the group",
   TOKEN_NOT_EVERYWHERE: "fix the token store that refuses; the next sync takes the token there",
   UNSETTLED: "fix what the message names, and run groupsync sync",
   TOKEN_NOT_REMOVED: "fix what the message names; the next sync removes the token",

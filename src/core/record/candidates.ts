@@ -35,9 +35,9 @@ export type CandidateList =
    * be missing in a store, or those with these ids.
    */
   | { readonly kind: "vouched"; readonly of: "all" | "not everywhere" | readonly string[] }
-  /** Groups that `rotationCandidate` tells, the oldest token first. */
+  /** Groups for which `rotationCandidate` is not null, the oldest token first. */
   | (DueTokens & { readonly kind: "rotatable" })
-  /** Groups that `refreshCandidate` tells, in the order of `lastVerified`. */
+  /** Groups for which `refreshCandidate` is not null, in the order of `lastVerified`. */
   | (Unverified & { readonly kind: "refreshable"; readonly of?: readonly string[] | undefined });
 
 /** Which of the groups that were made or have anything under way. */
@@ -57,8 +57,8 @@ export interface GroupSelection {
 
 export interface DueTokens {
   /**
-   * Tokens to be replaced because a new one is wanted, or because they have been live since this time or longer. The latter
-   * leave out the wanted ones.
+   * Tokens to be replaced because a new one is wanted, or because they have been live since this time or longer and no new one
+   * is wanted.
    */
   readonly due: "wanted by name" | "wanted" | Date;
   /** Only groups with these ids. */
@@ -76,7 +76,7 @@ export const DOUBTED: Unverified = { since: new Date(2), now: new Date("9999-01-
 
 const NEVER: Readonly<Record<Doubt, Date>> = { rewind: new Date(0), operator: new Date(1) };
 
-/** When the group was verified. What is in doubt counts as never verified, and comes first: tokens may be dead after a rewind. */
+/** When the group was verified. A group in doubt counts as never verified, and comes first: after a rewind its token may be dead. */
 export const lastVerified = ({ doubt, verifiedAt }: GroupRecord): Date | null =>
   doubt === null ? verifiedAt : NEVER[doubt];
 
@@ -105,8 +105,8 @@ export const refreshCandidate = (record: GroupRecord): ConfirmedGroup | null =>
   record.held !== null || restOf(record) === 0 ? null : knownGroup(record);
 
 /**
- * Null if no rotation may begin. A token that somebody wants to be rid of waits for less than one that is only old: neither for
- * a tenant that is gone, nor for an update that is under way, if a GET can tell the live token.
+ * Null if no rotation may begin. A token that is only old waits while its tenant is gone, or while an update is under way. A token
+ * that somebody wants to be rid of doesn't, as long as a GET can tell the live one.
  */
 export function rotationCandidate(record: GroupRecord): RotationCandidate | null {
   const { user_group_id, tokenSince, wantedSince, absence, intent, confirmed, failures } = record;

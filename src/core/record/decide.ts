@@ -128,9 +128,8 @@ export interface Decision {
  * Nothing is noted that the ledger has already: `returned` needs an absence, `change dropped` an absence or a failed change,
  * `settled` one of them or another row, and `left` no absence of this kind that still stands.
  *
- * An update or a rotation under way is settled apart, unless nobody ever confirmed the group: then no application has its token. A
- * create and an update settle it themselves, and if they wait, so does that. It waits too if its last GET has failed, until the
- * next try is due.
+ * A GET of its own settles an update or a rotation under way. None is sent if nobody ever confirmed the group, because no application
+ * has its token; if an update settles it, now or once that is due; or if the last such GET has failed, until the next try is due.
  */
 export function decide(
   tenant: Tenant | undefined,

@@ -153,8 +153,10 @@ export interface Next {
  * | forgotten              |                 | the record goes if the group was never made                          |
  * | left, returned, held   |                 | the absence; what is held. The token of a tenant that was gone is    |
  * |                        |                 | perhaps not in every store                                           |
- * | doubted                | removal of a    | the group has to be asked for, and no answer shows its mapping. All  |
- * |                        | token: deletion | is as in the last record. If that had gone, a token may be left      |
+ * | doubted                | never made:     | all is as in the last record, if there is one; a group that was made |
+ * |                        | `apply`; token  | is in doubt, and no answer shows its mapping. If the ledger had      |
+ * |                        | to be removed:  | forgotten it: all of the group goes, and the intent is to remove a   |
+ * |                        | `delete`        | token that may be left                                               |
  * | refresh wanted         |                 | a group that was made is in doubt: until a GET has told its name     |
  * |                        |                 | and its token, and both were compared                                |
  * | trusted                |                 | this doubt ends                                                      |
@@ -410,7 +412,7 @@ function storingEnded(record: GroupRecord, { failure, sharedToken }: StoringEnd,
   };
 }
 
-/** If the tokens moved while the tenant was gone, its token was left behind. */
+/** The tenant is there. If the tokens moved to another store while it was gone, its token was left behind. */
 function returned(record: GroupRecord, now: Date): GroupRecord {
   const present = { ...record, absence: null, held: record.held === "delete" ? null : record.held };
   if (record.absence === null || record.tokenFingerprint === null) return present;

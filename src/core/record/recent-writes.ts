@@ -50,7 +50,7 @@ export class RecentWrites {
   #writes = 0;
   /** How many writes it has at most. */
   #begun = 0;
-  /** All records that writes after this one have saved are in `#saved`. */
+  /** The number of a write. All records that later writes have saved are in `#saved`. */
   #since = 0;
   #lost: LostWrites | null = null;
   #server: string | null = null;
@@ -97,7 +97,7 @@ export class RecentWrites {
     });
   }
 
-  /** This process has taken the lease. `found` is what the ledger told before; `server` is where the ledger lies now. */
+  /** Call this once the lease is taken. `found` is what its row told before; `server` is where the ledger lies now. */
   acquired(epoch: string, found: LeaseState, server: string | null): void {
     const lost = this.#lostIn(found, server);
     // What was lost before is not recorded yet. Nobody knows what has happened since.
@@ -133,8 +133,8 @@ export class RecentWrites {
   }
 
   /**
-   * A write is committed that has saved these records; null: the ledger keeps nothing of the group any more. If there are
-   * `MOST_REMEMBERED`, it may have saved more.
+   * Call this after a write is committed. `records` are those that it has saved; null: the ledger keeps nothing of the group any
+   * more. If there are `MOST_REMEMBERED`, it may have saved more.
    */
   committed(records: ReadonlyMap<string, GroupRecord | null>): void {
     this.#writes++;
@@ -150,7 +150,7 @@ export class RecentWrites {
     }
   }
 
-  /** The groups whose writes were lost are recorded as in doubt. */
+  /** Call this once the groups whose writes were lost are recorded as in doubt. */
   recovered(): void {
     this.#lost = null;
   }

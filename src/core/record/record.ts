@@ -18,7 +18,7 @@ export interface GroupRecord extends LedgerGroup {
   readonly tokenSince: Date | null;
   /** Since when somebody wants a new token for the group; null if nobody does. */
   readonly wantedSince: Date | null;
-  /** Whether somebody has named the group for that, or has chosen it among others. */
+  /** `name`: `rotate --only` named the group. `choice`: `--all` or `--older-than` chose it. */
   readonly wantedBy: "name" | "choice" | null;
   /** Of a token that the service has told for the group, and that belongs to another group. */
   readonly sharedToken: string | null;

@@ -165,7 +165,7 @@ function problemsOfGroups(
   return all.map(([kind, text]) => ({ kind, sentence: `Needs attention: ${text}.` }));
 }
 
-/** How many groups fail: those of which the ledger knows, or those that the last run counted: it may know of more. */
+/** How many groups fail, by the ledger or by the last run, which may know of more. */
 function failingGroups({ groups, runs }: Pick<HealthFacts, "groups" | "runs">): number {
   const last = runs.find(({ result }) => result !== null);
   return Math.max(groups.failing, last?.result?.counts.failed ?? 0);

@@ -37,7 +37,7 @@ export const heldRefreshSection = ({ changed, approval }: RefreshHold, configPat
   html`<section aria-labelledby="refresh"><h2 id="refresh">Held refresh ${badge(changed)}</h2>
 <p>${groupedCount(changed, "group")} ${changed === 1 ? "was" : "were"} gone at the service or had another token. If the refresh is to go on:</p>
 ${copied(approveRefreshCommand(approval), configPath)}
-<p class="note">The code is good until another group is found so. The page itself changes nothing.</p></section>`;
+<p class="note">The code is good until a refresh finds another such group. The page itself changes nothing.</p></section>`;
 
 /** The groups that fail, with the reason and the time of the next try. */
 export function failingSection(

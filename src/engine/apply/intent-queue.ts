@@ -123,6 +123,6 @@ export class IntentQueue {
   }
 }
 
-/** Whether somebody who has looked these tenants up makes the change in place of the plan. */
+/** Whether a lookup of the tenant makes the change in place of the plan. Only a full sync replaces a group. */
 const isDropped = ({ kind, user_group_id }: Change, wasLookedUp: (id: string) => boolean): boolean =>
   kind !== "replace" && wasLookedUp(user_group_id);

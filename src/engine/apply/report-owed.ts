@@ -17,10 +17,9 @@ interface OwedReporting extends Reporting {
 }
 
 /**
- * Reports what is still owed of what was asked for, so that a run ends well only if that is nothing: what the ledger owes, and the
- * tenants that a lookup has left unserved. A call for a tenant that was looked up singly goes on beside the run. As long as the
- * service has answered nobody in this run, waits for such calls: they tell whether it answers at all. If that ends the run, no
- * tenant is charged.
+ * Reports what is still owed of what was asked for: by `owes`, and the tenants that a lookup has left unserved. A run ends well only
+ * if nothing is. A call for a tenant that was looked up singly goes on beside the run. As long as the service has answered nobody
+ * in this run, waits for such calls: they tell whether it answers at all. If that ends the run, no tenant is reported.
  */
 export async function reportOwed(
   plan: Plan,
@@ -34,12 +33,12 @@ export async function reportOwed(
   }
   if (run.signal.aborted) return;
   const owedNothing = plan.isWhole && plan.owing === 0 && Object.values(plan.counts).every((n) => n === 0);
-  // That question reads all groups, so ask it only if anything may be owed.
+  // To find what the ledger owes reads all groups, so look only if anything may be owed.
   if (!owedNothing || tally.requests + locks.lookedUp.length > 0) await reportRecorded(only, run);
   if (!plan.isWhole || locks.unserved.size === 0) return;
   const groups = await ledger.records([...locks.unserved.keys()]);
   for (const [id, why] of locks.unserved) {
-    const isServed = why.wanted !== undefined && why.wanted === groups.get(id)?.fingerprint;
+    const isServed = why.desired !== undefined && why.desired === groups.get(id)?.fingerprint;
     if (!isServed && !tally.hasFailed(id)) reportFailure(id, why, run);
   }
 }

@@ -84,9 +84,9 @@ export async function keepLostWrites(
 const NEVER = new AbortController().signal;
 
 function rewound({ records, mayBeMore }: LostWrites): SyncError {
-  const first = [...records.keys()].slice(0, MOST_NAMED).map((id) => printableId(id));
-  const lost =
-    records.size === 0 ? "" : ` and lost ${quantity(records.size, "group")}, among them ${first.join(", ")}`;
+  const ids = [...records.keys()].map((id) => printableId(id));
+  const first = ids.slice(0, MOST_NAMED).join(", ");
+  const lost = first && ` and lost writes about ${quantity(records.size, "group")}, among them ${first}`;
   const what = mayBeMore ? "is another one than before, or went" : "went";
   const message = `the ledger's database ${what} back in time${lost}; ${mayBeMore ? "all" : "these"} groups are in doubt`;
   return new SyncError("LEDGER_REWOUND", message, {

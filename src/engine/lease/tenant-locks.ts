@@ -3,7 +3,7 @@ import type { Failure } from "../../core/failure/sync-error.ts";
 /** Why a tenant that was looked up is not served. */
 export interface Unserved extends Failure {
   /** If the full sync replaces the group, the tenant is served all the same: the fingerprint that the group then has. */
-  readonly wanted?: string;
+  readonly desired?: string;
 }
 
 /** The intents of planned changes. */

@@ -5,7 +5,7 @@ import type { Clock } from "../../ports/clock.ts";
 import type { CandidateReads } from "../../ports/ledger/groups.ts";
 import type { Plan, PlanEntry } from "../plan/plan.ts";
 
-interface Wanted {
+interface Asked {
   /** Only groups that were not verified since this time. */
   readonly since: Date;
   /** Only groups with these ids. */
@@ -19,13 +19,13 @@ interface Wanted {
 const PAGE = 1_000;
 
 /**
- * Updates that send groups as the service confirmed them, in the order of `lastVerified`. Leaves out what the
- * ledger can't know: groups whose rows are rejected or not ready, those that the plan removes, and in a plan for some tenants
- * those whose tenants are gone.
+ * Updates that send groups as the service confirmed them, in the order of `lastVerified`. Leaves out what only the plan knows:
+ * groups whose rows are rejected or not ready, those that the plan removes, and in a plan for some tenants those whose tenants are
+ * gone.
  */
 export async function* groupsToAsk(
   plan: Plan,
-  { since, of, most, onlyAfterRewind = false }: Wanted,
+  { since, of, most, onlyAfterRewind = false }: Asked,
   { ledger, clock }: { readonly ledger: Pick<CandidateReads, "candidates">; readonly clock: Clock },
 ): AsyncGenerator<Upsert> {
   let left = most;

@@ -96,7 +96,7 @@ export class TokenRotation {
     return failure ? { kind: "not proved", failure } : this.#exchange(rotation, live);
   }
 
-  /** Sends the POST. Sends a second POST if a GET shows that the token was another one, or perhaps. */
+  /** Sends the POST. Sends a second one if a GET then tells another token, and the first one may have had no effect. */
   async #exchange(rotation: Rotation, live: Secret, isLast = false): Promise<RotationOutcome> {
     const { id, known, calls } = rotation;
     const posted = await calls.rotate(id, live);

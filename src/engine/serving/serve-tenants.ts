@@ -8,7 +8,7 @@ import type { Observe, RunEvent } from "../../ports/observer.ts";
 import type { Served } from "../../ports/serve-tenant.ts";
 import type { TenantLookups, TenantSource } from "../../ports/tenant-source.ts";
 import { type Applying, applyChanges } from "../apply/apply-changes.ts";
-import { recordLedgerUpdates } from "../apply/record-ledger-updates.ts";
+import { recordNotes } from "../apply/record-notes.ts";
 import { recordRejections } from "../apply/record-rejections.ts";
 import { ALREADY_LOCKED, type Lock, type TenantLocks } from "../lease/tenant-locks.ts";
 import { makePlan, type PlanPorts, type PlanSettings } from "../plan/make-plan.ts";
@@ -143,7 +143,7 @@ async function readPlan(plan: Plan, tenants: Tenants, locks: TenantLocks): Promi
       if (left) note(tenants, entry.user_group_id, { left });
       if (isUpsert(entry)) note(tenants, entry.user_group_id, { next: "change" });
       if (entry.kind === "replace")
-        locks.leavesUnserved([entry.user_group_id], { ...CHANGED, wanted: entry.fingerprint });
+        locks.leavesUnserved([entry.user_group_id], { ...CHANGED, desired: entry.fingerprint });
     }
   for (const id of plan.leftUnderWay) note(tenants, id, { next: "settle" });
 }
@@ -170,7 +170,7 @@ async function carryOut(
       if (end.served.kind === "failed" || !tenants.get(id)?.left) ended(id, end);
     }, outer);
 
-  await recordLedgerUpdates(plan, history, run);
+  await recordNotes(plan, history, run);
   // A change of the group may follow, so what becomes of a token is not told yet.
   await restoreTokens(ids, {
     ...run,

@@ -14,8 +14,8 @@ import type {
 /** groupsync's own tables. A ledger here is one scope of them: the `name` in the config. */
 export interface Ledger extends LedgerView, Leases, Requests {
   /**
-   * Creates missing tables, and brings older ones up to date. Rejects with LEDGER_TOO_NEW if a newer groupsync made the
-   * tables, with LEDGER_OUTDATED if they are too old.
+   * Creates the tables if they are missing. Rejects with LEDGER_TOO_NEW if a newer groupsync made the tables, with
+   * LEDGER_OUTDATED if they are too old.
    */
   prepare(): Promise<void>;
   /**

@@ -118,7 +118,7 @@ export interface RejectionWrites {
 /** All subjects summed up for people. */
 export interface StatusReads {
   status(): Promise<LedgerStatus>;
-  /** What the ledger keeps of one id, beside its `LedgerGroup`. */
+  /** All that the ledger keeps of one id. */
   record(id: string): Promise<GroupHistory>;
 }
 
@@ -135,7 +135,7 @@ export interface GroupHistory {
 }
 
 export interface RecordedRemoval {
-  /** `gone`: somebody else had deleted the group, and a refresh made it again. */
+  /** `gone`: somebody else had deleted the group, and a refresh has made it again. */
   readonly kind: HeldRemoval["kind"] | "gone";
   readonly at: Date;
 }

@@ -74,7 +74,9 @@ describe("a ledger whose database goes back in time", () => {
     expect(events).toContainEqual(
       expect.objectContaining({
         code: "LEDGER_REWOUND",
-        message: expect.stringMatching(/lost 2 groups, among them a, b; these groups are in doubt$/),
+        message: expect.stringMatching(
+          /lost writes about 2 groups, among them a, b; these groups are in doubt$/,
+        ),
       }),
     );
     expectKnown(world);

@@ -7,10 +7,10 @@ import type { Locks } from "../lease/tenant-locks.ts";
 import { isEvidence, type Plan, type PlanEntry } from "../plan/plan.ts";
 
 /**
- * Records what a plan changes in the ledger alone: tenants that left, came back or aren't ready, groups that are settled or
- * were never made.
+ * Records the notes of a plan: tenants that left, came back or aren't ready, groups that are settled or were never made. They need
+ * no call.
  */
-export async function recordLedgerUpdates(
+export async function recordNotes(
   plan: Plan,
   history: ReadHistory,
   run: LedgerWriting & { readonly observe: Observe; readonly locks: Locks },
