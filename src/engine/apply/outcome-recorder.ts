@@ -1,6 +1,7 @@
 import type { Outcome } from "../../core/apply/outcome.ts";
 import { LONGEST_WAIT, waitAfterFailures } from "../../core/failure/backoff.ts";
 import { asSyncError, type SyncError } from "../../core/failure/sync-error.ts";
+import { tokenFingerprint } from "../../core/group/group.ts";
 import { isForToken } from "../../core/plan/change.ts";
 import type { EventOf, RecordedOutcome } from "../../core/record/next.ts";
 import type { StoreOutageDetector } from "../../core/tokens/store-outage-detector.ts";
@@ -11,7 +12,7 @@ import type { Lock } from "../lease/tenant-locks.ts";
 import type { Reporting } from "../report/tally.ts";
 import type { ServiceIdentity } from "../service/service-identity.ts";
 import { isRefusal, retryInHalves, type TokenWriting } from "../tokens/retry-batch.ts";
-import { idsWithSharedTokens, sharedBy, tokenShared } from "../tokens/shared-tokens.ts";
+import { idsWithSharedTokens, tokenShared } from "../tokens/shared-tokens.ts";
 import { reportDrift, reportOutcome } from "./report-outcome.ts";
 
 /** What a step needs to record the outcomes of calls. */
@@ -204,7 +205,8 @@ function recordedAs(
   if (isSomewhere) return withRetry({ outcome, notEverywhere: failure }, begun, now, run);
   const { change, drift } = { drift: undefined, ...outcome };
   const failed = { kind: "failed", change, failure, mayHaveHappened: true, ...(drift && { drift }) } as const;
-  const more = "token" in outcome ? sharedBy(refusal, outcome.token) : {};
+  const isShared = refusal.code === "TOKEN_SHARED" && "token" in outcome;
+  const more = isShared ? { sharedToken: tokenFingerprint(outcome.token) } : {};
   return withRetry({ outcome: failed, ...more }, begun, now, run);
 }
 

@@ -23,6 +23,8 @@ export class LiveTokenWriter {
   readonly #run: TokenWriting;
   /** Tokens that the store refused and that are being tried again. */
   readonly #waiting = new Set<Promise<unknown>>();
+  /** Fingerprints of new tokens that are being stored, so that the ledger may not tell yet whose they are. */
+  readonly #storing = new Set<string>();
   #hasGivenUp = false;
 
   constructor(run: TokenWriting) {
@@ -70,10 +72,16 @@ export class LiveTokenWriter {
   store(token: StoredToken, record: Recording): Promise<SyncError | undefined> {
     const { ledger, lease } = this.#run;
     const storeAndRecord = async (): Promise<SyncError | undefined> => {
-      const failure = await this.#storeForAMinute(token);
-      if (failure !== undefined) return failure;
-      await ledger.write(lease, record);
-      return undefined;
+      const fingerprint = tokenFingerprint(token.token);
+      if (this.#storing.has(fingerprint)) return tokenShared();
+      this.#storing.add(fingerprint);
+      try {
+        const failure = await this.#storeForAMinute(token);
+        if (failure === undefined) await ledger.write(lease, record);
+        return failure;
+      } finally {
+        this.#storing.delete(fingerprint);
+      }
     };
     return lease.awaitAlways(storeAndRecord());
   }

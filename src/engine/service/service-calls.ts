@@ -21,7 +21,7 @@ import type { LedgerWriting } from "../lease/lease.ts";
 import type { Reporting } from "../report/tally.ts";
 import { insistOnOwnGroups } from "../scope/scope.ts";
 import type { DestinationOwners } from "../tokens/destination-owners.ts";
-import { sharedTokenFailure } from "../tokens/shared-tokens.ts";
+import { hasSharedToken, tokenShared } from "../tokens/shared-tokens.ts";
 import type { Breaker, Breakers } from "./breaker.ts";
 import {
   type CallContext,
@@ -135,8 +135,8 @@ export class ServiceCalls {
    * the caller has to find the live one.
    */
   async rotate(id: string, currentToken: Secret): Promise<CallResult<ServiceGroup>> {
-    const shared = await sharedTokenFailure(currentToken, id, this.#run);
-    if (shared) return { kind: "failed", failure: shared, mayHaveHappened: false };
+    if (await hasSharedToken({ user_group_id: id, token: currentToken }, this.#run, "all"))
+      return { kind: "failed", failure: tokenShared(), mayHaveHappened: false };
     const called = await this.#call(
       "POST",
       id,
@@ -166,8 +166,8 @@ export class ServiceCalls {
 
   /** DELETE. Not sent if two groups share the token. If the token is refused, the caller has to find the live one. */
   async remove(group: RemovableGroup): Promise<CallResult<void>> {
-    const shared = await sharedTokenFailure(group.token, group.user_group_id, this.#run);
-    if (shared) return { kind: "failed", failure: shared, mayHaveHappened: false };
+    if (await hasSharedToken(group, this.#run, "all"))
+      return { kind: "failed", failure: tokenShared(), mayHaveHappened: false };
     const called = await this.#call("DELETE", group.user_group_id, (beforeSend) =>
       this.#run.service.remove(group, beforeSend),
     );
@@ -266,9 +266,9 @@ async function confirmTeam(
     await run.owners.confirm(group.teamId);
     run.identity.confirmTeam(group.teamId);
   } catch (error) {
-    if (isNew && isNotOurs(error) && !(await sharedTokenFailure(group.token, id, run))) {
+    const made = { user_group_id: id, token: group.token, dataSourceId: null };
+    if (isNew && isNotOurs(error) && !(await hasSharedToken(made, run, "all"))) {
       run.tally.requests++;
-      const made = { user_group_id: id, token: group.token, dataSourceId: null };
       await run.service.remove(made).catch((failure: ServiceFailure) => {
         run.observe({
           kind: "warning",

@@ -1,7 +1,5 @@
 import { ServiceFailure } from "../../core/failure/service-failure.ts";
-import type { Failure } from "../../core/failure/sync-error.ts";
 import { tokenFingerprint } from "../../core/group/group.ts";
-import type { Secret } from "../../core/secret/secret.ts";
 import type { GroupReads } from "../../ports/ledger/groups.ts";
 import type { StoredToken } from "../../ports/token-store.ts";
 
@@ -16,13 +14,13 @@ export const tokenShared = (): ServiceFailure =>
     "the service returned a token that already belongs to another group; ask the service's operators for a new one",
   );
 
-/** Part of a recorded failure: the fingerprint of a token that the service returned for two groups. No call may use it. */
-export const sharedBy = ({ code }: Failure, token: Secret): { readonly sharedToken?: string } =>
-  code === "TOKEN_SHARED" ? { sharedToken: tokenFingerprint(token) } : {};
-
-/** Whether the ledger has recorded this token for another group. */
-export const hasSharedToken = async (token: StoredToken, ports: Ports): Promise<boolean> =>
-  (await idsWithSharedTokens([token], ports)).size > 0;
+/** Whether the ledger has recorded this token for another group; `all`: or knows that the service has told it for another one. */
+export const hasSharedToken = async (
+  { user_group_id, token }: StoredToken,
+  { ledger }: Ports,
+  of: "recorded" | "all" = "recorded",
+): Promise<boolean> =>
+  (await ledger.sharedTokens(new Map([[user_group_id, tokenFingerprint(token)]]), of)).size > 0;
 
 /** The ids whose token the ledger has recorded for another group, or whose token another id has earlier in the list. */
 export async function idsWithSharedTokens(
@@ -40,14 +38,4 @@ export async function idsWithSharedTokens(
     else if (!shared.has(id)) taken.add(fingerprint);
   }
   return shared;
-}
-
-/** Why a group must not be deleted or rotated with this token; undefined if it may. */
-export async function sharedTokenFailure(
-  token: Secret,
-  id: string,
-  { ledger }: Ports,
-): Promise<ServiceFailure | undefined> {
-  const shared = await ledger.sharedTokens(new Map([[id, tokenFingerprint(token)]]), "all");
-  return shared.has(id) ? tokenShared() : undefined;
 }

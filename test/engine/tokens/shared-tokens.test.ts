@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import type { Point } from "../../fakes/instance.ts";
 import { tenants, World } from "../../fakes/world.ts";
 
 const SHARED = { code: "TOKEN_SHARED" };
@@ -90,6 +91,21 @@ test("a rotation that is answered with the token of another group has failed, an
     errors: [{ user_group_id: "c", ...SHARED }],
   });
   expect(world.store.tokens.get("c")).toBe(token);
+});
+
+test("of two rotations at once that are answered with one token, one has failed, and stores nothing", async () => {
+  const world = new World(tenants("a", "b"));
+  await world.sync();
+  const former = new Map(world.store.tokens);
+  world.service.newToken = () => "the same";
+  const rotation = { maxAgeMs: null, window: null, maxPerRun: null, concurrency: 2 };
+  const at = async ({ when, call }: Point): Promise<void> => {
+    if (when === "after" && call === "writeTokens") await world.time.sleep(1_000);
+  };
+  const report = await world.rotate({ kind: "all" }, { settings: { rotation }, at });
+  expect(report).toMatchObject({ counts: { rotated: 1, failed: 1 }, errors: [SHARED] });
+  const stored = [...world.store.tokens].filter(([id, token]) => token !== former.get(id));
+  expect(stored).toHaveLength(1);
 });
 
 /** Of c, whose group the service has given the token of a since then. */
