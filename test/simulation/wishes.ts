@@ -77,11 +77,10 @@ export class Wishes {
   }
 
   /** A POST arrives at the service. */
-  rotates(id: string, { holder, config, lookedUp }: RunRecord): void {
+  rotates(id: string, { holder, config }: RunRecord): void {
     if (config.rotation.maxAgeMs !== null) return;
     const wish = this.#open.get(id);
-    // If a session makes the group anew, that ends the wish after the sync has listed what is wanted.
-    if (wish === undefined && !lookedUp.has(id))
+    if (wish === undefined)
       this.#breach(`8: ${holder} rotates the token of ${id}, which nobody has asked for`);
     if (wish?.isAnswered) this.#breach(`8: ${holder} rotates the token of ${id} twice for one wish`);
   }

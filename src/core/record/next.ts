@@ -63,8 +63,8 @@ export interface RotationEnd {
   /** Of the token that is live and stored; null if no token is known to be both. */
   readonly tokenFingerprint: string | null;
   /**
-   * Whether that token is new: a POST was answered with it, or a GET made the group. A GET of a group that was there may tell
-   * the very token that somebody wants to be rid of.
+   * Whether that token is new: a POST was answered with it. A GET may tell the very token that somebody wants to be rid of, even
+   * if it says that the group is new.
    */
   readonly isNew: boolean;
   /**
@@ -145,8 +145,7 @@ export interface Next {
  * | rotation begun, unsent | `rotate`; none  |                                                                      |
  * | rotation ended         | stays, if open  | the token, or the failure                                            |
  * | storing ended          |                 | whether every store has the token                                    |
- * | wanted                 |                 | since when a new token is wanted: until a POST is answered, or a     |
- * |                        |                 | new group is made                                                    |
+ * | wanted                 |                 | since when a new token is wanted: until a POST is answered with one  |
  * | unwanted               |                 | no new token is wanted, and no rotation failed                       |
  * | settled                |                 | the row's digest; the tenant is there; no failed change              |
  * | change dropped         |                 | the tenant is there; no failed change                                |
@@ -383,8 +382,9 @@ function answered(
 }
 
 function rotationEnded(record: GroupRecord, event: RotationEnd, now: Date): Next {
-  const { tokenFingerprint: token, failure, isOpen } = event;
-  const told = token === null ? record : withToken(record, token, event.isNew, now);
+  const { tokenFingerprint: token, failure, isNew, isOpen } = event;
+  const wish = isNew && token !== record.tokenFingerprint ? { ...record, ...UNWANTED } : record;
+  const told = token === null ? record : withToken(wish, token, isNew, now);
   const { failures } = told;
   return {
     record: {
@@ -434,8 +434,6 @@ function withToken(record: GroupRecord, token: string, isNew: boolean, now: Date
   const { fingerprint, intent, intended } = record;
   if (record.tokenFingerprint === token) return record;
   const isAsConfirmed = isNew || intent === null || intent === "rotate" || intended === fingerprint;
-  // Another token ends the failures of its rotation, unless that is still to be done.
-  const { wantedSince, wantedBy } = isNew ? UNWANTED : record;
   return {
     ...record,
     fingerprint: isAsConfirmed ? (fingerprint ?? UNKNOWN_STATE) : UNKNOWN_STATE,
@@ -443,9 +441,8 @@ function withToken(record: GroupRecord, token: string, isNew: boolean, now: Date
     serviceName: isAsConfirmed ? record.serviceName : null,
     tokenFingerprint: token,
     tokenSince: now,
-    wantedSince,
-    wantedBy,
-    failures: { ...record.failures, rotation: wantedSince && record.failures.rotation },
+    // Another token ends the failures of its rotation, unless that is still to be done.
+    failures: { ...record.failures, rotation: record.wantedSince && record.failures.rotation },
   };
 }
 

@@ -81,8 +81,7 @@ export class TokenRotation {
     const found = await this.#ask(rotation);
     if (found === undefined) return { kind: "failed", failure: UNASKABLE, isOpen: known.intent !== null };
     if (found.kind !== "answered") return unanswered(found, known.intent !== null);
-    const { isNew, group } = found.answer;
-    return isNew ? { kind: "done", token: group.token } : this.#proveAndExchange(rotation, group.token);
+    return this.#proveAndExchange(rotation, found.answer.group.token);
   }
 
   /** If the live token can't be stored, the rotation stays open: the next sync asks for the token. */
@@ -119,8 +118,8 @@ export class TokenRotation {
       const { isNew, group } = found.answer;
       const isAnother = !group.token.equals(live);
       // Somebody else may have made that token earlier, and it may be the one that an operator wants to be rid of.
-      const isDone = mayHaveHappened && isAnother && known.wantedSince === null;
-      if (isNew || isDone) return { kind: "done", token: group.token };
+      const isDone = (isNew || mayHaveHappened) && isAnother && known.wantedSince === null;
+      if (isDone) return { kind: "done", token: group.token };
       if (isAnother && !isLast) {
         const isShared = await hasSharedToken({ user_group_id: id, token: group.token }, this.#run);
         if (isShared) return failedBySharedToken(group.token);

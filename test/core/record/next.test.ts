@@ -180,10 +180,6 @@ describe("a new token", () => {
 
   test.each<[string, GroupEvent]>([
     ["a POST is answered", rotated(SECOND)],
-    [
-      "a GET makes the group anew",
-      ended(anApplied({ kind: "replaced", isNew: true, token: new Secret("ugt_acme_2") })),
-    ],
     ["the operator takes it back", { kind: "unwanted" }],
   ])("is wanted until %s", (_, event) => {
     expect(since(...WANTED, event)).toBeNull();
@@ -197,6 +193,10 @@ describe("a new token", () => {
       rotated(SECOND, { isNew: false }),
     ],
     ["waits while the group gets an update", ended(updated)],
+    [
+      "waits while a GET tells another token, and says that the group is new",
+      ended(anApplied({ isNew: true, token: new Secret("ugt_acme_2") })),
+    ],
     ["waits while a GET of a group that was there settles its creation", ended(anApplied({ isNew: false }))],
   ])("is wanted still if its rotation %s", (_, event) => {
     expect(since(...WANTED, event)).toEqual(day(2));

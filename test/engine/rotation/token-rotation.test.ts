@@ -70,7 +70,16 @@ describe("a rotation", () => {
       (world) => world.store.tokens.set("a", world.store.tokens.get("b") ?? ""),
       ["GET a", "POST a"],
     ],
-    ["the group is gone", (world) => world.service.groups.delete("a"), ["POST a", "GET a"]],
+    [
+      "another program rotated it, and the service says of each group that it is new",
+      (world) => {
+        world.service.saysNew = true;
+        const held = world.service.groups.get("a");
+        if (held) held.token = "another";
+      },
+      ["POST a", "GET a", "POST a"],
+    ],
+    ["the group is gone", (world) => world.service.groups.delete("a"), ["POST a", "GET a", "POST a"]],
   ])("ends with the live token stored if %s", async (_, change, sent) => {
     const world = await aSyncedWorld(IDS);
     const former = world.service.tokens.get("a");
