@@ -10,7 +10,6 @@ import { leasedRun, NO_TOKENS, type Run, type RunPorts, type RunSettings } from 
 import { candidatePages } from "./plan/candidate-pages.ts";
 import { type RunReport, reportOn } from "./report/run-report.ts";
 import { Tally } from "./report/tally.ts";
-import { existingGroups } from "./rotation/rotation-selection.ts";
 import { insistOnOwnGroups } from "./scope/scope.ts";
 import { giveUpDestinations } from "./tokens/destination-owners.ts";
 
@@ -107,7 +106,8 @@ async function groupsHalfDeleted({ ledger }: Pick<Run, "ledger">): Promise<reado
 
 async function* deletions(first: readonly string[], { ledger }: Pick<Run, "ledger">): AsyncGenerator<Delete> {
   for (const id of first) yield deletionOf(id);
-  for await (const id of existingGroups(ledger, {})) yield deletionOf(id);
+  for await (const page of candidatePages(ledger, { kind: "existing" }))
+    for (const { user_group_id } of page) yield deletionOf(user_group_id);
 }
 
 const deletionOf = (user_group_id: string): Delete => ({

@@ -1,7 +1,7 @@
 import { isDue } from "../core/failure/backoff.ts";
 import { asSyncError, type Failure, interrupted, withHint } from "../core/failure/sync-error.ts";
 import type { DueTokens, GroupSelection } from "../core/record/candidates.ts";
-import type { GroupEvent } from "../core/record/next.ts";
+import type { EventOf, GroupEvent } from "../core/record/next.ts";
 import { dueBefore, mayStart, type RotationPolicy } from "../core/rotation/rotation-policy.ts";
 import { withLock } from "./lease/tenant-locks.ts";
 import { leasedRun, NO_TOKENS, type Run, type RunPorts, type RunSettings } from "./leased-run.ts";
@@ -137,14 +137,27 @@ export class Rotations {
   /** Rotates the tokens that are still wanted. Reports the groups whose rotation didn't begin, if somebody waits for it. */
   async rotateWanted(): Promise<void> {
     await this.#rotateDue("wanted", this.#until);
-    if (!this.#options.isEager) return;
-    await this.#reportLeft();
+    if (this.#options.isEager) await this.#reportLeft();
   }
 
-  /** Rotates the tokens that are due by `rotation` in the config: the oldest first, at most `max_per_run`. */
-  async rotateAged(): Promise<void> {
-    const due = dueBefore(this.#policy, this.#run.clock.now());
+  /**
+   * Rotates the tokens that are due by `rotation` in the config: the oldest first, at most `max_per_run`. Drops the failures of
+   * those that are not due any more. `isOwing`: there may be such failures.
+   */
+  async rotateAged(isOwing: boolean): Promise<void> {
+    const { ledger, lease, clock } = this.#run;
+    const due = dueBefore(this.#policy, clock.now());
     if (due !== null) await this.#rotateDue(due);
+    if (!isOwing) return;
+    for await (const page of candidatePages(ledger, { kind: "owing" })) {
+      const dropped = page.filter(
+        ({ failures, wantedSince, intent, tokenSince: since }) =>
+          failures.rotation && !wantedSince && !intent && !(due && since && since <= due),
+      );
+      const events = dropped.map(({ user_group_id }): EventOf => ({ kind: "unwanted", user_group_id }));
+      if (events.length > 0)
+        await ledger.write(lease, (transaction) => transaction.change(events, clock.now()));
+    }
   }
 
   async #rotateDue(due: DueTokens["due"], until?: number): Promise<void> {

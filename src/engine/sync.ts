@@ -106,7 +106,7 @@ async function syncOnce(
     await applyInTurns(changes, rotations, { ...run, removals }, turn);
     for (const id of await settleRotations(plan.leftUnderWay, run)) rotations.tried.add(id);
     await rotations.rotateWanted();
-    if (isWhole) await rotations.rotateAged();
+    if (isWhole) await rotations.rotateAged(plan.owing > 0);
     await refreshGroups(plan, options, settings, run);
     const { silence } = settings.refresh;
     if (isWhole && silence) await seekSignOfLife(plan, undefined, silence, settings, run);

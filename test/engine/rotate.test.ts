@@ -585,3 +585,14 @@ describe("a due rotation that keeps failing waits for its next try", () => {
     expect(await postsOfSixSyncs(world, new ServiceFailure("REFUSED", "HTTP 422"))).toBe(3);
   });
 });
+
+it.each([null, 900 * DAY])(
+  "a rotation that failed isn't owed once max_age is %s: no sync tries it again",
+  async (maxAgeMs) => {
+    const world = await aWorldJustSynced(["a"]);
+    await world.time.sleep(91 * DAY);
+    expect((await world.sync({ settings: DUE, at: failing("rotate", "a") })).outcome).toBe("partial");
+    const settings = { rotation: { ...DUE.rotation, maxAgeMs } };
+    expect(await world.sync({ settings })).toMatchObject({ outcome: "ok", counts: { rotated: 0 } });
+  },
+);

@@ -27,34 +27,19 @@ export async function groupsOf(
     case "only": {
       const of = [...selection.ids];
       const known = new Set<string>();
-      for await (const id of existingGroups(ledger, { of })) known.add(id);
-      insistOnAll(of.filter((id) => !known.has(id)));
-      return { of };
+      for await (const page of candidatePages(ledger, { kind: "existing", of }))
+        for (const { user_group_id } of page) known.add(user_group_id);
+      const unknown = of.filter((id) => !known.has(id));
+      if (unknown.length === 0) return { of };
+      const ids = unknown.map((id) => JSON.stringify(id)).join(", ");
+      throw new SyncError("UNKNOWN_ID", `the ledger has no group of ${ids}`, {
+        hint: "ids are compared byte by byte: check case and spaces; a group that is not made yet has no token",
+      });
     }
   }
 }
 
-function insistOnAll(unknown: readonly string[]): void {
-  if (unknown.length === 0) return;
-  throw new SyncError(
-    "UNKNOWN_ID",
-    `the ledger has no group of ${unknown.map((id) => JSON.stringify(id)).join(", ")}`,
-    {
-      hint: "ids are compared byte by byte: check case and spaces; a group that is not made yet has no token",
-    },
-  );
-}
-
 const PAGE = 500;
-
-/** The selected groups. */
-export async function* existingGroups(
-  ledger: Pick<CandidateReads, "candidates">,
-  which: GroupSelection,
-): AsyncGenerator<string> {
-  for await (const page of candidatePages(ledger, { kind: "existing", ...which }, PAGE))
-    for (const { user_group_id } of page) yield user_group_id;
-}
 
 /** Groups whose tokens a sync may rotate, the oldest token first. A rotated group is no candidate any more. */
 export async function* rotationCandidates(

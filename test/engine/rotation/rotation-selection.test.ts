@@ -1,11 +1,7 @@
 import { expect, test } from "vitest";
 import type { CandidateList } from "../../../src/core/record/candidates.ts";
 import type { GroupRecord } from "../../../src/core/record/record.ts";
-import {
-  existingGroups,
-  groupsOf,
-  rotationCandidates,
-} from "../../../src/engine/rotation/rotation-selection.ts";
+import { groupsOf, rotationCandidates } from "../../../src/engine/rotation/rotation-selection.ts";
 import { aRecord } from "../../builders/records.ts";
 import { VirtualClock, VirtualTime } from "../../fakes/virtual-time.ts";
 
@@ -56,8 +52,12 @@ test("ids that the ledger doesn't have are refused, all in one message", async (
   });
 });
 
-test("groups and candidates are read page by page to the last", async () => {
-  expect(await all(existingGroups(aLedger(many), {}))).toEqual(many);
+test("many ids are looked up page by page to the last", async () => {
+  const selection = { kind: "only", ids: new Set(many) } as const;
+  expect(await groupsOf(selection, { ledger: aLedger(many), clock })).toEqual({ of: many });
+});
+
+test("candidates are read page by page to the last", async () => {
   const tokenSince = clock.now();
   expect(await all(rotationCandidates(aLedger(many, tokenSince), { due: tokenSince }))).toEqual(
     many.map((user_group_id) => ({ user_group_id, tokenSince, failure: null })),
