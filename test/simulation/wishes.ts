@@ -44,10 +44,11 @@ export class Wishes {
     }
   }
 
-  /** A sync reads the source. If it is to refresh, the ledger knows for which groups; its session may have asked for some. */
-  begins({ wantsRefresh, isAbout, lookedUp }: RunRecord): void {
+  /** A sync reads the source. If it is to refresh, the ledger knows for which groups; its session, or another run, may have asked. */
+  begins({ wantsRefresh, isAbout, lookedUp, isDisturbed }: RunRecord): void {
+    if (!wantsRefresh || isDisturbed) return;
     for (const [id, { doubt, fingerprint }] of this.#world.ledger.rows)
-      if (wantsRefresh && isAbout(id) && !lookedUp.has(id) && doubt === null && fingerprint !== null)
+      if (isAbout(id) && !lookedUp.has(id) && doubt === null && fingerprint !== null)
         this.#breach(`13: ${id} is to be asked for again, and the ledger doesn't know it`);
   }
 
