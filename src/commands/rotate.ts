@@ -98,7 +98,7 @@ export async function rotateAndPrint(
 }
 
 /** Undefined if the flags choose nothing. */
-export function selectionOf({ only, olderThan, all }: RotateFlags): RotationSelection | undefined {
+function selectionOf({ only, olderThan, all }: RotateFlags): RotationSelection | undefined {
   if (only) return { kind: "only", ids: new Set(only) };
   if (olderThan !== undefined) return { kind: "older than", ageMs: olderThan };
   return all ? { kind: "all" } : undefined;

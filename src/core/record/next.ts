@@ -79,7 +79,7 @@ export interface RotationEnd {
 }
 
 /** Whether a token is in every store by now. */
-export interface StoringEnd {
+interface StoringEnd {
   /** Null if the token is in every store. The count of failures in a row includes this one. */
   readonly failure: RetryableFailure | null;
   /** Fingerprint of a token that the service has told for the group, and that belongs to another group. */

@@ -120,7 +120,7 @@ const REJECTED = "The groups of rejected rows stay as they are until somebody co
 const ADVICE = {
   clocks: "Set the clock that is wrong, best by NTP. All else goes on meanwhile.",
   in_doubt:
-    "Each sync asks the service for these groups, and stores their live tokens: the ledger went back in time, or somebody ran groupsync sync --refresh, which --cancel takes back. If a database was moved without loss: groupsync sync --acknowledge-switchover.",
+    "Each sync asks the service for these groups, and stores their live tokens. If somebody ran groupsync sync --refresh, groupsync sync --refresh --cancel takes it back. If the ledger went back in time only because its database was moved without loss: groupsync sync --acknowledge-switchover.",
   missing: `${LOOK_AT_SOURCE} groupsync plan names them, and says when their groups are due.`,
   outdated: "groupsync plan names these groups: their rows have changed, and service.update is never.",
   silent:

@@ -35,7 +35,7 @@ describe("a tenant's presence is noted", () => {
     }
   });
 
-  it("but not that a tenant is gone, by a look at some tenants alone", () => {
+  it("but not that a tenant is gone, by a plan for some tenants alone", () => {
     const context = aDecisionContext({ isWhole: false });
     const groups = [
       aLedgerGroup(),

@@ -456,7 +456,7 @@ describe("a tenant that is gone", () => {
     });
   });
 
-  it("is not deleted by a look at some tenants alone, whatever its state is", () => {
+  it("is not deleted by a plan for some tenants alone, whatever its state is", () => {
     const some = { isWhole: false, eager: true };
     expect(actionOn(undefined, goneSince(clock(99, 49)), aContext(some))).toEqual(missing(23));
     expect(actionOn(undefined, goneSince(clock(76, 49)), aContext(some))).toEqual(missing(0));

@@ -627,7 +627,7 @@ describe(`whatever a group has been through (GROUPSYNC_TEST_SEED=${SEED})`, () =
     });
   });
 
-  test("a doubt takes back no knowledge, and leaves nothing to rest that a lost call may have changed", () => {
+  test("a doubt forgets nothing, and leaves no group at rest that a lost call may have changed", () => {
     everyStep((before, event, { record }) => {
       if (event.kind !== "doubted") return;
       const known = event.last === undefined ? before : (event.last ?? null);

@@ -148,7 +148,7 @@ describe("sync --refresh", () => {
     expect(await world.sync({ settings, ...CANCEL })).toMatchObject({ outcome: "ok", requests: 0 });
   });
 
-  test("that is taken back leaves in doubt what a ledger lost that went back in time", async () => {
+  test("that is taken back leaves in doubt what the ledger lost when it went back in time", async () => {
     const world = await worldWith("a", "b");
     world.ledger.server = "a replica";
     world.tenants = [{ id: "a", name: null, plan: "gold" }, ...tenants("b")];
@@ -240,7 +240,7 @@ describe("the guard", () => {
     expect(later.refreshHold?.approval).toBe(report.refreshHold?.approval);
   });
 
-  test("lets the tokens pass that a ledger may have lost which went back in time, but no groups that are gone", async () => {
+  test("counts groups that are gone, but no other tokens if the ledger went back in time and may have lost them", async () => {
     const world = await worldWith(...ids(20));
     world.ledger.server = "a replica";
     for (const id of ids(20)) rotateAt(world, id);
