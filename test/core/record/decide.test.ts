@@ -102,82 +102,6 @@ describe("the action, the note, and whether a GET settles what is under way:", (
 });
 
 describe("under every service.update, a desired tenant whose group in the ledger is", () => {
-  type InLedger =
-    | "unknown"
-    | "never made"
-    | "never confirmed"
-    | "never confirmed, being replaced"
-    | "never confirmed, being deleted"
-    | "in an unknown state"
-    | "in an unknown state, under way"
-    | "in an unknown state, being deleted"
-    | "the same"
-    | "another"
-    | "under way"
-    | "under way, another"
-    | "being replaced"
-    | "being replaced, another"
-    | "being deleted"
-    | "being deleted, another"
-    | "gone"
-    | "gone, another"
-    | "held for replacement, another"
-    | "updated unverified"
-    | "failed, due"
-    | "failed, not due"
-    | "failed with another state, not due"
-    | "failed at creation, not due"
-    | "failed while under way, not due"
-    | "failed while being replaced, not due"
-    | "failed at being deleted, not due";
-
-  const another = { fingerprint: "other" };
-  const unknown = { fingerprint: UNKNOWN_STATE };
-  const failed = { failures: failures({ change: aChangeFailure({ retryAt: later }) }) };
-  const ledger: Record<InLedger, LedgerGroup | undefined> = {
-    unknown: undefined,
-    "never made": aLedgerGroup({ fingerprint: null }),
-    "never confirmed": aLedgerGroup({ fingerprint: null, intent: "apply" }),
-    "never confirmed, being replaced": aLedgerGroup({ fingerprint: null, intent: "replace" }),
-    "never confirmed, being deleted": aLedgerGroup({ fingerprint: null, intent: "delete" }),
-    "in an unknown state": aLedgerGroup(unknown),
-    "in an unknown state, under way": aLedgerGroup({ intent: "apply", ...unknown }),
-    "in an unknown state, being deleted": aLedgerGroup({ intent: "delete", ...unknown }),
-    "the same": aLedgerGroup(),
-    another: aLedgerGroup(another),
-    "under way": aLedgerGroup({ intent: "apply" }),
-    "under way, another": aLedgerGroup({ intent: "apply", ...another }),
-    "being replaced": aLedgerGroup({ intent: "replace" }),
-    "being replaced, another": aLedgerGroup({ intent: "replace", ...another }),
-    "being deleted": aLedgerGroup({ intent: "delete", absence: anAbsence() }),
-    "being deleted, another": aLedgerGroup({ intent: "delete", absence: anAbsence(), ...another }),
-    gone: aLedgerGroup({ absence: anAbsence(), held: "delete" }),
-    "gone, another": aLedgerGroup({ absence: anAbsence(), held: "delete", ...another }),
-    "held for replacement, another": aLedgerGroup({ held: "replace", ...another }),
-    "updated unverified": aLedgerGroup({ unverified: "updated" }),
-    "failed, due": aLedgerGroup({
-      failures: failures({ change: aChangeFailure({ retryAt: NOW }) }),
-      ...another,
-    }),
-    "failed, not due": aLedgerGroup({ ...failed, ...another }),
-    "failed with another state, not due": aLedgerGroup({
-      failures: failures({ change: aChangeFailure({ retryAt: later, fingerprint: "another" }) }),
-      ...another,
-    }),
-    "failed at creation, not due": aLedgerGroup({ fingerprint: null, ...failed }),
-    "failed while under way, not due": aLedgerGroup({ intent: "apply", ...failed }),
-    "failed while being replaced, not due": aLedgerGroup({
-      intent: "replace",
-      failures: failures({
-        change: aChangeFailure({ retryAt: later, fingerprint: `replaced ${aLedgerGroup().fingerprint}` }),
-      }),
-    }),
-    "failed at being deleted, not due": aLedgerGroup({
-      intent: "delete",
-      failures: failures({ change: aChangeFailure({ retryAt: later, fingerprint: DELETED }) }),
-    }),
-  };
-
   type Decided = PlannedAction["kind"] | null;
   type Expected = Decided | ((context: PlanningContext) => Decided);
 
@@ -188,39 +112,54 @@ describe("under every service.update, a desired tenant whose group in the ledger
     (kind: Decided): Expected =>
     ({ eager }) =>
       eager ? kind : "waiting";
+  const ifUnverified: Expected = (context) =>
+    context.serviceUpdates === false ? asConfigured(context) : null;
+  // By an update: a replacement has not failed yet.
+  const ifFailed: Expected = (context) =>
+    context.update === "upsert" && !context.eager ? "waiting" : asConfigured(context);
 
-  /** The compiler insists on a line for each state. */
-  const expected: Record<InLedger, Expected> = {
-    unknown: "create",
-    "never made": "create",
-    "never confirmed": "create",
-    "never confirmed, being replaced": "replace",
-    "never confirmed, being deleted": "replace",
-    "in an unknown state": asConfigured,
-    "in an unknown state, under way": finish,
-    "in an unknown state, being deleted": "replace",
-    "the same": null,
-    another: asConfigured,
-    "under way": "update",
-    "under way, another": asConfigured,
-    "being replaced": "replace",
-    "being replaced, another": "replace",
-    "being deleted": "update",
-    "being deleted, another": finish,
-    gone: null,
-    "gone, another": asConfigured,
-    "held for replacement, another": asConfigured,
-    "updated unverified": (context) => (context.serviceUpdates === false ? asConfigured(context) : null),
-    "failed, due": asConfigured,
-    // By an update: a replacement has not failed yet.
-    "failed, not due": (context) =>
-      context.update === "upsert" && !context.eager ? "waiting" : asConfigured(context),
-    "failed with another state, not due": asConfigured,
-    "failed at creation, not due": unlessEager("create"),
-    "failed while under way, not due": unlessEager("update"),
-    "failed while being replaced, not due": unlessEager("replace"),
-    "failed at being deleted, not due": "update",
-  };
+  const neverMade = { fingerprint: null };
+  const another = { fingerprint: "other" };
+  const unknown = { fingerprint: UNKNOWN_STATE };
+  const gone = { absence: anAbsence(), held: "delete" } as const;
+  const failed = (fingerprint = aChangeFailure().fingerprint, retryAt = later) => ({
+    failures: failures({ change: aChangeFailure({ retryAt, fingerprint }) }),
+  });
+  const replaced = `replaced ${aLedgerGroup().fingerprint}`;
+  const group = aLedgerGroup;
+  const TABLE: readonly [state: string, known: LedgerGroup | undefined, expected: Expected][] = [
+    ["unknown", undefined, "create"],
+    ["never made", group(neverMade), "create"],
+    ["never confirmed", group({ ...neverMade, intent: "apply" }), "create"],
+    ["never confirmed, being replaced", group({ ...neverMade, intent: "replace" }), "replace"],
+    ["never confirmed, being deleted", group({ ...neverMade, intent: "delete" }), "replace"],
+    ["in an unknown state", group(unknown), asConfigured],
+    ["in an unknown state, under way", group({ ...unknown, intent: "apply" }), finish],
+    ["in an unknown state, being deleted", group({ ...unknown, intent: "delete" }), "replace"],
+    ["the same", group(), null],
+    ["another", group(another), asConfigured],
+    ["under way", group({ intent: "apply" }), "update"],
+    ["under way, another", group({ ...another, intent: "apply" }), asConfigured],
+    ["being replaced", group({ intent: "replace" }), "replace"],
+    ["being replaced, another", group({ ...another, intent: "replace" }), "replace"],
+    ["being deleted", group({ intent: "delete", absence: anAbsence() }), "update"],
+    ["being deleted, another", group({ ...another, intent: "delete", absence: anAbsence() }), finish],
+    ["gone", group(gone), null],
+    ["gone, another", group({ ...another, ...gone }), asConfigured],
+    ["held for replacement, another", group({ ...another, held: "replace" }), asConfigured],
+    ["updated unverified", group({ unverified: "updated" }), ifUnverified],
+    ["failed, due", group({ ...another, ...failed(undefined, NOW) }), asConfigured],
+    ["failed, not due", group({ ...another, ...failed() }), ifFailed],
+    ["failed with another state, not due", group({ ...another, ...failed("another") }), asConfigured],
+    ["failed at creation, not due", group({ ...neverMade, ...failed() }), unlessEager("create")],
+    ["failed while under way, not due", group({ intent: "apply", ...failed() }), unlessEager("update")],
+    [
+      "failed while being replaced, not due",
+      group({ intent: "replace", ...failed(replaced) }),
+      unlessEager("replace"),
+    ],
+    ["failed at being deleted, not due", group({ intent: "delete", ...failed(DELETED) }), "update"],
+  ];
 
   const policies: Record<UpdatePolicy, 0> = { upsert: 0, replace: 0, never: 0 };
   const contexts = (Object.keys(policies) as UpdatePolicy[]).flatMap((update) =>
@@ -229,10 +168,10 @@ describe("under every service.update, a desired tenant whose group in the ledger
     ),
   );
 
-  it.each(Object.entries(expected) as [InLedger, Expected][])("%s", (state, kind) => {
+  it.each(TABLE)("%s", (_, known, kind) => {
     for (const context of contexts) {
       const wanted = typeof kind === "function" ? kind(context) : kind;
-      const decided = actionOn(tenants.desired, ledger[state], context)?.kind ?? null;
+      const decided = actionOn(tenants.desired, known, context)?.kind ?? null;
       expect({ context, decided }).toEqual({ context, decided: wanted });
     }
   });
@@ -311,43 +250,16 @@ describe("a tenant that is gone", () => {
     ["is deleted once it is over", goneSince(clock(76, 49)), {}, deleted()],
     ["is not deleted in the very read that first missed it", goneSince(clock(76, 50)), {}, missing(0)],
     ["is deleted at once without a grace period", aLedgerGroup(), { deletion: grace(0) }, deleted()],
-    ["is kept for good by never", goneSince(clock(0, 1)), { deletion: grace(0, "never") }, missing(null)],
-    ["is kept for good by flagged", goneSince(clock(0, 1)), { deletion: grace(0, "flagged") }, missing(null)],
   ])("%s", (_, known, context, decision) => {
     expect(actionOn(undefined, known, aContext(context))).toEqual(decision);
   });
 
-  it.each<[string, Tenant | undefined, LedgerGroup, Partial<PlanningContext>, object]>([
-    [
-      "a flag on a row that was absent before",
-      tenants.flagged,
-      goneSince(clock(0, 1)),
-      {},
-      missing(24, "flagged"),
-    ],
-    ["a grace clock that was never recorded", undefined, goneSince(clock(101, 49)), {}, missing(24)],
-    [
-      "another source",
-      undefined,
-      goneSince(clock(0, 1)),
-      { reading: aReading({ clock: clock(100, 50), sourceChanged: true }) },
-      missing(24, "unseen"),
-    ],
-  ])("has the grace period begin anew by %s", (_, tenant, known, context, decision) => {
-    expect(actionOn(tenant, known, aContext(context))).toEqual(decision);
-  });
-
-  describe.each<[string, Tenant | undefined]>([
-    ["goes on to be there", tenants.flagged],
-    ["has vanished since", undefined],
-  ])("is flagged where its row said so when it was last seen, and the row %s:", (_, tenant) => {
-    const flagged = { deletion: grace(24 * HOUR, "flagged") };
-
-    it("it is deleted once that is over", () => {
-      const known = goneSince(clock(76, 49), "flagged");
-      expect(actionOn(tenant, known, aContext())).toEqual(deleted("flagged"));
-      expect(actionOn(tenant, known, aContext(flagged))).toEqual(deleted("flagged"));
-    });
+  it("has the grace period begin anew by a flag, by another source, and if it was never recorded", () => {
+    const gone = goneSince(clock(0, 1));
+    const reading = aReading({ clock: clock(100, 50), sourceChanged: true });
+    expect(actionOn(tenants.flagged, gone, aContext())).toEqual(missing(24, "flagged"));
+    expect(actionOn(undefined, gone, aContext({ reading }))).toEqual(missing(24, "unseen"));
+    expect(actionOn(undefined, goneSince(clock(101, 49)), aContext())).toEqual(missing(24));
   });
 
   it("is no longer flagged in a source that never had it, even if an earlier source flagged it", () => {
@@ -400,24 +312,6 @@ describe("a tenant that is gone", () => {
     const held = aLedgerGroup({ held: "replace", absence: anAbsence({ at: clock(99, 49) }) });
     expect(actionOn(undefined, held, aContext())).toEqual(missing(23));
   });
-
-  it("has its deletion finished without a grace period where that was begun", () => {
-    const begun = aLedgerGroup({ intent: "delete" });
-    expect(actionOn(undefined, begun, aContext())).toEqual(deleted("absent", true));
-    expect(actionOn(tenants.flagged, begun, aContext())).toEqual(deleted("flagged", true));
-    expect(actionOn(undefined, begun, aContext({ deletion: grace(24 * HOUR, "flagged") }))).toEqual(
-      deleted("absent", true),
-    );
-    expect(actionOn(undefined, begun, aContext({ deletion: grace(0, "never") }))).toEqual(missing(null));
-  });
-
-  it.each(["apply", "replace"] as const)(
-    "has a deletion of its own, though an intent to %s stands",
-    (intent) => {
-      const known = aLedgerGroup({ fingerprint: null, intent, absence: anAbsence({ at: clock(76, 49) }) });
-      expect(actionOn(undefined, known, aContext())).toEqual(deleted());
-    },
-  );
 
   it("needs nothing if there is no group, but is reported if the operator named it", () => {
     const gone = { kind: "gone", user_group_id: "acme" };
