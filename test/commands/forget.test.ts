@@ -4,7 +4,7 @@ import { type ForgetFlags, forgetCommand, forget as runForget } from "../../src/
 import type { Ask } from "../../src/compose/host.ts";
 import { Instance } from "../fakes/instance.ts";
 import { VirtualClock } from "../fakes/virtual-time.ts";
-import { syncSettings, tenants, World } from "../fakes/world.ts";
+import { aSyncedWorld, syncSettings, tenants, World } from "../fakes/world.ts";
 import { anIo, type Printed } from "./an-io.ts";
 
 interface Given {
@@ -30,18 +30,11 @@ async function forget(
   return printed;
 }
 
-async function aSyncedWorld(...ids: string[]): Promise<World> {
-  const world = new World(tenants(...ids));
-  await world.sync();
-  world.service.requests.length = 0;
-  return world;
-}
-
 const rowsOf = (world: World): string[] => [...world.ledger.rows.keys()];
 
 describe("without a confirmation", () => {
   test("forget shows what there is and what stays, and changes nothing", async () => {
-    const world = await aSyncedWorld("a", "b");
+    const world = await aSyncedWorld(["a", "b"]);
     const { code, stdout } = await forget(world, ["default"]);
     expect(code).toBe(0);
     expect(stdout).toBe(`Scope "default"
@@ -63,7 +56,7 @@ Nothing was changed. To forget it: groupsync forget default --yes
   });
 
   test("forget --delete-groups says how many groups it would delete", async () => {
-    const world = await aSyncedWorld("a", "b");
+    const world = await aSyncedWorld(["a", "b"]);
     const { stdout } = await forget(world, ["default", "--delete-groups"]);
     expect(stdout).toContain("deletes these 2 groups at the service, without a grace period or a limit,");
     expect(stdout).toContain("To forget it: groupsync forget default --delete-groups --yes");
@@ -71,7 +64,7 @@ Nothing was changed. To forget it: groupsync forget default --yes
   });
 
   test("--json asks nobody, and prints what there is", async () => {
-    const world = await aSyncedWorld("a", "b");
+    const world = await aSyncedWorld(["a", "b"]);
     const ask: Ask = () => Promise.reject(new Error("nobody should be asked"));
     const { stdout } = await forget(world, ["default", "--json"], { ask });
     expect(JSON.parse(stdout)).toEqual({
@@ -113,7 +106,7 @@ Nothing was changed. To forget it: groupsync forget default --yes
 
 describe("in a terminal", () => {
   test("forget asks for the name, and forgets the scope", async () => {
-    const world = await aSyncedWorld("a");
+    const world = await aSyncedWorld(["a"]);
     const questions: string[] = [];
     const ask: Ask = async (question) => {
       questions.push(question);
@@ -129,7 +122,7 @@ describe("in a terminal", () => {
   });
 
   test.each(["staging", "y", ""])("nothing is changed by another answer: %j", async (answer) => {
-    const world = await aSyncedWorld("a");
+    const world = await aSyncedWorld(["a"]);
     const { stdout } = await forget(world, ["default", "--delete-groups"], { ask: async () => answer });
     expect(stdout).toContain("Nothing was changed.");
     expect({ rows: rowsOf(world), sent: world.service.requests }).toEqual({ rows: ["a"], sent: [] });
@@ -138,7 +131,7 @@ describe("in a terminal", () => {
 
 describe("with --yes", () => {
   test("forget --delete-groups deletes the groups, and says so", async () => {
-    const world = await aSyncedWorld("a", "b");
+    const world = await aSyncedWorld(["a", "b"]);
     const { code, stdout } = await forget(world, ["default", "--delete-groups", "--yes"]);
     expect(code).toBe(0);
     expect(stdout).toContain('The scope "default" is forgotten\n  2 groups deleted; 3 requests\n');
@@ -146,7 +139,7 @@ describe("with --yes", () => {
   });
 
   test("groups that can't be deleted are named, with exit code 3", async () => {
-    const world = await aSyncedWorld("a", "b");
+    const world = await aSyncedWorld(["a", "b"]);
     world.store.notRemovable.add("b");
     const { code, stdout } = await forget(world, ["default", "--delete-groups", "--yes"]);
     expect(code).toBe(3);
@@ -164,7 +157,7 @@ describe("with --yes", () => {
   });
 
   test("an error of the run is told with what to do", async () => {
-    const world = await aSyncedWorld("a", "b");
+    const world = await aSyncedWorld(["a", "b"]);
     world.ledger.sharedGroups = [{ scope: "production", count: 2, first: "a" }];
     const { code, stdout } = await forget(world, ["default", "--delete-groups", "--yes"]);
     expect(code).toBe(78);
@@ -176,7 +169,7 @@ describe("with --yes", () => {
   });
 
   test("a canary that can't be deleted keeps the scope, with exit code 3", async () => {
-    const world = await aSyncedWorld("a");
+    const world = await aSyncedWorld(["a"]);
     world.ledger.canary = { user_group_id: "groupsync-canary-1", baseUrl: "https://elsewhere.example.com" };
     const { code, stdout } = await forget(world, ["default", "--delete-groups", "--yes"]);
     expect(code).toBe(3);
@@ -187,7 +180,7 @@ describe("with --yes", () => {
   });
 
   test("an unknown scope is refused with the names of those that there are", async () => {
-    const world = await aSyncedWorld("a");
+    const world = await aSyncedWorld(["a"]);
     await expect(forget(world, ["stagign", "--yes"])).rejects.toMatchObject({
       code: "UNKNOWN_SCOPE",
       message: 'the ledger in memory.groupsync_* keeps nothing of a scope "stagign"; it has "default"',
@@ -195,7 +188,7 @@ describe("with --yes", () => {
   });
 
   test("a scope that is forgotten is unknown from then on", async () => {
-    const world = await aSyncedWorld("a");
+    const world = await aSyncedWorld(["a"]);
     await forget(world, ["default", "--yes"]);
     await expect(forget(world, ["default", "--yes"])).rejects.toMatchObject({
       code: "UNKNOWN_SCOPE",
@@ -206,7 +199,7 @@ describe("with --yes", () => {
 
 describe("with the config of another scope", () => {
   test("no group is deleted", async () => {
-    const world = await aSyncedWorld("a");
+    const world = await aSyncedWorld(["a"]);
     const deleting = forget(world, ["default", "--delete-groups", "--yes"], { configName: "production" });
     await expect(deleting).rejects.toMatchObject({
       code: "CONFIG_OTHER_SCOPE",
@@ -216,7 +209,7 @@ describe("with the config of another scope", () => {
   });
 
   test("the ledger forgets the scope, and the mark beside its tokens stays", async () => {
-    const world = await aSyncedWorld("a");
+    const world = await aSyncedWorld(["a"]);
     const mark = world.store.owner;
     const { code, stdout } = await forget(world, ["default", "--yes"], { configName: "production" });
     expect(code).toBe(0);

@@ -94,8 +94,7 @@ const detailedExitCode = async (world: World, rotation: RotationPolicy): Promise
   (await plan(world, rotation)).code;
 
 test("a new token destination is a pending change", async () => {
-  const world = new World(tenants("a"));
-  await world.sync({ settings: { rules } });
+  const world = await aSyncedWorld(["a"], { rules });
   const elsewhere = ["elsewhere"];
   const lacking = {
     code: 2,
@@ -113,8 +112,7 @@ test("a new token destination is a pending change", async () => {
 
 describe("--only", () => {
   const aWorld = async (): Promise<World> => {
-    const world = new World(tenants("a", "b", "c"));
-    await world.sync({ settings: { rules } });
+    const world = await aSyncedWorld(["a", "b", "c"], { rules });
     world.tenants = [...tenants("a", "d", "e"), { id: "b", name: "New", plan: "gold" }];
     return world;
   };
@@ -195,8 +193,7 @@ const warningsOf = async (world: World, settings: Partial<SyncSettings> = {}): P
 
 describe("a plan says what a sync would warn of", () => {
   test("about a lost ledger: groups are adopted, and groups of missing tenants are not tracked any more", async () => {
-    const world = new World(tenants("a", "b", "c"));
-    await world.sync({ settings: { rules } });
+    const world = await aSyncedWorld(["a", "b", "c"], { rules });
     world.ledger.clear();
     world.tenants = tenants("a", "b");
     const text = await plan(world, rotation);
@@ -214,8 +211,7 @@ describe("a plan says what a sync would warn of", () => {
   });
 
   test("but not if the sync would fail before it could warn", async () => {
-    const world = new World(tenants("a"));
-    await world.sync({ settings: { rules } });
+    const world = await aSyncedWorld(["a"], { rules });
     world.ledger.clear();
     const inspect = async (): Promise<void> => {
       throw new SyncError("CONFIG_COLUMNS", "tokens.table: customers has no column token");
@@ -229,8 +225,7 @@ describe("a plan says why a sync would fail, and ends with that sync's exit code
   test.each([[[]], [["--detailed-exitcode"]]])(
     "if the ledger belongs to another service, with the flags %j",
     async (flags) => {
-      const world = new World(tenants("a"));
-      await world.sync({ settings: { rules } });
+      const world = await aSyncedWorld(["a"], { rules });
       world.tenants = tenants("a", "b");
       const baseUrl = "https://staging.example.com";
       const { error } = await world.sync({ settings: { rules, baseUrl } });
@@ -248,8 +243,7 @@ describe("a plan says of the refresh what the next sync does", () => {
   const deletion = { when: "absent", gracePeriodMs: 0, limit: { count: 3, percent: 0 } } as const;
   const ids = Array.from({ length: 20 }, (_, index) => `t${index + 10}`);
   const aWorld = async (): Promise<World> => {
-    const world = new World(tenants(...ids));
-    await world.sync({ settings: { rules } });
+    const world = await aSyncedWorld(ids, { rules });
     await world.time.sleep(HOUR);
     return world;
   };
@@ -305,8 +299,7 @@ describe("a plan says of the refresh what the next sync does", () => {
 });
 
 test("--detailed-exitcode: a rotation that is due is a pending change, and a rotation that waits for its next try is not", async () => {
-  const world = new World(tenants("a"));
-  await world.sync({ settings: { rules } });
+  const world = await aSyncedWorld(["a"], { rules });
   expect(await detailedExitCode(world, ROTATION)).toBe(0);
   await world.time.sleep(HOUR);
   expect(await detailedExitCode(world, ROTATION)).toBe(2);

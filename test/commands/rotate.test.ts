@@ -4,7 +4,7 @@ import { cli } from "../../src/cli.ts";
 import { type RotateFlags, rotateAndPrint, rotateCommand } from "../../src/commands/rotate.ts";
 import { Instance } from "../fakes/instance.ts";
 import { VirtualClock } from "../fakes/virtual-time.ts";
-import { syncSettings, tenants, World } from "../fakes/world.ts";
+import { aSyncedWorld, syncSettings, type World } from "../fakes/world.ts";
 import { anIo, type Printed } from "./an-io.ts";
 
 describe("the choice of tokens", () => {
@@ -59,13 +59,6 @@ describe("the choice of tokens", () => {
 });
 
 describe("a rotation", () => {
-  async function aSyncedWorld(): Promise<World> {
-    const world = new World(tenants("a", "b", "c"));
-    await world.sync();
-    world.service.requests.length = 0;
-    return world;
-  }
-
   const rotate = (world: World, ...flags: string[]): Promise<Printed> => rotateAsked(undefined, world, flags);
 
   /** `answer` is what the person types; undefined if nobody is there. */
@@ -87,14 +80,14 @@ describe("a rotation", () => {
   const rotated = (world: World): string[] => world.service.requests.map(({ id }) => id);
 
   test("with --only gives new tokens to the named groups alone", async () => {
-    const world = await aSyncedWorld();
+    const world = await aSyncedWorld(["a", "b", "c"]);
     const { code, stdout } = await rotate(world, "--only", "c", "--only", "a");
     expect({ code, ids: rotated(world) }).toEqual({ code: 0, ids: ["a", "c"] });
     expect(stdout).toMatch(/^Rotated\n {2}2 rotated; 2 requests in /);
   });
 
   test("with --json prints a report like that of a sync, without any token", async () => {
-    const world = await aSyncedWorld();
+    const world = await aSyncedWorld(["a", "b", "c"]);
     world.store.tokens.delete("b");
     world.store.refused.add("b");
     const { code, stdout } = await rotate(world, "--all", "--yes", "--json");
@@ -114,7 +107,7 @@ describe("a rotation", () => {
     ["y", ["a", "b", "c"], 0],
     ["no", [], 1],
   ])("of all groups begins if the person agrees, and %s does so for %j", async (answer, ids, code) => {
-    const world = await aSyncedWorld();
+    const world = await aSyncedWorld(["a", "b", "c"]);
     const printed = await rotateAsked(answer, world, ["--all"]);
     expect({ code: printed.code, ids: rotated(world) }).toEqual({ code, ids });
     const isWanted = [...world.ledger.rows.values()].some(({ wantedSince }) => wantedSince !== null);
@@ -122,7 +115,7 @@ describe("a rotation", () => {
   });
 
   test("with --dry-run only counts", async () => {
-    const world = await aSyncedWorld();
+    const world = await aSyncedWorld(["a", "b", "c"]);
     expect(await rotate(world, "--all", "--dry-run", "--yes")).toMatchObject({
       code: 0,
       stdout: "3 tokens to rotate\n",
@@ -132,7 +125,7 @@ describe("a rotation", () => {
   });
 
   test("can be taken back, of some groups or of all", async () => {
-    const world = await aSyncedWorld();
+    const world = await aSyncedWorld(["a", "b", "c"]);
     for (const [id, record] of world.ledger.rows)
       world.ledger.rows.set(id, { ...record, wantedSince: new Date(0) });
     expect(await rotate(world, "--cancel", "--only", "a", "--yes")).toMatchObject({
@@ -146,7 +139,7 @@ describe("a rotation", () => {
   });
 
   test("of an unknown group is wrong usage", async () => {
-    const { code, stdout } = await rotate(await aSyncedWorld(), "--only", "A");
+    const { code, stdout } = await rotate(await aSyncedWorld(["a", "b", "c"]), "--only", "A");
     expect(code).toBe(64);
     expect(stdout).toMatch(/^The rotation failed: the ledger has no group of "A"\n/);
   });

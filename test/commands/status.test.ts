@@ -9,7 +9,7 @@ import type { LedgerStatus, RecordedRun } from "../../src/ports/ledger/scope.ts"
 import { aLedgerStatus, aRecordedRun } from "../builders/daemon-state.ts";
 import { Instance } from "../fakes/instance.ts";
 import { VirtualClock } from "../fakes/virtual-time.ts";
-import { tenants, World } from "../fakes/world.ts";
+import { aSyncedWorld, tenants, World } from "../fakes/world.ts";
 import { anIo } from "./an-io.ts";
 
 const DAY = 86_400_000;
@@ -76,8 +76,7 @@ test("--runs sets how many of the last runs are shown", async () => {
 });
 
 test("a run is shown with its counts, outcome and error", async () => {
-  const world = new World(tenants("a"));
-  await world.sync();
+  const world = await aSyncedWorld(["a"]);
   world.tenants = [];
   await world.sync();
   const error = { code: "SOURCE_INCONCLUSIVE", message: expect.stringContaining("no valid row") };
@@ -144,8 +143,7 @@ test("shows the schema-qualified tables of the tokens and of the ledger", async 
 });
 
 test("shows when the service last answered well", async () => {
-  const world = new World(tenants("a"));
-  await world.sync();
+  const world = await aSyncedWorld(["a"]);
   const { answeredAt } = world.ledger.service;
   await world.time.sleep(3_600_000);
   await world.sync();

@@ -72,6 +72,15 @@ export interface TokenStoreContractOptions {
   readonly many?: number;
 }
 
+/** Those of b and d, whose tokens are in no error. */
+function expectRefused(refused: ReadonlyMap<string, SyncError>): void {
+  expect([...refused.keys()]).toEqual(["b", "d"]);
+  for (const error of refused.values()) {
+    expect(error).toMatchObject({ code: "TOKEN_NOT_STORED", hint: expect.any(String) });
+    expect(everythingIn(error)).not.toMatch(/refused-[bd]/);
+  }
+}
+
 export function tokenStoreContract(
   name: string,
   makePlace: MakeTokenPlace,
@@ -205,11 +214,7 @@ export function tokenStoreContract(
       await place.refuseSome();
       const refused = await write(place, { a: "token-a", b: "refused-b", c: "token-c", d: "refused-d" });
       expect(await tokensIn(place)).toEqual({ a: "token-a", c: "token-c" });
-      expect([...refused.keys()]).toEqual(["b", "d"]);
-      for (const error of refused.values()) {
-        expect(error).toMatchObject({ code: "TOKEN_NOT_STORED", hint: expect.any(String) });
-        expect(everythingIn(error)).not.toMatch(/refused-[bd]/);
-      }
+      expectRefused(refused);
     });
 
     test("a token that is there can be refused where it has to be written again", async () => {
@@ -218,11 +223,7 @@ export function tokenStoreContract(
       await write(place, tokens);
       await place.refuseSome();
       const refused = await write(place, tokens, { rewrite: true });
-      expect([...refused.keys()]).toEqual(["b", "d"]);
-      for (const error of refused.values()) {
-        expect(error).toMatchObject({ code: "TOKEN_NOT_STORED", hint: expect.any(String) });
-        expect(everythingIn(error)).not.toMatch(/refused-[bd]/);
-      }
+      expectRefused(refused);
       expect(await tokensIn(place)).toEqual(tokens);
     });
 

@@ -5,7 +5,7 @@ import { withLease } from "../../src/engine/lease/lease.ts";
 import { aRejection } from "../builders/groups.ts";
 import { Instance } from "../fakes/instance.ts";
 import { VirtualClock } from "../fakes/virtual-time.ts";
-import { syncSettings, tenants, World } from "../fakes/world.ts";
+import { aSyncedWorld, syncSettings, tenants, World } from "../fakes/world.ts";
 import { PERIOD, SETTINGS, Stage } from "./stage.ts";
 
 const DAY = 86_400_000;
@@ -48,8 +48,7 @@ describe("a daemon", () => {
   });
 
   test("waits for its first scheduled time if it must not run at the start, and reads the ledger all the same", async () => {
-    const world = new World(tenants("a"));
-    await world.sync();
+    const world = await aSyncedWorld(["a"]);
     const stage = new Stage(world, { schedule: { ...SETTINGS.schedule, runAtStart: false } });
     await stage.begin();
     expect(stage.opened).toBe(0);

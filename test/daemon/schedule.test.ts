@@ -22,6 +22,22 @@ function aTimetable(line: string, settings: Partial<ScheduleSettings> = {}) {
   return { dueTimes, timetable };
 }
 
+/** One that starts at this time of the test. */
+function started(now: string, line: string, settings: Partial<ScheduleSettings> = {}) {
+  at(now);
+  const { dueTimes, timetable } = aTimetable(line, settings);
+  timetable.start();
+  return { dueTimes, timetable };
+}
+
+/** Each part of a jitter is half of it. */
+function halveJitter(): void {
+  vi.spyOn(Math, "random").mockReturnValue(0.5);
+  onTestFinished(() => {
+    vi.restoreAllMocks();
+  });
+}
+
 describe("the scheduled times", () => {
   test("come in real time, until the stop", async () => {
     const { dueTimes, timetable } = aTimetable("* * * * * *");
@@ -36,18 +52,16 @@ describe("the scheduled times", () => {
   });
 
   test("come when the line says, by the clock of its zone", async () => {
-    at("2026-03-28T12:00:00Z");
-    const { dueTimes, timetable } = aTimetable("0 3 * * *", { timezone: "Europe/Berlin" });
-    timetable.start();
+    const { dueTimes, timetable } = started("2026-03-28T12:00:00Z", "0 3 * * *", {
+      timezone: "Europe/Berlin",
+    });
     expect(timetable.next).toEqual(new Date("2026-03-29T01:00:00Z"));
     await vi.advanceTimersByTimeAsync(DAY);
     expect(dueTimes).toEqual(["2026-03-29T01:00:00.000Z"]);
   });
 
   test("come also where the next one is further away than a timer of Node.js can wait", async () => {
-    at("2028-02-01T00:00:00Z");
-    const { dueTimes, timetable } = aTimetable("0 0 29 2 *");
-    timetable.start();
+    const { dueTimes } = started("2028-02-01T00:00:00Z", "0 0 29 2 *");
     await vi.advanceTimersByTimeAsync(HOUR);
     expect(dueTimes).toEqual([]);
     vi.setSystemTime(new Date("2028-02-28T23:30:00Z"));
@@ -59,34 +73,22 @@ describe("the scheduled times", () => {
     ["Europe/Berlin", "2026-10-24T23:00:00Z"],
     ["America/New_York", "2026-11-01T04:00:00Z"],
   ])("leave no hour out when the clocks of %s are set back", async (timezone, before) => {
-    at(before);
-    const { dueTimes, timetable } = aTimetable("*/30 * * * *", { timezone });
-    timetable.start();
+    const { dueTimes } = started(before, "*/30 * * * *", { timezone });
     await vi.advanceTimersByTimeAsync(4 * HOUR);
     const times = dueTimes.map((time) => Date.parse(time));
     expect(new Set(times.slice(1).map((time, n) => time - (times[n] ?? 0)))).toEqual(new Set([30 * MINUTE]));
   });
 
   test("are put off by a random part of the jitter", async () => {
-    at("2026-03-01T12:00:30Z");
-    vi.spyOn(Math, "random").mockReturnValue(0.5);
-    onTestFinished(() => {
-      vi.restoreAllMocks();
-    });
-    const { dueTimes, timetable } = aTimetable("*/5 * * * *", { jitterMs: MINUTE });
-    timetable.start();
+    halveJitter();
+    const { dueTimes } = started("2026-03-01T12:00:30Z", "*/5 * * * *", { jitterMs: MINUTE });
     await vi.advanceTimersByTimeAsync(10 * MINUTE);
     expect(dueTimes).toEqual(["2026-03-01T12:05:30.000Z", "2026-03-01T12:10:30.000Z"]);
   });
 
   test("that are put off don't come after the stop, however many they are", async () => {
-    at("2026-03-01T12:00:30Z");
-    vi.spyOn(Math, "random").mockReturnValue(0.5);
-    onTestFinished(() => {
-      vi.restoreAllMocks();
-    });
-    const { dueTimes, timetable } = aTimetable("* * * * *", { jitterMs: HOUR });
-    timetable.start();
+    halveJitter();
+    const { dueTimes, timetable } = started("2026-03-01T12:00:30Z", "* * * * *", { jitterMs: HOUR });
     await vi.advanceTimersByTimeAsync(3 * MINUTE);
     timetable.stop();
     await vi.advanceTimersByTimeAsync(2 * HOUR);
@@ -94,9 +96,7 @@ describe("the scheduled times", () => {
   });
 
   test("go by the clock also after it was set back by a day", async () => {
-    at("2026-03-02T12:00:30Z");
-    const { dueTimes, timetable } = aTimetable("*/5 * * * *");
-    timetable.start();
+    const { dueTimes, timetable } = started("2026-03-02T12:00:30Z", "*/5 * * * *");
     vi.setSystemTime(new Date("2026-03-01T12:01:30Z"));
     await vi.advanceTimersByTimeAsync(10 * MINUTE);
     expect(dueTimes).toEqual(["2026-03-01T12:05:00.000Z", "2026-03-01T12:10:00.000Z"]);
@@ -105,9 +105,7 @@ describe("the scheduled times", () => {
   });
 
   test("over which the machine slept are made up for by one", async () => {
-    at("2026-03-01T12:00:30Z");
-    const { dueTimes, timetable } = aTimetable("*/5 * * * *");
-    timetable.start();
+    const { dueTimes } = started("2026-03-01T12:00:30Z", "*/5 * * * *");
     vi.setSystemTime(new Date("2026-03-01T20:02:30Z"));
     await vi.advanceTimersByTimeAsync(8 * MINUTE);
     expect(dueTimes).toEqual([

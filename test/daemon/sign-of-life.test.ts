@@ -3,20 +3,22 @@ import { ServiceFailure } from "../../src/core/failure/service-failure.ts";
 import { problemsOf } from "../../src/daemon/state/problems.ts";
 import { readiness } from "../../src/daemon/state/readiness.ts";
 import { Silence } from "../../src/engine/refresh/sign-of-life.ts";
+import type { Point } from "../fakes/instance.ts";
 import { tenants, World } from "../fakes/world.ts";
 import { Stage } from "./stage.ts";
 
 const HOUR = 3_600_000;
 const refresh = { everyMs: null, silence: new Silence() };
 
+const refuseKey = ({ when, call }: Point): void => {
+  if (when === "before" && (call === "getOrCreate" || call === "rotateNobody"))
+    throw new ServiceFailure("KEY_REFUSED", "HTTP 401: no such key");
+};
+
 test("an idle daemon whose key is dead is not green after an hour, and is once the key is good", async () => {
   let isDead = false;
   const world = new World(tenants("a", "b"));
-  const at = ({ when, call }: { when: string; call: string }): void => {
-    const isCall = call === "getOrCreate" || call === "rotateNobody";
-    if (isDead && when === "before" && isCall)
-      throw new ServiceFailure("KEY_REFUSED", "HTTP 401: no such key");
-  };
+  const at = (point: Point): void => (isDead ? refuseKey(point) : undefined);
   const stage = new Stage(world, {}, { at }, [], { refresh });
   await stage.begin();
   isDead = true;
@@ -45,14 +47,9 @@ test("an idle daemon whose key is dead is not green after an hour, and is once t
 test("a failure of the service lasts until its next good answer, whatever syncs have nothing to send", async () => {
   let isDead = false;
   const world = new World(tenants("a"));
-  const at = ({ when, call }: { when: string; call: string }): void => {
-    const isCall = call === "getOrCreate" || call === "rotateNobody";
-    if (isDead && when === "before" && isCall)
-      throw new ServiceFailure("KEY_REFUSED", "HTTP 401: no such key");
-  };
+  const at = (point: Point): void => (isDead ? refuseKey(point) : undefined);
   const aDaemon = async (): Promise<Stage> => {
-    const settings = { refresh: { everyMs: null, silence: new Silence() } };
-    const stage = new Stage(world, {}, { at }, [], settings);
+    const stage = new Stage(world, {}, { at }, [], { refresh: { everyMs: null, silence: new Silence() } });
     await stage.begin();
     return stage;
   };

@@ -3,15 +3,8 @@ import { RecentWrites } from "../../src/core/record/recent-writes.ts";
 import type { Forgotten } from "../../src/engine/forget.ts";
 import { NO_SERVICE } from "../fakes/ledger/ledger-state.ts";
 import { VirtualClock } from "../fakes/virtual-time.ts";
-import { type StartOptions, tenants, World } from "../fakes/world.ts";
+import { aSyncedWorld, type StartOptions, tenants, World } from "../fakes/world.ts";
 import { someOf } from "../support/long.ts";
-
-async function aSyncedWorld(...ids: string[]): Promise<World> {
-  const world = new World(tenants(...ids));
-  await world.sync();
-  world.service.requests.length = 0;
-  return world;
-}
 
 async function forget(world: World, deletesGroups: boolean, options: StartOptions = {}): Promise<Forgotten> {
   const ended = await world.startForget({ deletesGroups }, options).report;
@@ -42,19 +35,19 @@ function expectForgotten(world: World, moment: object = {}): void {
 
 describe("a scope whose groups stay", () => {
   it("can be forgotten where no mark can be read", async () => {
-    const world = await aSyncedWorld("a");
+    const world = await aSyncedWorld(["a"]);
     world.store.isUnmarkable = true;
     expect(await forget(world, KEEP)).toMatchObject({ isForgotten: true, free: [] });
     expect(rowsOf(world)).toEqual([]);
   });
 
   it("is there still, and can be forgotten again, if the process died at any moment", async () => {
-    const unharmed = (await aSyncedWorld("a", "b")).startForget({ deletesGroups: KEEP });
+    const unharmed = (await aSyncedWorld(["a", "b"])).startForget({ deletesGroups: KEEP });
     await unharmed.report;
     const moments = unharmed.instance.passed.length;
     expect(moments).toBeGreaterThan(8);
     for (let diesAt = 0; diesAt < moments; diesAt++) {
-      const world = await aSyncedWorld("a", "b");
+      const world = await aSyncedWorld(["a", "b"]);
       expect(await world.startForget({ deletesGroups: KEEP }, { diesAt }).report).toBe("died");
       expect([[], ["a", "b"]]).toContainEqual(rowsOf(world));
       await forget(world, KEEP);
@@ -66,21 +59,21 @@ describe("a scope whose groups stay", () => {
 
 describe("a scope whose groups are deleted", () => {
   it("tells of each group that it is deleted because its scope is forgotten", async () => {
-    const world = await aSyncedWorld("a");
+    const world = await aSyncedWorld(["a"]);
     const { events, report } = world.startForget({ deletesGroups: DELETE });
     await report;
     expect(events).toContainEqual({ kind: "deleted", user_group_id: "a", absence: "forgotten" });
   });
 
   it("deletes groups beyond deletion.limit, and those that wait for their next try", async () => {
-    const world = await aSyncedWorld("a", "b", "c");
+    const world = await aSyncedWorld(["a", "b", "c"]);
     const deletion = { when: "never", gracePeriodMs: 9e9, limit: { count: 0, percent: 0 } } as const;
     expect(await forget(world, DELETE, { settings: { deletion } })).toMatchObject({ isForgotten: true });
     expect(groupsOf(world)).toEqual([]);
   });
 
   it("stays as it is if the API key belongs to another team", async () => {
-    const world = await aSyncedWorld("a", "b");
+    const world = await aSyncedWorld(["a", "b"]);
     world.service.teamId = 8;
     const { report, isForgotten } = await forget(world, DELETE);
     expect({ isForgotten, code: report.error?.code }).toEqual({ isForgotten: false, code: "TEAM_CHANGED" });
@@ -93,7 +86,7 @@ describe("a scope whose groups are deleted", () => {
   });
 
   it("stays as it is if its tokens lie where another scope's tokens are", async () => {
-    const world = await aSyncedWorld("a", "b");
+    const world = await aSyncedWorld(["a", "b"]);
     world.store.owner = { ...world.store.owner!, name: "production" };
     const { report, isForgotten } = await forget(world, DELETE);
     expect({ isForgotten, code: report.error?.code }).toEqual({
@@ -104,7 +97,7 @@ describe("a scope whose groups are deleted", () => {
   });
 
   it("goes on where it was told to stop", async () => {
-    const world = await aSyncedWorld("a", "b", "c", "d", "e", "f", "g", "h", "i", "j");
+    const world = await aSyncedWorld(["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"]);
     const stop = new AbortController();
     const { report, isForgotten } = await forget(world, DELETE, {
       signal: stop.signal,
@@ -192,7 +185,7 @@ describe("somebody else at work", () => {
   test.each([KEEP, DELETE])(
     "holds the lease: nothing is changed, even if a daemon holds it that hands it over (deletes: %s)",
     async (deletesGroups) => {
-      const world = await aSyncedWorld("a");
+      const world = await aSyncedWorld(["a"]);
       const renew = (): void => {
         const now = world.time.now();
         const expiresAt = new Date(now.getTime() + 45_000);
@@ -247,7 +240,7 @@ describe("somebody else at work", () => {
   });
 
   it("is a daemon between two syncs: its next sync is refused, and sends nothing", async () => {
-    const world = await aSyncedWorld("a", "b");
+    const world = await aSyncedWorld(["a", "b"]);
     const ofDaemon = new RecentWrites(new VirtualClock(world.time).now());
     await world.time.sleep(60_000);
     await forget(world, DELETE);

@@ -3,15 +3,14 @@ import { doesUpdate, NO_EVIDENCE } from "../../src/core/apply/update-evidence.ts
 import { ServiceFailure, type ServiceFailureCode } from "../../src/core/failure/service-failure.ts";
 import type { ProbeReport } from "../../src/engine/probe.ts";
 import { each, type Point } from "../fakes/instance.ts";
-import { type StartOptions, syncSettings, tenants, World } from "../fakes/world.ts";
+import { aSyncedWorld, type StartOptions, syncSettings, tenants, type World } from "../fakes/world.ts";
 
 type Behaviour = Partial<
   Pick<World["service"], "existing" | "deleteBy" | "needsDataSource" | "keepsOldTokens" | "repeatsName">
 >;
 
 async function aWorld(behaviour: Behaviour = {}): Promise<World> {
-  const world = new World(tenants("a", "b"));
-  await world.sync();
+  const world = await aSyncedWorld(["a", "b"]);
   Object.assign(world.service, behaviour);
   world.service.requests.length = 0;
   return world;

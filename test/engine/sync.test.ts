@@ -4,7 +4,7 @@ import { ServiceFailure, type ServiceFailureCode } from "../../src/core/failure/
 import { noCounts } from "../../src/core/report/counts.ts";
 import { aGroup } from "../builders/groups.ts";
 import type { Point } from "../fakes/instance.ts";
-import { BASE_URL, tenants, World } from "../fakes/world.ts";
+import { aSyncedWorld, BASE_URL, tenants, World } from "../fakes/world.ts";
 
 const counts = (some: object) => ({ ...noCounts(), ...some });
 
@@ -36,8 +36,7 @@ describe("a first sync", () => {
   });
 
   it("is in the ledger's history", async () => {
-    const world = new World(tenants("a"));
-    await world.sync();
+    const world = await aSyncedWorld(["a"]);
     expect(world.ledger.runs).toMatchObject([
       { command: "sync", finishedAt: expect.any(Date), result: { outcome: "ok", requests: 1, error: null } },
     ]);
@@ -55,8 +54,7 @@ describe("a first sync", () => {
 
 describe("a further sync", () => {
   it("leaves the group of a tenant that isn't ready as it is, and tries no change that has failed", async () => {
-    const world = new World(tenants("a", "b"));
-    await world.sync();
+    const world = await aSyncedWorld(["a", "b"]);
     const group = world.service.groups.get("a")?.group;
     rename(world, "a", "New");
     expect((await world.sync()).counts).toEqual(counts({ failed: 1, unchanged: 1 }));
@@ -75,8 +73,7 @@ describe("a further sync", () => {
   });
 
   it("takes a tenant that isn't ready for present, and makes no group of one that never was", async () => {
-    const world = new World(tenants("a", "b"));
-    await world.sync();
+    const world = await aSyncedWorld(["a", "b"]);
     const [a] = world.tenants.splice(0, 1);
     const deletion = { when: "absent", gracePeriodMs: 1_000, limit: { count: 9, percent: 100 } } as const;
     expect((await world.sync({ settings: { deletion } })).counts).toEqual(
@@ -99,8 +96,7 @@ describe("a further sync", () => {
 
 describe("a service that keeps existing groups", () => {
   it("makes changes count as failed that could not be verified before", async () => {
-    const world = new World(tenants("a", "b", "c", "d"));
-    await world.sync();
+    const world = await aSyncedWorld(["a", "b", "c", "d"]);
     change(world, "a", "silver");
     expect((await world.sync()).counts).toEqual(counts({ updated: 1, unverified: 1, unchanged: 3 }));
     for (const id of ["b", "c", "d"]) rename(world, id, "New");
@@ -114,8 +110,7 @@ describe("a service that keeps existing groups", () => {
 
 describe("--only", () => {
   it("with an unknown id leaves no run in the history", async () => {
-    const world = new World(tenants("a"));
-    await world.sync();
+    const world = await aSyncedWorld(["a"]);
     const before = [...world.ledger.runs];
     await world.sync({ only: new Set(["A"]) });
     await world.startRotation({ kind: "only", ids: new Set(["A"]) }).report;

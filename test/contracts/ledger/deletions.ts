@@ -33,6 +33,8 @@ export function ledgerDeletionsContract(name: string, makePlace: () => Promise<L
     );
     return at;
   };
+  const recordCode = (at: Opened, heldCode: string) =>
+    write(at, (transaction) => transaction.recordScope({ history: aReadHistory({ heldCode }) }));
   const heldIn = async (at: Opened): Promise<HeldRemoval[]> =>
     (await groupsOf(at)).flatMap(({ user_group_id, held }) => (held ? [{ kind: held, user_group_id }] : []));
 
@@ -56,9 +58,7 @@ export function ledgerDeletionsContract(name: string, makePlace: () => Promise<L
 
       const all = ids.map(remove);
       await hold(at, all);
-      await write(at, (transaction) =>
-        transaction.recordScope({ history: aReadHistory({ heldCode: "c0de" }) }),
-      );
+      await recordCode(at, "c0de");
       expect((await at.ledger.status()).held).toEqual({
         count: 101,
         code: "c0de",
@@ -69,9 +69,7 @@ export function ledgerDeletionsContract(name: string, makePlace: () => Promise<L
     test("are in the status without a code if the code approves nothing any more", async () => {
       const at = await withGroups("acme");
       await hold(at, [remove("acme")]);
-      await write(at, (transaction) =>
-        transaction.recordScope({ history: aReadHistory({ heldCode: STALE_CODE }) }),
-      );
+      await recordCode(at, STALE_CODE);
       expect((await at.ledger.status()).held).toEqual({ count: 1, code: null, groups: [remove("acme")] });
     });
 
@@ -80,9 +78,7 @@ export function ledgerDeletionsContract(name: string, makePlace: () => Promise<L
       const all = [remove("\uff5e"), replace("😀")];
       const at = await withGroups(...all.map((held) => held.user_group_id));
       await hold(at, all);
-      await write(at, (transaction) =>
-        transaction.recordScope({ history: aReadHistory({ heldCode: "c0de" }) }),
-      );
+      await recordCode(at, "c0de");
       expect((await at.ledger.status()).held).toMatchObject({ count: 2, groups: all });
     });
   });

@@ -9,16 +9,7 @@ import { aGroup } from "../../builders/groups.ts";
 
 /** What the service answers to a group that is sent with the name "New". */
 type Answered = "made" | "there, the old name" | "there, the new name";
-type Before =
-  | "not in the ledger"
-  | "in the ledger, never confirmed"
-  | "never confirmed, perhaps made otherwise"
-  | "confirmed as Old"
-  | "confirmed as Old, perhaps made otherwise"
-  | "confirmed as New, otherwise different"
-  | "confirmed like this"
-  | "adopted like this"
-  | "updated like this, unverified";
+type Before = keyof typeof befores;
 type Updates = "updates unknown" | "service updates" | "service keeps";
 /** A group that an earlier attempt may have made has another token than the ledger knows. */
 type Sent = "not sent before" | "maybe sent before";
@@ -28,7 +19,7 @@ const answers: Record<Answered, { isNew: boolean; name: string }> = {
   "there, the old name": { isNew: false, name: "Old" },
   "there, the new name": { isNew: false, name: "New" },
 };
-const befores: Record<Before, Pick<KnownBeforeGet, "known" | "confirmedName" | "confirmedAs">> = {
+const befores = {
   "not in the ledger": { known: false, confirmedName: null, confirmedAs: null },
   "in the ledger, never confirmed": { known: true, confirmedName: null, confirmedAs: null },
   "never confirmed, perhaps made otherwise": { known: true, confirmedName: null, confirmedAs: null },
@@ -38,7 +29,7 @@ const befores: Record<Before, Pick<KnownBeforeGet, "known" | "confirmedName" | "
   "confirmed like this": { known: true, confirmedName: "New", confirmedAs: "verified" },
   "adopted like this": { known: true, confirmedName: "New", confirmedAs: "adopted" },
   "updated like this, unverified": { known: true, confirmedName: "New", confirmedAs: "updated" },
-};
+} satisfies Record<string, Pick<KnownBeforeGet, "known" | "confirmedName" | "confirmedAs">>;
 const UPDATES: UpdateEvidence = { ...NO_EVIDENCE, took: ["b"] };
 const updates: Record<Updates, UpdateEvidence> = {
   "updates unknown": NO_EVIDENCE,
@@ -47,12 +38,16 @@ const updates: Record<Updates, UpdateEvidence> = {
 };
 const sents: Record<Sent, boolean> = { "not sent before": false, "maybe sent before": true };
 
+const keys = <K extends string>(record: Record<K, unknown>): K[] => Object.keys(record) as K[];
+
 const created = { kind: "created", unverified: false } as const;
 /** It was sent another name than the one that the service had taken, and kept that one. */
 const kept = { kind: "not_updated", shown: "kept", isUnknownState: false } as const;
 /** Nobody asked for the name that it has, or the service confirmed another name last. */
 const unknown = { kind: "not_updated", isUnknownState: true } as const;
 const renamed = { kind: "updated", unverified: false, shown: "took" } as const;
+const taken = { kind: "updated", unverified: false } as const;
+const unverified = { kind: "updated", unverified: true } as const;
 
 type Row = Record<Updates, Partial<GetResult>>;
 const always = (verdict: Partial<GetResult>): Row => ({
@@ -67,33 +62,29 @@ const asFarAsKnown = (kind: "created" | "adopted"): Row => ({
   "service keeps": { kind, unverified: true },
 });
 const unseen: Row = {
-  "updates unknown": { kind: "updated", unverified: true },
-  "service updates": { kind: "updated", unverified: false },
+  "updates unknown": unverified,
+  "service updates": taken,
   "service keeps": { kind: "not_updated", isUnknownState: false },
 };
 /** A name that was never taken before: a service that updates has made it of the name sent. */
 const rewritten = (result: Partial<GetResult>): Row => ({ ...always(unknown), "service updates": result });
 const either = (row: Row): Record<Sent, Row> => ({ "not sent before": row, "maybe sent before": row });
 
+const whatever = (verdict: Partial<GetResult>) =>
+  Object.fromEntries(keys(befores).map((before) => [before, either(always(verdict))])) as Record<
+    Before,
+    Record<Sent, Row>
+  >;
+
 const table: Record<Answered, Record<Before, Record<Sent, Row>>> = {
-  made: {
-    "not in the ledger": either(always(created)),
-    "in the ledger, never confirmed": either(always(created)),
-    "never confirmed, perhaps made otherwise": either(always(created)),
-    "confirmed as Old": either(always(created)),
-    "confirmed as Old, perhaps made otherwise": either(always(created)),
-    "confirmed as New, otherwise different": either(always(created)),
-    "confirmed like this": either(always(created)),
-    "adopted like this": either(always(created)),
-    "updated like this, unverified": either(always(created)),
-  },
+  made: whatever(created),
   "there, the old name": {
     "not in the ledger": {
       "not sent before": rewritten({ kind: "adopted", unverified: false }),
       "maybe sent before": rewritten(created),
     },
     "in the ledger, never confirmed": either(rewritten(created)),
-    "never confirmed, perhaps made otherwise": either(rewritten({ kind: "updated", unverified: false })),
+    "never confirmed, perhaps made otherwise": either(rewritten(taken)),
     "confirmed as Old": either(always(kept)),
     "confirmed as Old, perhaps made otherwise": either(always(kept)),
     "confirmed as New, otherwise different": either(always(unknown)),
@@ -114,7 +105,7 @@ const table: Record<Answered, Record<Before, Record<Sent, Row>>> = {
     "confirmed as Old": {
       "not sent before": always(renamed),
       // It may have been gone, and made anew by the call whose answer was lost.
-      "maybe sent before": always({ kind: "updated", unverified: false }),
+      "maybe sent before": always(taken),
     },
     "confirmed as Old, perhaps made otherwise": {
       // Whatever was sent before, this GET has changed it.
@@ -122,16 +113,12 @@ const table: Record<Answered, Record<Before, Record<Sent, Row>>> = {
       "maybe sent before": unseen,
     },
     "confirmed as New, otherwise different": either(unseen),
-    "confirmed like this": either(always({ kind: "updated", unverified: false })),
-    "adopted like this": either({
-      ...asFarAsKnown("adopted"),
-      "service updates": { kind: "updated", unverified: false },
-    }),
+    "confirmed like this": either(always(taken)),
+    "adopted like this": either({ ...asFarAsKnown("adopted"), "service updates": taken }),
     "updated like this, unverified": either(unseen),
   },
 };
 
-const keys = <K extends string>(record: Record<K, unknown>): K[] => Object.keys(record) as K[];
 const cases = keys(table).flatMap((answer) =>
   keys(befores).flatMap((before) => keys(sents).map((sent) => [answer, before, sent] as const)),
 );
@@ -196,64 +183,49 @@ it("a group that was not updated says both names", () => {
 describe("the name in an answer", () => {
   const LONG = "A very long name";
   const ANEW = { hasKnownToken: false };
+  const CONFIRMED = { confirmedName: "Acme", confirmedAs: "verified" } as const;
+  const UNSENT = { evidence: UPDATES, acceptedName: null };
+  const REPEATS = { evidence: { ...NO_EVIDENCE, probe: false } };
   const NEVER_TOLD = { known: false, acceptedName: null, confirmedName: null };
-  const taken = { kind: "updated", unverified: false } as const;
+  const CUT = { acceptedName: LONG, confirmedName: "A very" };
   it.each<[string, string, Partial<KnownBeforeGet>, string, Partial<GetResult>]>([
-    [
-      "cut as before",
-      LONG,
-      { acceptedName: LONG, confirmedName: "A very" },
-      "A very",
-      { kind: "updated", unverified: true },
-    ],
-    [
-      "cut to the same",
-      `${LONG} too`,
-      { acceptedName: LONG, confirmedName: "A very" },
-      "A very",
-      { kind: "updated", unverified: true },
-    ],
-    ["once cut, of another one", "B", { acceptedName: LONG, confirmedName: "A very" }, "A very", kept],
+    ["cut as before", LONG, CUT, "A very", unverified],
+    ["cut to the same", `${LONG} too`, CUT, "A very", unverified],
+    ["once cut, of another one", "B", CUT, "A very", kept],
     [
       "with the same prefix as before",
       "Acme",
       { acceptedName: "Acme", confirmedName: "eu-Acme" },
       "eu-Acme",
-      { kind: "updated", unverified: true },
+      unverified,
     ],
     [
       "with a prefix, of a group that was confirmed like this",
       "Acme",
       { acceptedName: null, confirmedName: "eu-Acme", confirmedAs: "verified" },
       "eu-Acme",
-      { kind: "updated", unverified: false },
+      taken,
     ],
     [
       "as before, of a group that was confirmed like this, and perhaps made anew",
       "Acme",
-      { confirmedName: "Acme", confirmedAs: "verified", mayBeAnother: true, hasKnownToken: false },
+      { ...CONFIRMED, mayBeAnother: true, hasKnownToken: false },
       "Acme",
-      { kind: "updated", unverified: true },
+      unverified,
     ],
     [
       "as before, of a group that was confirmed like this, and that nobody has made anew",
       "Acme",
-      { confirmedName: "Acme", confirmedAs: "verified", mayBeAnother: true },
+      { ...CONFIRMED, mayBeAnother: true },
       "Acme",
-      { kind: "updated", unverified: false },
+      taken,
     ],
     ["without letters", " !  ? ", {}, "! ?", renamed],
     ["without letters, and not the one sent", "! ?", {}, "!?", unknownHere(true)],
     ["in other letters", "OLD", {}, "Old", unknownHere(false)],
     ["in other letters, of one that updates", "OLD", { evidence: UPDATES }, "Old", unknownHere(false)],
     ["never taken before", "<b>", {}, "&lt;b&gt;", renamed],
-    [
-      "never taken before, of a group that somebody made anew",
-      "<b>",
-      ANEW,
-      "&lt;b&gt;",
-      unseen["updates unknown"],
-    ],
+    ["never taken before, of a group that somebody made anew", "<b>", ANEW, "&lt;b&gt;", unverified],
     ["that somebody else may have given", "New", {}, "Theirs", unknownHere(true)],
     ["that can't be made of the name sent, of one that updates", "Ö", { evidence: UPDATES }, "O", taken],
     ["the first, made of the name sent", LONG, NEVER_TOLD, "A very", { kind: "adopted", unverified: true }],
@@ -261,24 +233,18 @@ describe("the name in an answer", () => {
     [
       "not taken before, of one that updates",
       "<b>",
-      { evidence: UPDATES, acceptedName: null, confirmedName: "&lt;b&gt;" },
+      { ...UNSENT, confirmedName: "&lt;b&gt;" },
       "&lt;b&gt;",
       taken,
     ],
     [
       "somebody else's, of one that updates",
       "New",
-      { evidence: UPDATES, acceptedName: null, confirmedName: "Theirs" },
+      { ...UNSENT, confirmedName: "Theirs" },
       "Theirs",
       unknownHere(false),
     ],
-    [
-      "as sent, of a service that only repeats it",
-      "New",
-      { evidence: { ...NO_EVIDENCE, probe: false } },
-      "New",
-      { kind: "not_updated" },
-    ],
+    ["as sent, of a service that only repeats it", "New", REPEATS, "New", { kind: "not_updated" }],
   ])("%s", (_, sent, known, answered, expected) => {
     const verdict = classifyGetAnswer(
       { ...before, sent: aGroup({ name: sent }), ...known },
@@ -290,7 +256,7 @@ describe("the name in an answer", () => {
   it("shows no update if the name sent was accepted before, and comes back", () => {
     const known = { ...before, sent: aGroup({ name: "New" }), acceptedName: "New", confirmedName: "Old" };
     const verdict = classifyGetAnswer(known, { isNew: false, name: "New" });
-    expect(verdict).toEqual({ kind: "updated", unverified: false });
+    expect(verdict).toEqual(taken);
   });
 });
 

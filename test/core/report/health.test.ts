@@ -20,30 +20,14 @@ const missing = (count: number): HealthFacts["missing"] => ({
   toBeHeld: count > 4 ? count : 0,
 });
 const UNENDED: PastRun = { command: "sync", result: null };
-const FAILED: PastRun = {
-  command: "sync",
-  result: { outcome: "failed", counts: noCounts(), error: { code: "X", message: "no route to db" } },
-};
-const HANDED_OVER: PastRun = {
-  command: "sync",
-  result: {
-    outcome: "failed",
-    counts: noCounts(),
-    error: { code: "LEASE_HANDED_OVER", message: "handed over" },
-  },
-};
-const INTERRUPTED: PastRun = {
-  command: "sync",
-  result: {
-    outcome: "failed",
-    counts: noCounts(),
-    error: { code: "INTERRUPTED", message: "told to stop" },
-  },
-};
-const REFUSED: PastRun = {
-  command: "rotate",
-  result: { outcome: "failed", counts: noCounts(), error: { code: "KEY_REFUSED", message: "HTTP 401" } },
-};
+const failed = (code: string, message: string, command = "sync"): PastRun => ({
+  command,
+  result: { outcome: "failed", counts: noCounts(), error: { code, message } },
+});
+const FAILED = failed("X", "no route to db");
+const HANDED_OVER = failed("LEASE_HANDED_OVER", "handed over");
+const INTERRUPTED = failed("INTERRUPTED", "told to stop");
+const REFUSED = failed("KEY_REFUSED", "HTTP 401", "rotate");
 const CLOCKS_DIFFER: PastRun = {
   command: "sync",
   result: { outcome: "partial", counts: noCounts(), error: clockDifference(26 * 3_600_000) },
@@ -74,10 +58,7 @@ test.each<[string, Partial<HealthFacts>, Verdict["kind"], sentence: string]>([
   ["no run yet", { runs: [] }, "empty", "Nothing has been synced yet."],
   [
     "a probe after a forgotten scope",
-    {
-      runs: [aRun("ok", {}, "probe"), aRun("ok", {}, "forget")],
-      missing: NOBODY_MISSING,
-    },
+    { runs: [aRun("ok", {}, "probe"), aRun("ok", {}, "forget")], missing: NOBODY_MISSING },
     "empty",
     "Nothing has been synced yet.",
   ],

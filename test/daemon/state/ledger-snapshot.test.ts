@@ -3,7 +3,7 @@ import { ServiceFailure } from "../../../src/core/failure/service-failure.ts";
 import { readLedgerSnapshot } from "../../../src/daemon/state/ledger-snapshot.ts";
 import { Instance } from "../../fakes/instance.ts";
 import { VirtualClock } from "../../fakes/virtual-time.ts";
-import { syncSettings, tenants, World } from "../../fakes/world.ts";
+import { aSyncedWorld, syncSettings, tenants, type World } from "../../fakes/world.ts";
 
 const DAY = 86_400_000;
 
@@ -14,8 +14,7 @@ const snapshotOf = (world: World, maxAgeMs: number | null, now = world.time.now(
 };
 
 test("tokens beyond rotation.max_age are counted", async () => {
-  const world = new World(tenants("a", "b"));
-  await world.sync();
+  const world = await aSyncedWorld(["a", "b"]);
   await world.time.sleep(DAY / 2);
   world.tenants = tenants("a", "b", "c");
   await world.sync();
@@ -26,8 +25,7 @@ test("tokens beyond rotation.max_age are counted", async () => {
 });
 
 test("groups that fail and groups of rejected rows have names, as far as the service told them", async () => {
-  const world = new World(tenants("failing", "fine", "rejected"));
-  await world.sync();
+  const world = await aSyncedWorld(["failing", "fine", "rejected"]);
   world.tenants = [
     { id: "failing", name: "Renamed", plan: "gold" },
     ...tenants("fine"),

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { ServiceFailure, type ServiceFailureCode } from "../../../src/core/failure/service-failure.ts";
 import type { SyncSettings } from "../../../src/engine/sync.ts";
 import { failing, type Point } from "../../fakes/instance.ts";
-import { tenants, World } from "../../fakes/world.ts";
+import { aSyncedWorld, tenants, World } from "../../fakes/world.ts";
 import { someOf } from "../../support/long.ts";
 
 const IDS = Array.from({ length: 30 }, (_, n) => `t${String(n).padStart(2, "0")}`);
@@ -66,8 +66,7 @@ describe("a server that is not the service", () => {
   });
 
   it("is not suspected in a later run whose groups the service refuses", async () => {
-    const world = new World(tenants("a"));
-    await world.sync();
+    const world = await aSyncedWorld(["a"]);
     world.tenants.push(...tenants(...IDS));
     const report = await world.sync({
       settings,
@@ -85,8 +84,8 @@ interface Circumstances {
   readonly concurrency: number;
 }
 
-const aWorld = ({ existing, sharesLedger }: Circumstances): World => {
-  const world = new World(tenants(...SEVEN));
+const aWorld = ({ existing, sharesLedger }: Circumstances, ids = SEVEN): World => {
+  const world = new World(tenants(...ids));
   world.service.existing = existing;
   world.store.sharesLedger = sharesLedger;
   return world;
@@ -97,11 +96,8 @@ const confirmedIn = (world: World): string[] =>
     row.fingerprint !== null && row.intent === null ? [id] : [],
   );
 
-interface RemovalCircumstances {
+interface RemovalCircumstances extends Circumstances {
   readonly deleteBy: "token" | "id" | "both";
-  readonly existing: "keep" | "update";
-  readonly sharesLedger: boolean;
-  readonly concurrency: number;
 }
 
 const settingsOf = ({ concurrency }: RemovalCircumstances): Partial<SyncSettings> => ({
@@ -111,10 +107,8 @@ const settingsOf = ({ concurrency }: RemovalCircumstances): Partial<SyncSettings
 
 /** In sync with a to e; since then b and c are gone, d and e have other names, and f is new. */
 async function aChangedWorld(circumstances: RemovalCircumstances): Promise<World> {
-  const world = new World(tenants("a", "b", "c", "d", "e"));
+  const world = aWorld(circumstances, ["a", "b", "c", "d", "e"]);
   world.service.deleteBy = circumstances.deleteBy;
-  world.service.existing = circumstances.existing;
-  world.store.sharesLedger = circumstances.sharesLedger;
   await world.sync({ settings: settingsOf(circumstances) });
   world.tenants = [
     ...tenants("a", "f"),

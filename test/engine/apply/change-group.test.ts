@@ -12,8 +12,7 @@ it.each(["name", "plan"])(
   async (field) => {
     const another = { ...tenants("a")[0], [field]: "another" };
     for (let diesAt = 0, end: unknown = "died"; end === "died"; diesAt++) {
-      const world = new World(tenants("z"));
-      await world.sync();
+      const world = await aSyncedWorld(["z"]);
       // A probe shows that the service keeps existing groups as they are.
       await world.startProbe().report;
       world.tenants = [...tenants("a"), ...world.tenants];
@@ -31,8 +30,7 @@ it.each(["name", "plan"])(
 
 it("a group that was gone and is created under another name doesn't show that the service updates groups", async () => {
   for (let diesAt = 0, end: unknown = "died"; end === "died"; diesAt++) {
-    const world = new World(tenants("a"));
-    await world.sync();
+    const world = await aSyncedWorld(["a"]);
     // Another program deletes the group.
     world.service.groups.delete("a");
     world.tenants = [{ ...tenants("a")[0], name: "another" }];
@@ -121,8 +119,7 @@ describe("a group that somebody else has renamed", () => {
   };
 
   it.each(Object.keys(GETS))("is not forgotten after a GET %s", async (which) => {
-    const world = new World(tenants("a"));
-    await world.sync();
+    const world = await aSyncedWorld(["a"]);
     rename(world, "the wrong name");
     await GETS[which]?.(world);
     for (let times = 0; times < 2; times++) {

@@ -6,7 +6,7 @@ import type { SyncPorts } from "../../../src/engine/sync.ts";
 import { failing, type Instance, type Point } from "../../fakes/instance.ts";
 import { InMemoryTokenStore, TokenState } from "../../fakes/token-store.ts";
 import type { VirtualClock } from "../../fakes/virtual-time.ts";
-import { syncSettings, tenants, World } from "../../fakes/world.ts";
+import { aSyncedWorld, syncSettings, tenants, World } from "../../fakes/world.ts";
 
 const IDS = Array.from({ length: 30 }, (_, n) => `t${String(n).padStart(2, "0")}`);
 
@@ -109,8 +109,7 @@ test("if a store refuses ten tokens and takes none, the store as a whole has fai
 });
 
 test("a deletion is recorded once, even if the store ends the run over other tokens", async () => {
-  const world = new World(tenants("old"));
-  await world.sync();
+  const world = await aSyncedWorld(["old"]);
   world.tenants = tenants(...ids(10));
   world.store.notRemovable.add("old");
   for (const id of ids(10)) world.store.refused.add(id);

@@ -101,8 +101,7 @@ describe("a sync", () => {
   });
 
   it("goes on to see a rejected row in whose bucket nothing else differs", async () => {
-    const world = new World(tenants("a", "b"));
-    await world.sync();
+    const world = await aSyncedWorld(["a", "b"]);
     // A removed row is in no sum, so at first nobody sees that the id is there twice.
     const twice = [...world.tenants, { id: "a", removed: true }];
     world.tenants = twice;
@@ -138,7 +137,6 @@ it("a lookup of one tenant keeps what is remembered of it right", async () => {
   await session.serve("a");
   await world.time.sleep(1_000);
   expect(remembered(world)).toEqual([]);
-  await session.end();
 });
 
 function change(world: World, id: string, columns: TenantRecord): void {

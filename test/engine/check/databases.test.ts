@@ -18,7 +18,7 @@ import { column, someRules } from "../../builders/rules.ts";
 import { FakeChannel, FakeFeed } from "../../fakes/change-feed.ts";
 import { Instance } from "../../fakes/instance.ts";
 import { VirtualClock, VirtualTime } from "../../fakes/virtual-time.ts";
-import { BASE_URL, syncSettings, tenants, World } from "../../fakes/world.ts";
+import { aSyncedWorld, BASE_URL, syncSettings, tenants, World } from "../../fakes/world.ts";
 import { allOf, signsOf } from "./findings.ts";
 
 const never = new AbortController().signal;
@@ -158,8 +158,7 @@ test("a ledger that is not there yet, and one that is, are well", async () => {
 });
 
 test("another service.base_url than that of the ledger's groups is what a sync says", async () => {
-  const world = new World(tenants("a"));
-  await world.sync();
+  const world = await aSyncedWorld(["a"]);
   await expect(findLedger(world, "https://staging.example.com")).rejects.toMatchObject({
     code: "SERVICE_CHANGED",
     hint: expect.stringContaining("put the old address back"),
@@ -167,8 +166,7 @@ test("another service.base_url than that of the ledger's groups is what a sync s
 });
 
 test("a service that keeps existing groups as they are is a warning if groups are to be updated", async () => {
-  const world = new World(tenants("a"));
-  await world.sync();
+  const world = await aSyncedWorld(["a"]);
   world.ledger.service = { ...world.ledger.service, evidence: { ...NO_EVIDENCE, probe: false } };
   const found = await findLedger(world);
   expect(signsOf(found)).toEqual(["✓", "✓", "✓", "!"]);
@@ -209,8 +207,7 @@ test("a store of one's own is well, empty or not", async () => {
 });
 
 test("tokens of another config are what a sync says", async () => {
-  const world = new World(tenants("a"));
-  await world.sync();
+  const world = await aSyncedWorld(["a"]);
   world.store.owner = { name: "production", baseUrl: BASE_URL, teamId: 7, ledgerId: "another" };
   const found = await findTokens(world);
   expect(signsOf(found)).toEqual(["✗ CONFIG_TOKENS_OWNED"]);
@@ -218,8 +215,7 @@ test("tokens of another config are what a sync says", async () => {
 });
 
 test("while the ledger's groups live at another service, nobody can tell whose tokens these are", async () => {
-  const world = new World(tenants("a"));
-  await world.sync();
+  const world = await aSyncedWorld(["a"]);
   const { ledger, tokens } = world.ports(new Instance(), new VirtualClock(world.time));
   const settings = { name: "default", baseUrl: "https://staging.example.com" };
   expect(signsOf(await allOf(tokenFindings({ ledger, tokens }, settings)))).toEqual(["!"]);
@@ -271,8 +267,7 @@ describe("the plan", () => {
   });
 
   test("of another source is as loud as plan is: all groups are held", async () => {
-    const world = new World(tenants("a", "b", "c", "d"));
-    await world.sync();
+    const world = await aSyncedWorld(["a", "b", "c", "d"]);
     world.tenants = tenants("1", "2", "3", "4");
     const found = await findPlan(world, { source: "customers by number" });
     expect(signsOf(found)).toEqual(["! DELETIONS_HELD"]);
@@ -283,8 +278,7 @@ describe("the plan", () => {
   });
 
   test("is loud before the grace period is over, too", async () => {
-    const world = new World(tenants("a", "b", "c", "d"));
-    await world.sync();
+    const world = await aSyncedWorld(["a", "b", "c", "d"]);
     world.tenants = tenants("a", "1", "2", "3");
     const deletion = { when: "absent", gracePeriodMs: 86_400_000, limit: { count: 1, percent: 0 } };
     const [found] = await findPlan(world, { deletion });

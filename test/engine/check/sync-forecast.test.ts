@@ -8,7 +8,7 @@ import { forecastSync } from "../../../src/engine/check/sync-forecast.ts";
 import { aScopeState } from "../../builders/groups.ts";
 import { Instance } from "../../fakes/instance.ts";
 import { VirtualClock } from "../../fakes/virtual-time.ts";
-import { aSyncedWorld, BASE_URL, syncSettings, tenants, World } from "../../fakes/world.ts";
+import { aSyncedWorld, BASE_URL, syncSettings, type World } from "../../fakes/world.ts";
 
 const failing = (code: string, message: string) => async (): Promise<never> => {
   throw new SyncError(code, message);
@@ -79,8 +79,7 @@ const policy = (overrides: Partial<RotationPolicy> = {}): RotationPolicy => ({
 
 /** Groups whose tokens are 90 days old. */
 async function aWorldOfOldTokens(...ids: string[]): Promise<World> {
-  const world = new World(tenants(...ids));
-  await world.sync();
+  const world = await aSyncedWorld(ids);
   await world.time.sleep(90 * DAY - world.time.elapsed);
   return world;
 }

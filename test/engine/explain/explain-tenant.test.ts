@@ -6,7 +6,7 @@ import { isChange } from "../../../src/engine/plan/plan.ts";
 import { type Fate, Instance } from "../../fakes/instance.ts";
 import { synced } from "../../fakes/two-stores.ts";
 import { VirtualClock } from "../../fakes/virtual-time.ts";
-import { syncSettings, tenants, World } from "../../fakes/world.ts";
+import { aSyncedWorld, syncSettings, tenants, World } from "../../fakes/world.ts";
 
 const stop = new AbortController().signal;
 
@@ -16,8 +16,7 @@ async function explain(world: World, id: string, fate: Fate = {}): Promise<Expla
 }
 
 test("says of each tenant what the plan of all tenants says", async () => {
-  const world = new World(tenants("changed", "departed", "gone", "kept", "rejected"));
-  await world.sync();
+  const world = await aSyncedWorld(["changed", "departed", "gone", "kept", "rejected"]);
   world.tenants = [
     { id: "changed", name: "Changed", plan: "gold" },
     { id: "kept", name: "Name of kept", plan: "gold" },
@@ -51,8 +50,7 @@ test("says since when syncs have found a row rejected, as long as it is", async 
 });
 
 test("keeps the past of a group that is deleted, and knows no id without a past", async () => {
-  const world = new World(tenants("gone", "kept"));
-  await world.sync();
+  const world = await aSyncedWorld(["gone", "kept"]);
   world.tenants = tenants("kept");
   expect(await world.sync()).toMatchObject({ counts: { deleted: 1 } });
   expect(await explain(world, "gone")).toMatchObject({

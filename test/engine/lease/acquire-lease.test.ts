@@ -3,6 +3,16 @@ import { type ClockReading, msSince } from "../../../src/engine/lease/elapsed-ti
 import type { Clock } from "../../../src/ports/clock.ts";
 import { code, Room, roomOf, TTL } from "./lease-room.ts";
 
+/** The instance that holds the lease has died. */
+async function besideTheDead() {
+  const room = roomOf();
+  const first = room.enter("first");
+  void first.hold(() => new Promise(() => {}));
+  await room.time.sleep(1);
+  first.instance.kill();
+  return room;
+}
+
 describe("a lease that another instance holds", () => {
   it("is LEASE_HELD once its holder renews it", async () => {
     const { time, enter } = roomOf();
@@ -28,11 +38,7 @@ describe("a lease that another instance holds", () => {
   });
 
   it("is taken when it has run out, if its holder has stopped renewing it", async () => {
-    const { time, enter } = roomOf();
-    const first = enter("first");
-    void first.hold(() => new Promise(() => {}));
-    await time.sleep(1);
-    first.instance.kill();
+    const { time, enter } = await besideTheDead();
     const second = await enter("second").hold(async (lease) => {
       lease.assertHeld();
       return lease.epoch;
@@ -43,22 +49,14 @@ describe("a lease that another instance holds", () => {
   });
 
   it("is taken at once from a holder that is known to be dead", async () => {
-    const { time, enter } = roomOf();
-    const first = enter("first");
-    void first.hold(() => new Promise(() => {}));
-    await time.sleep(1);
-    first.instance.kill();
+    const { time, enter } = await besideTheDead();
     const isDead = async (holder: string) => holder === "first";
     expect(await enter("second", { isDead }).hold(async ({ epoch }) => epoch)).toBe("2");
     expect(time.elapsed).toBe(1);
   });
 
   it("is not waited for any more once the run is told to stop", async () => {
-    const { time, enter } = roomOf();
-    const first = enter("first");
-    void first.hold(() => new Promise(() => {}));
-    await time.sleep(1);
-    first.instance.kill();
+    const { time, enter } = await besideTheDead();
     const stopping = new AbortController();
     const waiting = code(enter("second", {}, stopping.signal).hold(async () => "in"));
     await time.sleep(10);

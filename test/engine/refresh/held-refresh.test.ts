@@ -4,7 +4,7 @@ import type { DeletionLimit } from "../../../src/core/plan/deletion-policy.ts";
 import { heldRefresh } from "../../../src/engine/refresh/held-refresh.ts";
 import { Instance } from "../../fakes/instance.ts";
 import { VirtualClock } from "../../fakes/virtual-time.ts";
-import { tenants, World } from "../../fakes/world.ts";
+import { aSyncedWorld, type World } from "../../fakes/world.ts";
 
 const HOUR = 3_600_000;
 const THREE: DeletionLimit = { count: 3, percent: 0 };
@@ -12,8 +12,7 @@ const IDS = Array.from({ length: 20 }, (_, index) => `t${index + 10}`);
 
 /** A world with 20 groups, of which refreshes have found some gone, one after the other. */
 async function worldWithGone(count: number): Promise<World> {
-  const world = new World(tenants(...IDS));
-  await world.sync();
+  const world = await aSyncedWorld(IDS);
   for (const user_group_id of IDS.slice(0, count)) {
     await world.time.sleep(HOUR);
     world.ledger.found.push({ user_group_id, at: world.time.now() });

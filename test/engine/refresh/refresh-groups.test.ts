@@ -5,7 +5,7 @@ import { SyncError } from "../../../src/core/failure/sync-error.ts";
 import type { Group } from "../../../src/core/group/group.ts";
 import { Silence } from "../../../src/engine/refresh/sign-of-life.ts";
 import type { RunReport } from "../../../src/engine/report/run-report.ts";
-import { type Started, type StartOptions, tenants, World } from "../../fakes/world.ts";
+import { aSyncedWorld, type Started, type StartOptions, tenants, World } from "../../fakes/world.ts";
 
 const HOUR = 3_600_000;
 
@@ -16,8 +16,7 @@ const ids = (count: number, from = 0): string[] =>
 
 /** A world in which these tenants have groups, an hour ago. */
 async function worldWith(...which: string[]): Promise<World> {
-  const world = new World(tenants(...which));
-  await world.sync();
+  const world = await aSyncedWorld(which);
   await world.time.sleep(HOUR);
   world.service.requests.length = 0;
   return world;
@@ -31,9 +30,8 @@ const rename = (world: World, id: string, name: string): void => {
   if (held) held.group = { ...held.group, name };
 };
 
-const rotateAt = (world: World, id: string): void => {
-  const held = world.service.groups.get(id);
-  if (held) held.token = world.service.newToken(id);
+const rotateAt = ({ service }: World, ...which: string[]): void => {
+  for (const [id, held] of service.groups) if (which.includes(id)) held.token = service.newToken(id);
 };
 
 type Ending = Started & { readonly stopping: AbortController };
@@ -75,7 +73,7 @@ describe("sync --refresh", () => {
     });
     expect(await started.report).not.toMatchObject({ outcome: "ok" });
     await world.time.sleep(HOUR);
-    for (const id of others) rotateAt(world, id);
+    rotateAt(world, ...others);
     expect(await world.sync()).toMatchObject({ outcome: "ok" });
     expect(world.store.tokens).toEqual(world.service.tokens);
     expect(await world.sync()).toMatchObject({ outcome: "ok", requests: 0 });
@@ -187,8 +185,7 @@ describe("sync --refresh", () => {
 
   test("with --only asks for that tenant alone", async () => {
     const world = await worldWith("a", "b");
-    rotateAt(world, "a");
-    rotateAt(world, "b");
+    rotateAt(world, "a", "b");
     const report = await refresh(world, { only: new Set(["a"]) });
     expect(report).toMatchObject({ requests: 1, counts: { refreshed: 1, drift: { token: 1 } } });
   });
@@ -243,13 +240,13 @@ describe("the guard", () => {
   test("counts groups that are gone, but no other tokens if the ledger went back in time and may have lost them", async () => {
     const world = await worldWith(...ids(20));
     world.ledger.server = "a replica";
-    for (const id of ids(20)) rotateAt(world, id);
+    rotateAt(world, ...ids(20));
     expect(await world.sync({ settings: limit })).toMatchObject({ outcome: "ok", requests: 20 });
     expect(world.store.tokens).toEqual(world.service.tokens);
-    for (const id of ids(9)) rotateAt(world, id);
+    rotateAt(world, ...ids(9));
     expect(await refresh(world, {}, limit)).toMatchObject({ outcome: "held" });
     world.ledger.server = "another replica";
-    for (const id of ids(20)) rotateAt(world, id);
+    rotateAt(world, ...ids(20));
     expect(await world.sync({ settings: limit })).toMatchObject({ outcome: "held", requests: 20 });
     expect(world.store.tokens).toEqual(world.service.tokens);
     world.ledger.server = "a third one";
@@ -259,12 +256,7 @@ describe("the guard", () => {
 
   test.each([
     ["gone", (world: World) => world.service.groups.clear()],
-    [
-      "token",
-      (world: World) => {
-        for (const id of ids(20)) rotateAt(world, id);
-      },
-    ],
+    ["token", (world: World) => rotateAt(world, ...ids(20))],
   ] as const)("lets the refresh go on with the code, and counts anew after it (%s)", async (kind, drift) => {
     const world = await worldWith(...ids(20));
     drift(world);
@@ -321,8 +313,7 @@ const DAY = 24 * HOUR;
 
 /** Groups at a service that is known to keep what exists. */
 async function keepingWorld(...which: string[]): Promise<World> {
-  const world = new World(tenants(...which));
-  await world.sync();
+  const world = await aSyncedWorld(which);
   world.ledger.service = { ...world.ledger.service, evidence: { ...NO_EVIDENCE, probe: false } };
   await world.time.sleep(HOUR);
   return world;

@@ -5,7 +5,7 @@ import type { RotationPolicy } from "../../../src/core/rotation/rotation-policy.
 import { Secret } from "../../../src/core/secret/secret.ts";
 import type { RotationSelection } from "../../../src/engine/rotation/rotation-selection.ts";
 import type { Point } from "../../fakes/instance.ts";
-import { aSyncedWorld, tenants, World } from "../../fakes/world.ts";
+import { aSyncedWorld, type World } from "../../fakes/world.ts";
 import { someOf } from "../../support/long.ts";
 
 const IDS = ["a", "b", "c", "d"];
@@ -204,8 +204,7 @@ describe("a service that refuses every rotation", () => {
   ])(
     "with %s but answers every GET ends the run after %i tokens, and the next run as well",
     async (code, tokens) => {
-      const world = new World(tenants(...MANY));
-      await world.sync();
+      const world = await aSyncedWorld(MANY);
       const at = (point: Point): void => {
         if (point.call === "rotate" && point.when === "before")
           throw new ServiceFailure(code, `POST: ${code}`);
@@ -221,8 +220,7 @@ describe("a service that refuses every rotation", () => {
   );
 
   it("is told from a service that lost its groups, which a rotation creates again", async () => {
-    const world = new World(tenants(...MANY));
-    await world.sync();
+    const world = await aSyncedWorld(MANY);
     world.service.groups.clear();
     expect(await world.rotate()).toMatchObject({ outcome: "ok", counts: { rotated: 150 } });
   });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { tenants, World } from "../../fakes/world.ts";
+import { aSyncedWorld, tenants, World } from "../../fakes/world.ts";
 
 test("a new scope whose key is that of another scope is refused at the first answer, and stores nothing", async () => {
   const world = new World(tenants("a", "b", "c"));
@@ -26,8 +26,7 @@ test("a group that the first call of such a scope has made is taken back", async
 });
 
 test("a scope that the service has answered before goes on", async () => {
-  const world = new World(tenants("a"));
-  await world.sync();
+  const world = await aSyncedWorld(["a"]);
   world.ledger.sharedGroups = [{ scope: "production", count: 1, first: "a" }];
   world.tenants = tenants("a", "b");
   expect(await world.sync()).toMatchObject({ outcome: "ok", counts: { created: 1 } });

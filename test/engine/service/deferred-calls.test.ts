@@ -51,8 +51,7 @@ describe("one tenant that is always deferred costs one tenant", () => {
   });
 
   it.each([THROTTLED, OVERLOADED])("with %s, even if it is the only tenant to sync", async (_, failure) => {
-    const world = new World(tenants("a", "b", "c"));
-    await world.sync();
+    const world = await aSyncedWorld(["a", "b", "c"]);
     world.tenants = [...tenants("b", "c", "d")];
     const at = deferring(world, failure, ({ id }) => id === "d");
     const report = await world.sync({ at });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { ServiceFailure } from "../../../src/core/failure/service-failure.ts";
-import { tenants, World } from "../../fakes/world.ts";
+import { aSyncedWorld, tenants, World } from "../../fakes/world.ts";
 import { aSession } from "../serving/a-session.ts";
 
 const MINUTE = 60_000;
@@ -20,8 +20,7 @@ describe("the ledger knows when the service last answered well", () => {
   });
 
   test("a sync a second after one that failed", async () => {
-    const world = new World(tenants("a"));
-    await world.sync();
+    const world = await aSyncedWorld(["a"]);
     world.tenants.push(...tenants("b"));
     const at = (): never => {
       throw new ServiceFailure("KEY_REFUSED", "HTTP 401");
@@ -36,8 +35,7 @@ describe("the ledger knows when the service last answered well", () => {
   });
 
   test("a sync that sends nothing, or has no good answer, leaves that as it is", async () => {
-    const world = new World(tenants("a"));
-    await world.sync();
+    const world = await aSyncedWorld(["a"]);
     const first = answeredAt(world);
     await world.time.sleep(5 * MINUTE);
     await world.sync();

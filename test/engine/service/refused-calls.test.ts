@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { ServiceFailure, type ServiceFailureCode } from "../../../src/core/failure/service-failure.ts";
 import type { Point } from "../../fakes/instance.ts";
 import type { Sent } from "../../fakes/service.ts";
-import { type StartOptions, tenants, World } from "../../fakes/world.ts";
+import { aSyncedWorld, type StartOptions, tenants, World } from "../../fakes/world.ts";
 
 const IDS = Array.from({ length: 39 }, (_, n) => `t${String(n).padStart(2, "0")}`);
 const HOUR = 3_600_000;
@@ -61,8 +61,7 @@ describe.each(CODES)("%s for one group", (code) => {
   });
 
   it("for three groups keeps nothing from everybody else, in the run after the first or in any later one", async () => {
-    const world = new World(tenants("a", "gone"));
-    await world.sync();
+    const world = await aSyncedWorld(["a", "gone"]);
     const odd = ["w1", "w2", "w3"];
     world.tenants = tenants("a", ...odd);
     const at = refusing(code, ...odd);
@@ -73,8 +72,7 @@ describe.each(CODES)("%s for one group", (code) => {
 });
 
 it("a 403 for the rotations of three groups keeps nothing from the rotation of others", async () => {
-  const world = new World(tenants("a", "b", "c", "d", "e"));
-  await world.sync();
+  const world = await aSyncedWorld(["a", "b", "c", "d", "e"]);
   const at = ({ when, call, id = "" }: Point): void => {
     if (when === "before" && call === "rotate" && "abc".includes(id))
       throw new ServiceFailure("KEY_REFUSED", "POST was answered HTTP 403: blocked");
@@ -114,8 +112,7 @@ describe("a revoked key charges no group", () => {
 
   it("of a rotation, whether a GET can ask for its token or not", async () => {
     for (const isAskable of [true, false]) {
-      const world = new World(tenants("a", "b"));
-      await world.sync();
+      const world = await aSyncedWorld(["a", "b"]);
       for (const [id, row] of world.ledger.rows)
         if (!isAskable) world.ledger.rows.set(id, { ...row, confirmed: null });
       world.network = revoked;
@@ -128,8 +125,7 @@ describe("a revoked key charges no group", () => {
   });
 
   it("of a deletion", async () => {
-    const world = new World(tenants("a", "b"));
-    await world.sync();
+    const world = await aSyncedWorld(["a", "b"]);
     world.tenants = tenants("a");
     world.network = revoked;
     expect(await world.sync()).toMatchObject({ error: { code: "KEY_REFUSED" }, counts: { failed: 0 } });

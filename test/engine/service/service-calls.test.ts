@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { ServiceFailure, type ServiceFailureCode } from "../../../src/core/failure/service-failure.ts";
 import { failing, type Point } from "../../fakes/instance.ts";
-import { tenants, World } from "../../fakes/world.ts";
+import { aSyncedWorld, tenants, type World } from "../../fakes/world.ts";
 
 const service = (code: ServiceFailureCode) => () => new ServiceFailure(code, code);
 
@@ -47,8 +47,7 @@ const CASES: Case[] = [
 
 describe("the team", () => {
   it("is remembered, and a group created in another team is removed there", async () => {
-    const world = new World(tenants("a"));
-    await world.sync();
+    const world = await aSyncedWorld(["a"]);
     const own = new Map(world.store.tokens);
     world.tenants.push(...tenants("b", "c"));
     world.service.teamId = 8;
@@ -65,8 +64,7 @@ describe("the team", () => {
   });
 
   it("may differ for a group that existed already: that group is left alone", async () => {
-    const world = new World(tenants("a"));
-    await world.sync();
+    const world = await aSyncedWorld(["a"]);
     world.service.teamId = 8;
     world.tenants.push(...tenants("b"));
     world.service.put({ user_group_id: "b", name: "Theirs", mapping: {}, properties: {} });
@@ -78,8 +76,7 @@ describe("the team", () => {
     ["the group's own", "a"],
     ["another group's", "b"],
   ])("may differ in an answer that calls a group new and has %s token: nothing is removed", async (_, id) => {
-    const world = new World(tenants("a"));
-    await world.sync();
+    const world = await aSyncedWorld(["a"]);
     const [held] = world.service.groups.values();
     world.service.teamId = 8;
     world.service.saysNew = true;
@@ -93,8 +90,7 @@ describe("the team", () => {
   });
 
   it("mismatch names a group that could not be removed", async () => {
-    const world = new World(tenants("a"));
-    await world.sync();
+    const world = await aSyncedWorld(["a"]);
     world.service.teamId = 8;
     world.tenants.push(...tenants("b"));
     const { events, report } = world.start({ at: failing("before", "remove", service("TIMEOUT")) });
@@ -105,8 +101,7 @@ describe("the team", () => {
   });
 
   it("known for one address keeps calls from another address", async () => {
-    const world = new World(tenants("a"));
-    await world.sync();
+    const world = await aSyncedWorld(["a"]);
     world.tenants.push(...tenants("b"));
     const report = await world.sync({ settings: { baseUrl: "https://staging.example.com" } });
     expect(report).toMatchObject({ requests: 0, error: { code: "SERVICE_CHANGED" } });
@@ -117,8 +112,7 @@ it.each(CASES)(
   "a refused call doesn't settle the call of an earlier run: $began",
   async ({ before, after }) => {
     for (let diesAt = 0, end: unknown = "died"; end === "died"; diesAt++) {
-      const world = new World(tenants("a", "b"));
-      await world.sync();
+      const world = await aSyncedWorld(["a", "b"]);
       before(world);
       end = await world.start({ diesAt }).report;
       after(world);

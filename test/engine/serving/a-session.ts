@@ -1,3 +1,4 @@
+import { onTestFinished } from "vitest";
 import { serveBeside } from "../../../src/engine/serving/serve-beside.ts";
 import { TenantServer } from "../../../src/engine/serving/tenant-server.ts";
 import { type SyncSettings, sync } from "../../../src/engine/sync.ts";
@@ -9,7 +10,7 @@ import { syncSettings, type World } from "../../fakes/world.ts";
 
 const FOREVER = new AbortController().signal;
 
-/** A daemon's session: a full sync, and the service of single tenants beside it and after it, until `end`. */
+/** A daemon's session: a full sync, and the service of single tenants beside it and after it, until `end` or the test's end. */
 export function aSession(
   world: World,
   { settings = {}, ...fate }: Fate & { settings?: Partial<SyncSettings> } = {},
@@ -39,6 +40,13 @@ export function aSession(
   const beside = serveBeside({ server, startNoticing: async () => {}, end: ending.signal }, ports, all);
   const ended = sync({ ...ports, observe }, all, {}, FOREVER, beside);
   ended.catch(() => {});
+  const end = async (): Promise<void> => {
+    ending.abort();
+    await ended;
+  };
+  onTestFinished(async () => {
+    if (!ending.signal.aborted) await end();
+  });
   return {
     server,
     served,
@@ -47,10 +55,7 @@ export function aSession(
     overflows: () => overflows,
     /** Resolves to what becomes of the tenant. */
     serve: (id: string) => server.serve(id, 3_600_000, FOREVER),
-    end: async () => {
-      ending.abort();
-      await ended;
-    },
+    end,
   };
 }
 

@@ -36,7 +36,6 @@ describe("a sign-up doesn't wait", () => {
     await world.time.sleep(5_000);
     world.tenants.push(...tenants("new"));
     expect(await msUntilServed(world, session, "new")).toBeLessThan(1_000);
-    await session.end();
   });
 
   it("behind groups that fail, however many of them are tried again", async () => {
@@ -50,7 +49,6 @@ describe("a sign-up doesn't wait", () => {
     }
     world.tenants.push(...tenants("new"));
     expect(await msUntilServed(world, session, "new")).toBeLessThan(1_000);
-    await session.end();
   });
 
   it("behind a tenant that the full sync is trying again", async () => {
@@ -60,7 +58,6 @@ describe("a sign-up doesn't wait", () => {
     world.tenants.push(...tenants("new"));
     session.server.notice("bad");
     expect(await msUntilServed(world, session, "new")).toBeLessThan(1_900);
-    await session.end();
   });
 
   it("a second time behind a failing group that was noticed together with it", async () => {
@@ -74,7 +71,6 @@ describe("a sign-up doesn't wait", () => {
     world.tenants[1] = { id: "new", name: "another name", plan: "gold" };
     expect(await msUntilServed(world, session, "new")).toBeLessThan(1_000);
     expect(asked(world).filter((id) => id === "new")).toHaveLength(2);
-    await session.end();
   });
 });
 
@@ -93,7 +89,6 @@ describe("a tenant that alone is told to come back in an hour", () => {
       expect(await msUntilServed(world, session, id)).toBeLessThan(6_000);
       await world.time.sleep(60_000);
     }
-    await session.end();
   });
 
   it("is not tried again within that hour", async () => {
@@ -107,7 +102,6 @@ describe("a tenant that alone is told to come back in an hour", () => {
     await session.run;
     await world.time.sleep(3_500_000);
     expect(tries).toBe(1);
-    await session.end();
   });
 });
 
@@ -120,7 +114,6 @@ it("a short pause for everybody at the end of a full sync fails no group", async
   };
   const session = aSession(world, { at: busy, settings: { concurrency: 8 } });
   expect(await session.run).toMatchObject({ counts: { created: 14, failed: 0 } });
-  await session.end();
 });
 
 it("a group that always fails is tried less and less often", async () => {
@@ -136,5 +129,4 @@ it("a group that always fails is tried less and less often", async () => {
   await attemptsIn(3_600_000);
   // The wait is 64 minutes by now, or longer, and each try has no more than eight attempts.
   expect(await attemptsIn(3_600_000)).toBeLessThanOrEqual(8);
-  await session.end();
 });

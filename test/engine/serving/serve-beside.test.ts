@@ -14,7 +14,6 @@ it("a new tenant takes the next free call, and doesn't wait for calls that were 
   const before = asked(world).length;
   await session.serve("new");
   expect(asked(world).slice(before)).toEqual(["new"]);
-  await session.end();
 });
 
 describe("older never overwrites newer:", () => {
@@ -66,7 +65,6 @@ describe("older never overwrites newer:", () => {
     expect(await session.serve("t30")).toMatchObject({ kind: "conflict", outcome: "held" });
     expect(await session.run).toMatchObject({ outcome: "ok", counts: { replaced: 40 } });
     expect(name(world, "t30")).toBe("t30 as planned");
-    await session.end();
   });
 
   it("a planned replacement is dropped once its row is another one", async () => {
@@ -99,8 +97,7 @@ describe("older never overwrites newer:", () => {
   });
 
   it("a lost token is restored by a sync that verifies all tokens, even if a lookup of its tenant has failed", async () => {
-    const world = new World(tenants("a", "b"));
-    await world.sync();
+    const world = await aSyncedWorld(["a", "b"]);
     world.store.tokens.delete("a");
     world.ledger.tokenDestinations = null;
     const session = aSession(world, {
@@ -113,7 +110,6 @@ describe("older never overwrites newer:", () => {
     session.server.notice("a");
     expect(await session.run).toMatchObject({ outcome: "ok", counts: { restored: 1 } });
     expect(stored(world)).toEqual(["a", "b"]);
-    await session.end();
   });
 
   it("a tenant whose lost token is restored is done only once its group is updated too", async () => {
@@ -125,7 +121,6 @@ describe("older never overwrites newer:", () => {
     rename(world, "a", "newer");
     expect(await session.serve("a")).toEqual({ kind: "done", outcome: "updated" });
     expect([name(world, "a"), stored(world)]).toEqual(["newer", ["a"]]);
-    await session.end();
   });
 
   it("a tenant that is back since the plan is not deleted", async () => {
@@ -173,7 +168,6 @@ describe("a group that fails", () => {
     const session = aSession(world, { at });
     session.server.notice("bad");
     expect(await session.run).toMatchObject({ outcome: "partial", counts: { failed: 1 } });
-    await session.end();
   });
 
   it("counts as failed in a full sync that has nothing to do itself", async () => {
@@ -188,7 +182,6 @@ describe("a group that fails", () => {
       },
     });
     expect(await session.run).toMatchObject({ outcome: "partial", counts: { failed: 1 }, requests: 0 });
-    await session.end();
   });
 
   it("counts as failed in the full sync, too, if the lookup of its row has failed", async () => {
@@ -206,7 +199,6 @@ describe("a group that fails", () => {
     isAway = false;
     await world.time.sleep(10_000);
     expect(stored(world)).toEqual(["a", "b", "c", "d"]);
-    await session.end();
   });
 
   it("is told to who asked for it, and tried again without being asked", async () => {
@@ -220,7 +212,6 @@ describe("a group that fails", () => {
     isBad = false;
     await world.time.sleep(60_000);
     expect(stored(world)).toEqual(["a", "bad"]);
-    await session.end();
   });
 });
 
@@ -245,7 +236,6 @@ describe("a tenant", () => {
       code: "VALUE_NULL",
     });
     expect(asked(world)).toEqual(["a"]);
-    await session.end();
   });
 
   it("whose row isn't ready is a conflict, and its group stays as it is", async () => {
@@ -272,7 +262,6 @@ describe("a tenant", () => {
     world.tenants[0] = { id: "a", name: "renamed" };
     expect(await session.serve("a")).toMatchObject({ kind: "conflict", code: "NEEDS_FULL_SYNC" });
     expect(asked(world)).toEqual(["a"]);
-    await session.end();
   });
 
   it("that has changed is not said to be done because a rotation of an earlier run is settled", async () => {
@@ -285,7 +274,6 @@ describe("a tenant", () => {
     world.tenants[0] = { id: "a", name: "renamed" };
     expect(await session.serve("a")).toMatchObject({ kind: "conflict", code: "NEEDS_FULL_SYNC" });
     expect(world.store.tokens.get("a")).toBe(rotated);
-    await session.end();
   });
 
   it("that was made before the first read was recorded is not deleted because of another source", async () => {
@@ -317,7 +305,6 @@ describe("a tenant", () => {
     await session.run;
     await world.time.sleep(5_000);
     expect(intents).toEqual([null]);
-    await session.end();
   });
 
   it("whose row changes before the full sync reads it counts as failed if only the next one may replace its group", async () => {
@@ -341,8 +328,7 @@ describe("a tenant", () => {
   });
 
   it("that a new source never had is not deleted, even if it was noticed while that source was read first", async () => {
-    const world = new World(tenants("a", "b"));
-    await world.sync();
+    const world = await aSyncedWorld(["a", "b"]);
     world.tenants.splice(1);
     const settings = { source: "another source", deletion: DELETES_AT_ONCE };
     // The lookup goes on while the source is being read.
@@ -390,7 +376,6 @@ describe("a tenant", () => {
     expect(await session.serve("b")).toEqual({ kind: "unknown" });
     expect(world.ledger.rows.get("b")).toMatchObject({ absence: null });
     expect(asked(world)).toEqual(["a", "b"]);
-    await session.end();
   });
 });
 
@@ -434,5 +419,4 @@ it("a source that is away is asked again, and who asked hears of it at once", as
   isAway = false;
   await world.time.sleep(60_000);
   expect(stored(world)).toEqual(["a", "b"]);
-  await session.end();
 });

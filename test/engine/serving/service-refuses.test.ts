@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { ServiceFailure, type ServiceFailureCode } from "../../../src/core/failure/service-failure.ts";
 import type { Point } from "../../fakes/instance.ts";
-import { tenants, World } from "../../fakes/world.ts";
+import { aSyncedWorld, tenants, World } from "../../fakes/world.ts";
 import { aSession, stored } from "./a-session.ts";
 
 /** The service answers every call so. */
@@ -16,8 +16,7 @@ const CALLS = ["getOrCreate", "rotateNobody", "getWithWrongKey"];
 
 /** Everybody is in sync, and then somebody signs up. */
 async function aSignUp(): Promise<World> {
-  const world = new World(tenants("a", "b"));
-  await world.sync();
+  const world = await aSyncedWorld(["a", "b"]);
   world.tenants.push(...tenants("new"));
   return world;
 }
@@ -76,5 +75,4 @@ it("a group that fails alone ends no run, even if the run's only call is for it"
   const session = aSession(await aSignUp(), { at: answering("SERVICE_ERROR") });
   session.server.notice("new");
   expect(await session.run).toMatchObject({ outcome: "partial", counts: { failed: 1 } });
-  await session.end();
 });

@@ -4,7 +4,7 @@ import type { OwnersMark } from "../../../src/core/tokens/destination.ts";
 import type { SyncSettings } from "../../../src/engine/sync.ts";
 import type { Point } from "../../fakes/instance.ts";
 import { synced } from "../../fakes/two-stores.ts";
-import { BASE_URL, type StartOptions, tenants, World } from "../../fakes/world.ts";
+import { aSyncedWorld, BASE_URL, type StartOptions, tenants, World } from "../../fakes/world.ts";
 
 const TEAM = 7;
 const MINUTE = 60_000;
@@ -20,9 +20,7 @@ const ourMark = ({ ledger }: World, overrides: Partial<OwnersMark> = {}): Owners
 
 /** A world in which production's tokens are stored and marked. */
 async function production(): Promise<World> {
-  const world = new World(tenants("a", "b"));
-  await world.sync();
-  world.service.requests.length = 0;
+  const world = await aSyncedWorld(["a", "b"]);
   return world;
 }
 

@@ -10,7 +10,7 @@ import type { TokenDestination } from "../../../src/ports/token-store.ts";
 import { aScopeState } from "../../builders/groups.ts";
 import type { Point } from "../../fakes/instance.ts";
 import { expectBoth, synced, TwoStores } from "../../fakes/two-stores.ts";
-import { type StartOptions, tenants, World } from "../../fakes/world.ts";
+import { aSyncedWorld, type StartOptions, tenants, World } from "../../fakes/world.ts";
 
 const MINUTE = 60_000;
 const ELSEWHERE: Partial<SyncSettings> = { tokenDestinations: ["elsewhere"] };
@@ -20,9 +20,7 @@ const KEPT: Partial<SyncSettings> = {
 
 /** A world in sync whose config now names another, empty token destination. */
 async function movedWorld(...ids: string[]): Promise<World> {
-  const world = new World(tenants(...ids));
-  await world.sync();
-  world.service.requests.length = 0;
+  const world = await aSyncedWorld(ids);
   world.store.tokens.clear();
   return world;
 }
@@ -191,8 +189,7 @@ async function rotate(world: World, selection = ALL, options: StartOptions = {})
 }
 
 it("a rotation with an empty ledger and stored tokens is refused", async () => {
-  const world = new World(tenants("a", "b"));
-  await world.sync();
+  const world = await aSyncedWorld(["a", "b"]);
   world.ledger.clear();
   const { report } = world.startRotation({ kind: "all" });
   expect(await report).toMatchObject({ outcome: "failed", error: { code: "LEDGER_EMPTY" } });

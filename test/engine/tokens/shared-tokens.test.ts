@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Point } from "../../fakes/instance.ts";
-import { tenants, World } from "../../fakes/world.ts";
+import { aSyncedWorld, tenants, World } from "../../fakes/world.ts";
 
 const SHARED = { code: "TOKEN_SHARED" };
 
@@ -32,8 +32,7 @@ test.each<[by: string, told: (world: World) => Promise<unknown>]>([
   ["a refresh", (world) => world.sync({ refresh: true })],
   ["a rotation", (world) => world.rotate({ kind: "only", ids: new Set(["b"]) })],
 ])("a token that another group had before is refused too, if %s tells it", async (_, told) => {
-  const world = new World(tenants("a", "b"));
-  await world.sync();
+  const world = await aSyncedWorld(["a", "b"]);
   const former = world.service.tokens.get("a") ?? "";
   await world.rotate({ kind: "only", ids: new Set(["a"]) });
   const stored = world.store.tokens.get("b");

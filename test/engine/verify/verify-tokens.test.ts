@@ -5,7 +5,7 @@ import type { RunEvent, Warning } from "../../../src/ports/observer.ts";
 import { aGroup } from "../../builders/groups.ts";
 import type { Point } from "../../fakes/instance.ts";
 import { expectBoth, synced, type TwoStores } from "../../fakes/two-stores.ts";
-import { type StartOptions, tenants, World } from "../../fakes/world.ts";
+import { aSyncedWorld, type StartOptions, tenants, World } from "../../fakes/world.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -159,8 +159,7 @@ describe("tokens.verify", () => {
 
 /** Some tenants were removed while the ledger was lost. */
 async function aWorldWithout(gone: readonly string[], ...left: string[]): Promise<World> {
-  const world = new World(tenants(...left, ...gone));
-  await world.sync();
+  const world = await aSyncedWorld([...left, ...gone]);
   world.ledger.clear();
   world.tenants = tenants(...left);
   return world;

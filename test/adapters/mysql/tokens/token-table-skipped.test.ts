@@ -1,22 +1,17 @@
 import { expect, test } from "vitest";
-import { aTokenPlace, EXISTING, OWN, removeTokens, writeTokens } from "../../sql/tokens/token-place.ts";
-
-async function aPlace(options: typeof OWN) {
-  const place = await aTokenPlace(options, "with the ledger", undefined, "mysql");
-  await place.store.prepare();
-  return place;
-}
-
-const NOT_TAKEN = {
-  code: "TOKEN_NOT_STORED",
-  message: expect.stringContaining("did not take the token"),
-  hint: expect.stringContaining("triggers"),
-};
+import {
+  aPreparedPlace,
+  EXISTING,
+  NOT_TAKEN,
+  OWN,
+  removeTokens,
+  writeTokens,
+} from "../../sql/tokens/token-place.ts";
 
 test.each([OWN, EXISTING])(
   "a token that a trigger puts another in the place of is not taken for stored: $rows rows",
   async (options) => {
-    const place = await aPlace(options);
+    const place = await aPreparedPlace(options, "mysql");
     for (const event of ["INSERT", "UPDATE"]) {
       await place.tokens.query(
         `CREATE TRIGGER other_${event} BEFORE ${event} ON ${options.table} FOR EACH ROW
@@ -32,7 +27,7 @@ test.each([OWN, EXISTING])(
 test.each([OWN, EXISTING])(
   "a token that a trigger keeps the old one in the place of is not taken for stored: $rows rows",
   async (options) => {
-    const place = await aPlace(options);
+    const place = await aPreparedPlace(options, "mysql");
     await writeTokens(place, { a: "token-a", b: "token-b" });
     await place.tokens.query(
       `CREATE TRIGGER keep BEFORE UPDATE ON ${options.table} FOR EACH ROW
@@ -45,7 +40,7 @@ test.each([OWN, EXISTING])(
 );
 
 test("a token that a trigger keeps without a word is not taken for removed", async () => {
-  const place = await aPlace(EXISTING);
+  const place = await aPreparedPlace(EXISTING, "mysql");
   await writeTokens(place, { a: "token-a", b: "token-b" });
   await place.tokens.query(
     `CREATE TRIGGER keep BEFORE UPDATE ON customers FOR EACH ROW
@@ -64,7 +59,7 @@ test("a token that a trigger keeps without a word is not taken for removed", asy
 });
 
 test("a row that another unique key is met by keeps its own token", async () => {
-  const place = await aPlace(OWN);
+  const place = await aPreparedPlace(OWN, "mysql");
   await writeTokens(place, { a: "header.token-a" });
   await place.tokens.query("CREATE UNIQUE INDEX by_token ON groupsync_tokens (token(7))");
   const refused = await writeTokens(place, { b: "header.token-b", c: "token-c" });
@@ -73,7 +68,7 @@ test("a row that another unique key is met by keeps its own token", async () => 
 });
 
 test("an own row that is written again is stored again, and is then as it was", async () => {
-  const place = await aPlace(OWN);
+  const place = await aPreparedPlace(OWN, "mysql");
   await writeTokens(place, { a: "token-a" });
   const row = () => place.tokens.query("SELECT * FROM groupsync_tokens");
   const before = await row();
@@ -88,7 +83,7 @@ test("an own row that is written again is stored again, and is then as it was", 
 });
 
 test("a token that is larger than the server takes a statement costs its tenant alone", async () => {
-  const place = await aPlace(OWN);
+  const place = await aPreparedPlace(OWN, "mysql");
   // In a statement each backslash takes four bytes, and MariaDB takes 16 MB of them: of more it closes the connection.
   const refused = await writeTokens(place, { a: "token-a", b: "\\".repeat(5_000_000), c: "token-c" });
   expect([...refused]).toEqual([

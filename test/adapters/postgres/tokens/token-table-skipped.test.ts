@@ -2,27 +2,23 @@ import { expect, test } from "vitest";
 import { SqlTokenTable } from "../../../../src/adapters/sql/tokens/token-table.ts";
 import { aRole } from "../../../support/databases/role.ts";
 import { aDatabase } from "../../sql/ledger/ledger-database.ts";
-import { aTokenPlace, EXISTING, OWN, removeTokens, writeTokens } from "../../sql/tokens/token-place.ts";
+import {
+  aPreparedPlace,
+  aTokenPlace,
+  EXISTING,
+  NOT_TAKEN,
+  OWN,
+  removeTokens,
+  writeTokens,
+} from "../../sql/tokens/token-place.ts";
 
 const SKIP = `CREATE FUNCTION skip_b() RETURNS trigger LANGUAGE plpgsql AS
   $$ BEGIN IF row_to_json(NEW)::text LIKE '%token-b%' THEN RETURN NULL; END IF; RETURN NEW; END $$`;
 
-async function aPlace(options: typeof OWN) {
-  const place = await aTokenPlace(options, "with the ledger");
-  await place.store.prepare();
-  return place;
-}
-
-const NOT_TAKEN = {
-  code: "TOKEN_NOT_STORED",
-  message: expect.stringContaining("did not take the token"),
-  hint: expect.stringContaining("triggers"),
-};
-
 test.each([OWN, EXISTING])(
   "a token that a trigger drops without a word is not taken for stored: $rows rows",
   async (options) => {
-    const place = await aPlace(options);
+    const place = await aPreparedPlace(options);
     await place.tokens.query(SKIP);
     await place.tokens.query(
       `CREATE TRIGGER skip_b BEFORE INSERT OR UPDATE ON ${options.table} FOR EACH ROW EXECUTE FUNCTION skip_b()`,
@@ -36,7 +32,7 @@ test.each([OWN, EXISTING])(
 test.each([OWN, EXISTING])(
   "a token that is there and has to be written again is not taken for written, where a trigger drops it: $rows rows",
   async (options) => {
-    const place = await aPlace(options);
+    const place = await aPreparedPlace(options);
     const all = { a: "token-a", b: "token-b" };
     await writeTokens(place, all);
     await place.tokens.query(SKIP);
@@ -53,7 +49,7 @@ test.each([OWN, EXISTING])(
 test.each([OWN, EXISTING])(
   "a token that a trigger keeps without a word is not taken for removed: $rows rows",
   async (options) => {
-    const place = await aPlace(options);
+    const place = await aPreparedPlace(options);
     await writeTokens(place, { a: "token-a", b: "token-b" });
     await place.tokens.query(
       "CREATE FUNCTION skip() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$",

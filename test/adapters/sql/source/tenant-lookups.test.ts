@@ -160,11 +160,16 @@ async function customers(): Promise<FreshDatabase> {
   return database;
 }
 
-test("a look after the connection broke opens another", async () => {
-  const database = await customers();
-  const line = await tcpProxy(database.url);
+/** Through a line that can be cut; one look was good. */
+async function lookupsOverALine() {
+  const line = await tcpProxy((await customers()).url);
   const lookups = await lookupsOf(SOURCES[kind](line.url, { table: "customers" }));
   expect(await lookups.rowsOf(["a"])).toHaveLength(1);
+  return { line, lookups };
+}
+
+test("a look after the connection broke opens another", async () => {
+  const { line, lookups } = await lookupsOverALine();
   for (let cut = 0; cut < 3; cut++) {
     line.limit(0);
     await expect(lookups.rowsOf(["a"])).rejects.toMatchObject({ code: "SOURCE_UNAVAILABLE" });
@@ -187,10 +192,7 @@ test("a look gives up on a locked table after a while, and the next look finds i
 });
 
 test("a look ends after a minute if the host has gone since the last one", async () => {
-  const database = await customers();
-  const line = await tcpProxy(database.url);
-  const lookups = await lookupsOf(SOURCES[kind](line.url, { table: "customers" }));
-  expect(await lookups.rowsOf(["a"])).toHaveLength(1);
+  const { line, lookups } = await lookupsOverALine();
   const ended = await endWithSilentHost(line, () => lookups.rowsOf(["a"]));
   expect(ended).toMatchObject({
     code: "SOURCE_UNAVAILABLE",

@@ -1,4 +1,4 @@
-import { inject } from "vitest";
+import { expect, inject } from "vitest";
 import type { Database } from "../../../../src/adapters/sql/dialect/database.ts";
 import type { TokenTableOptions } from "../../../../src/adapters/sql/dialect/token-statements.ts";
 import { type SqlLedger, sqlLedger } from "../../../../src/adapters/sql/ledger/ledger.ts";
@@ -162,6 +162,23 @@ export async function aTokenPlace(
     breakDown: () => each(customs.breakDown(options)),
   };
 }
+
+/** Likewise in the ledger's database, and prepared. */
+export async function aPreparedPlace(
+  options: TokenTableOptions,
+  kind?: DatabaseKind,
+): Promise<SqlTokenPlace> {
+  const place = await aTokenPlace(options, "with the ledger", undefined, kind);
+  await place.store.prepare();
+  return place;
+}
+
+/** The error of a token that is not in the table after its write. */
+export const NOT_TAKEN = {
+  code: "TOKEN_NOT_STORED",
+  message: expect.stringContaining("did not take the token"),
+  hint: expect.stringContaining("triggers"),
+};
 
 /** Stores tokens, in a write of the ledger. */
 export const writeTokens = (

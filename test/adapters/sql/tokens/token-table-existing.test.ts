@@ -4,7 +4,14 @@ import { everythingIn } from "../../../contracts/everything-in.ts";
 import { freshDatabase } from "../../../support/databases/fresh-database.ts";
 import { isMariadb } from "../../../support/mysql/is-mariadb.ts";
 import { aDatabase } from "../ledger/ledger-database.ts";
-import { aTokenPlace, aTokenTable, EXISTING, removeTokens, writeTokens } from "./token-place.ts";
+import {
+  aPreparedPlace,
+  aTokenPlace,
+  aTokenTable,
+  EXISTING,
+  removeTokens,
+  writeTokens,
+} from "./token-place.ts";
 
 const UUID = "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11";
 const OTHER_UUIDS = [UUID.toUpperCase(), "a", UUID.replaceAll("-", "")];
@@ -126,8 +133,7 @@ test.for<readonly [type: string, id: string, others: readonly string[]]>(databas
 );
 
 test("a tenant without a row costs that tenant alone its token", async () => {
-  const place = await aTokenPlace(EXISTING, "with the ledger");
-  await place.store.prepare();
+  const place = await aPreparedPlace(EXISTING);
   const refused = await writeTokens(place, { a: "token-a", gone: "token-gone" });
   expect([...refused]).toEqual([
     [
@@ -143,8 +149,7 @@ test("a tenant without a row costs that tenant alone its token", async () => {
 });
 
 test("a row that already has the token is not written, so no trigger fires", async () => {
-  const place = await aTokenPlace(EXISTING, "with the ledger");
-  await place.store.prepare();
+  const place = await aPreparedPlace(EXISTING);
   await writeTokens(place, { a: "token-a", b: "token-b" });
   await place.tokens.query("ALTER TABLE customers ADD COLUMN touched int NOT NULL DEFAULT 0");
   for (const statement of database.touch) await place.tokens.query(statement);

@@ -2,7 +2,7 @@ import { describe, expect, inject, test } from "vitest";
 import { anApply } from "../../../builders/groups.ts";
 import { begun } from "../../../builders/records.ts";
 import { everythingIn } from "../../../contracts/everything-in.ts";
-import { aTokenPlace, EXISTING, OWN, removeTokens, writeTokens } from "./token-place.ts";
+import { aPreparedPlace, aTokenPlace, EXISTING, OWN, removeTokens, writeTokens } from "./token-place.ts";
 
 const DATABASES = {
   postgres: {
@@ -29,8 +29,7 @@ const database = DATABASES[inject("databaseKind")];
 
 describe("own rows", () => {
   test("a removed token's row is gone, even if somebody has emptied its token", async () => {
-    const place = await aTokenPlace(OWN, "with the ledger");
-    await place.store.prepare();
+    const place = await aPreparedPlace(OWN);
     await writeTokens(place, { a: "token-a", b: "token-b", c: "token-c" });
     await place.tokens.query("UPDATE groupsync_tokens SET token = '' WHERE user_group_id = 'b'");
     expect([...(await place.store.read(["a", "b"])).keys()]).toEqual(["a"]);
@@ -39,8 +38,7 @@ describe("own rows", () => {
   });
 
   test("a row that another table refers to keeps that tenant's token alone", async () => {
-    const place = await aTokenPlace(OWN, "with the ledger");
-    await place.store.prepare();
+    const place = await aPreparedPlace(OWN);
     await writeTokens(place, { a: "token-a", b: "token-b" });
     await place.tokens.query(
       inject("databaseKind") === "postgres"
@@ -77,8 +75,7 @@ describe("existing rows", () => {
   });
 
   test("a column that takes no NULL keeps its tokens until it takes NULL", async () => {
-    const place = await aTokenPlace(EXISTING, "with the ledger");
-    await place.store.prepare();
+    const place = await aPreparedPlace(EXISTING);
     await writeTokens(place, { a: "token-a", b: "token-b", c: "token-c", d: "token-d" });
     await place.tokens.query(database.setNotNull);
     const refused = await removeTokens(place, ["a", "b"]);
@@ -107,8 +104,7 @@ describe("existing rows", () => {
 });
 
 test("a token that can't be removed doesn't undo what the ledger's transaction did", async () => {
-  const place = await aTokenPlace(OWN, "with the ledger");
-  await place.store.prepare();
+  const place = await aPreparedPlace(OWN);
   await writeTokens(place, { acme: "kept", other: "token" });
   await place.keepSome();
   await place.write(async (transaction) => {
@@ -122,8 +118,7 @@ test("a token that can't be removed doesn't undo what the ledger's transaction d
 });
 
 test("a removal that fails keeps that tenant's token alone, and the error shows no token", async () => {
-  const place = await aTokenPlace(EXISTING, "with the ledger");
-  await place.store.prepare();
+  const place = await aPreparedPlace(EXISTING);
   await writeTokens(place, { a: "token-secretvalue" });
   for (const statement of database.failing) await place.tokens.query(statement);
   const error = (await removeTokens(place, ["a"])).get("a");

@@ -4,7 +4,7 @@ import { begun } from "../../../builders/records.ts";
 import { someTokens, tokenStoreContract } from "../../../contracts/token-store.ts";
 import { freshDatabase } from "../../../support/databases/fresh-database.ts";
 import { aDatabase } from "../ledger/ledger-database.ts";
-import { aTokenPlace, aTokenTable, EXISTING, OWN, writeTokens } from "./token-place.ts";
+import { aPreparedPlace, aTokenPlace, aTokenTable, EXISTING, OWN, writeTokens } from "./token-place.ts";
 
 const kind = inject("databaseKind");
 
@@ -17,8 +17,7 @@ describe("own rows", () => {
   test.each([false, true])(
     "a row keeps its updated_at if its token is the same (rewrite: %s)",
     async (rewrite) => {
-      const place = await aTokenPlace(OWN, "with the ledger");
-      await place.store.prepare();
+      const place = await aPreparedPlace(OWN);
       await writeTokens(place, { a: "token-a", b: "token-b" });
       await place.tokens.query("UPDATE groupsync_tokens SET updated_at = '2001-01-01'");
       await writeTokens(place, { a: "token-a", b: "token-b2" }, { rewrite });
@@ -30,8 +29,7 @@ describe("own rows", () => {
   );
 
   test("a row has the time of its token, in UTC", async () => {
-    const place = await aTokenPlace(OWN, "with the ledger");
-    await place.store.prepare();
+    const place = await aPreparedPlace(OWN);
     const before = Date.now();
     await writeTokens(place, { a: "token-a" });
     const [row] = await place.tokens.query<{ updated_at: Date }>("SELECT updated_at FROM groupsync_tokens");
@@ -59,8 +57,7 @@ describe("own rows", () => {
 });
 
 test("a refused token doesn't undo what the ledger's transaction did", async () => {
-  const place = await aTokenPlace(OWN, "with the ledger");
-  await place.store.prepare();
+  const place = await aPreparedPlace(OWN);
   await place.refuseSome();
   await place.write(async (transaction) => {
     await transaction.change([begun(anApply())], new Date());
