@@ -51,11 +51,12 @@ export async function applyChanges(
   };
   /** Resolves to false if nothing is left to do, or if the run is ending. */
   const applyNext = async (waitBeforeRetry?: WaitBeforeRetry): Promise<boolean> => {
-    const begun = beginning.aborted ? undefined : await intents.next();
-    if (begun === undefined) return false;
-    const { change } = begun;
+    const next = beginning.aborted ? undefined : await intents.next();
+    const change = next?.change ?? (beginning.aborted ? undefined : intents.nextDeferred());
+    if (change === undefined) return false;
     const lock = await run.locks.acquire([change.user_group_id]);
     try {
+      const begun = next ?? (await intents.begin(change));
       if (isRemoval(change) && intents.isOpen(begun)) await withdrawIfOutdated(begun, change);
       const keep = (): void => intents.keep(begun);
       const calls = new ServiceCalls(run, signal, begun.before, keep, waitBeforeRetry);

@@ -22,6 +22,7 @@ export class IntentQueue {
   readonly #changes: AsyncIterator<Change>;
   readonly #run: IntentWriting;
   readonly #unsent = new Set<Begun>();
+  readonly #deferred: Change[] = [];
   #ready: Begun[] = [];
   #ahead: Promise<readonly Begun[]> | undefined;
   #refilling: Promise<void> | undefined;
@@ -62,18 +63,29 @@ export class IntentQueue {
     return this.#ready.map(({ change }) => change).reverse();
   }
 
-  /**
-   * Withdraws the intents of these tenants whose calls were not made. Those of replacements stay: only a full sync replaces a
-   * group, and it looks at the tenant's row again right before.
-   */
+  /** Withdraws the intents of these tenants whose calls were not made. Defers their replacements. */
   async withdraw(ids: ReadonlySet<string>): Promise<void> {
     await this.#ahead?.catch(() => {});
-    await this.#withdraw([...this.#unsent].filter(({ change }) => isDropped(change, (id) => ids.has(id))));
+    const begun = [...this.#unsent].filter(({ change }) => ids.has(change.user_group_id));
+    await this.#withdraw(begun);
+    for (const { change } of begun) this.#deferIfReplacement(change);
   }
 
   /** Withdraws the intent if its call was not made. */
   async withdrawOne(begun: Begun): Promise<void> {
     if (this.isOpen(begun)) await this.#withdraw([begun]);
+  }
+
+  /** A replacement whose tenant somebody has looked up, and that has no intent. Undefined if there is none. */
+  nextDeferred(): Change | undefined {
+    return this.#deferred.pop();
+  }
+
+  /** Commits the intent of a change that was deferred. Call this under the lock of its tenant. */
+  async begin(change: Change): Promise<Begun> {
+    const [begun] = await this.#commit([change]);
+    if (begun === undefined) throw new Error("the ledger has begun no change");
+    return begun;
   }
 
   /** If the lease is lost, all intents stay, because a call may have been cut off. The next run settles them. */
@@ -104,15 +116,22 @@ export class IntentQueue {
   }
 
   async #begin(): Promise<readonly Begun[]> {
-    const { ledger, lease, clock, locks } = this.#run;
-    const changes: Change[] = [];
-    while (changes.length < this.#size) {
+    const { locks } = this.#run;
+    const chunk: Change[] = [];
+    while (chunk.length < this.#size) {
       const result = await this.#changes.next();
       if (result.done === true) break;
-      if (!isDropped(result.value, (id) => locks.wasLookedUp(id))) changes.push(result.value);
+      const { value: change } = result;
+      if (locks.wasLookedUp(change.user_group_id)) this.#deferIfReplacement(change);
+      else chunk.push(change);
     }
-    if (changes.length === 0) return [];
+    if (chunk.length === 0) return [];
     this.#size = Math.min(this.#size * GROWTH, LARGEST_CHUNK);
+    return this.#commit(chunk);
+  }
+
+  async #commit(changes: readonly Change[]): Promise<readonly Begun[]> {
+    const { ledger, lease, clock } = this.#run;
     const events = changes.map(
       (change): EventOf => ({ kind: "begun", user_group_id: change.user_group_id, change }),
     );
@@ -121,8 +140,9 @@ export class IntentQueue {
     for (const entry of begun) this.#unsent.add(entry);
     return begun;
   }
-}
 
-/** Whether a lookup of the tenant makes the change in place of the plan. Only a full sync replaces a group. */
-const isDropped = ({ kind, user_group_id }: Change, wasLookedUp: (id: string) => boolean): boolean =>
-  kind !== "replace" && wasLookedUp(user_group_id);
+  /** Only a full sync replaces a group, so a lookup of its tenant doesn't make the replacement. */
+  #deferIfReplacement(change: Change): void {
+    if (change.kind === "replace") this.#deferred.push(change);
+  }
+}

@@ -67,6 +67,21 @@ describe("older never overwrites newer:", () => {
     expect(name(world, "t30")).toBe("t30 as planned");
   });
 
+  it("a planned replacement waits while a lookup asks for the lost token, and has its intent then", async () => {
+    const { world, session } = await inTheMiddle(() => {}, { update: "replace", deletion: DELETES_AT_ONCE });
+    const intents: unknown[] = [];
+    world.network = async ({ operation, id }) => {
+      if (operation === "DELETE" && id === "t30") intents.push(world.ledger.rows.get(id)?.intent);
+      await world.time.sleep(1_000);
+    };
+    world.store.tokens.delete("t30");
+    expect(await session.serve("t30")).toMatchObject({ kind: "conflict", code: "NEEDS_FULL_SYNC" });
+    expect(stored(world)).toContain("t30");
+    expect(await session.run).toMatchObject({ outcome: "ok", counts: { replaced: 40 } });
+    expect(intents).toEqual(["replace"]);
+    await session.end();
+  });
+
   it("a planned replacement is dropped once its row is another one", async () => {
     const { world, session } = await inTheMiddle(() => {}, { update: "replace", deletion: DELETES_AT_ONCE });
     rename(world, "t30", "Name of t30");
