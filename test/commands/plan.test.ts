@@ -20,7 +20,7 @@ import type { RefreshPolicy } from "../../src/engine/refresh/refresh-start.ts";
 import type { SyncSettings } from "../../src/engine/sync.ts";
 import { aReading, aRejectedTenant, aReplace, aTenantNotReady } from "../builders/groups.ts";
 import { someRules } from "../builders/rules.ts";
-import { type Fate, Instance } from "../fakes/instance.ts";
+import { type Fate, failing, Instance } from "../fakes/instance.ts";
 import { openSpool } from "../fakes/spool.ts";
 import { VirtualClock } from "../fakes/virtual-time.ts";
 import { aSyncedWorld, BASE_URL, tenants, World } from "../fakes/world.ts";
@@ -306,9 +306,7 @@ test("--detailed-exitcode: a rotation that is due is a pending change, and a rot
   const window = { from: 600, to: 660, timeZone: "UTC" };
   expect(await detailedExitCode(world, { ...ROTATION, window })).toBe(0);
 
-  const refuse = ({ call, when }: { call: string; when: string }): void => {
-    if (call === "rotate" && when === "before") throw new ServiceFailure("REFUSED", "success is 0");
-  };
+  const refuse = failing("before", "rotate", () => new ServiceFailure("REFUSED", "success is 0"));
   for (let times = 0; times < 3; times++) {
     await world.sync({ settings: { rules, rotation: ROTATION }, at: refuse });
   }

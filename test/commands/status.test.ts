@@ -7,7 +7,7 @@ import type { Failure } from "../../src/core/failure/sync-error.ts";
 import { type Counts, noCounts, runOutcome } from "../../src/core/report/counts.ts";
 import type { LedgerStatus, RecordedRun } from "../../src/ports/ledger/scope.ts";
 import { aLedgerStatus, aRecordedRun } from "../builders/daemon-state.ts";
-import { Instance } from "../fakes/instance.ts";
+import { failing, Instance } from "../fakes/instance.ts";
 import { VirtualClock } from "../fakes/virtual-time.ts";
 import { aSyncedWorld, tenants, World } from "../fakes/world.ts";
 import { anIo } from "./an-io.ts";
@@ -101,9 +101,7 @@ test.each(["0", "1.5", "", "9007199254740993"])("--runs %j is wrong usage", asyn
 test("shows since when a group has been failing", async () => {
   const world = new World(tenants("a"));
   await world.sync({
-    at: ({ when, call }) => {
-      if (when === "before" && call === "getOrCreate") throw new ServiceFailure("REFUSED", "HTTP 422");
-    },
+    at: failing("before", "getOrCreate", () => new ServiceFailure("REFUSED", "HTTP 422")),
   });
   const since = world.ledger.rows.get("a")?.failures.change?.since.toISOString();
   expect(await status(world)).toContain(`(1 in a row since ${since}, next try after `);

@@ -6,7 +6,7 @@ import { problemsOf } from "../../src/daemon/state/problems.ts";
 import { readiness } from "../../src/daemon/state/readiness.ts";
 import { Silence } from "../../src/engine/refresh/sign-of-life.ts";
 import { TenantServer } from "../../src/engine/serving/tenant-server.ts";
-import type { Fate, Point } from "../fakes/instance.ts";
+import { type Fate, failing, type Point } from "../fakes/instance.ts";
 import { VirtualClock } from "../fakes/virtual-time.ts";
 import { syncSettings, tenants, World } from "../fakes/world.ts";
 import { SETTINGS, Stage } from "./stage.ts";
@@ -143,9 +143,7 @@ describe("comes back within seconds", () => {
 });
 
 test("doesn't try without pauses while the service refuses the key", async () => {
-  const at = ({ when, call }: Point): void => {
-    if (when === "before" && call === "getOrCreate") throw new SyncError("KEY_REFUSED", "HTTP 401");
-  };
+  const at = failing("before", "getOrCreate", () => new SyncError("KEY_REFUSED", "HTTP 401"));
   const { world, stage } = aServingDaemon({}, { at });
   stage.daemon.begin();
   await world.time.sleep(3_600_000);

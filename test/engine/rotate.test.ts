@@ -3,7 +3,7 @@ import { ServiceFailure, type ServiceFailureCode } from "../../src/core/failure/
 import { SyncError } from "../../src/core/failure/sync-error.ts";
 import type { RotationPolicy } from "../../src/core/rotation/rotation-policy.ts";
 import type { RotationSelection } from "../../src/engine/rotation/rotation-selection.ts";
-import type { Point } from "../fakes/instance.ts";
+import { failing, type Point } from "../fakes/instance.ts";
 import type { TenantRecord } from "../fakes/tenant-source.ts";
 import { aSyncedWorld as aWorldJustSynced, refusesNew, tenants, World } from "../fakes/world.ts";
 
@@ -34,12 +34,8 @@ const renamed = (records: readonly TenantRecord[]): TenantRecord[] =>
 const stillLive = (before: ReadonlyMap<string, string>, { service }: World): string[] =>
   [...before].flatMap(([id, token]) => (service.tokens.get(id) === token ? [id] : []));
 
-const failing =
-  (call: string, ...ids: string[]) =>
-  (point: Point): void => {
-    if (point.call === call && point.when === "before" && ids.includes(point.id ?? ""))
-      throw new ServiceFailure("SERVICE_ERROR", "it was answered HTTP 501");
-  };
+const failsAt = (call: string, ...ids: string[]) =>
+  failing("before", call, () => new ServiceFailure("SERVICE_ERROR", "it was answered HTTP 501"), { ids });
 
 const IDS = ["a", "b", "c", "d"];
 
@@ -47,23 +43,16 @@ const DUE: { rotation: RotationPolicy } = {
   rotation: { maxAgeMs: 90 * DAY, window: null, maxPerRun: null, concurrency: 1 },
 };
 
-const fails =
-  (code: ServiceFailureCode, when: Point["when"], id: string, times = 1) =>
-  (point: Point): void => {
-    if (point.call === "rotate" && point.when === when && point.id === id && times-- > 0) {
-      throw new ServiceFailure(code, `POST: ${code}`);
-    }
-  };
+const fails = (code: ServiceFailureCode, when: Point["when"], id: string, times = 1) =>
+  failing(when, "rotate", () => new ServiceFailure(code, `POST: ${code}`), { ids: [id], times });
 
-const noPost = ({ call, when }: Point): void => {
-  if (call === "rotate" && when === "before") throw new ServiceFailure("UNREACHABLE", "no route");
-};
+const noPost = failing("before", "rotate", () => new ServiceFailure("UNREACHABLE", "no route"));
 
 describe("rotate gives every selected group a new token,", () => {
   it("even if the service can't apply the group's update, without a look at the source", async () => {
     const world = await aSyncedWorld("a", "b", "c");
     world.tenants = [...tenants("a", "c"), ...renamed(tenants("b"))];
-    const at = failing("getOrCreate", "b");
+    const at = failsAt("getOrCreate", "b");
     expect((await world.sync({ at })).counts.failed).toBe(1);
     await world.time.sleep(DAY);
     const before = world.service.tokens;
@@ -84,7 +73,7 @@ describe("rotate gives every selected group a new token,", () => {
     for (let diesAt = 0, end: unknown = "died"; end === "died"; diesAt++) {
       const world = await aSyncedWorld("a", "b");
       world.tenants = [...tenants("a"), ...renamed(tenants("b"))];
-      await world.sync({ at: failing("getOrCreate", "b") });
+      await world.sync({ at: failsAt("getOrCreate", "b") });
       world.tenants = [...tenants("a"), { id: "b", name: null, plan: "gold" }];
       const before = world.service.tokens;
       end = await world.startRotation(ALL, { diesAt }).report;
@@ -114,7 +103,7 @@ describe("rotate gives every selected group a new token,", () => {
       "replace",
       (world) => {
         world.tenants = [...tenants("a"), ...renamed(tenants("b"))];
-        return world.sync({ at: failing("remove", "b"), settings: { update: "replace" } });
+        return world.sync({ at: failsAt("remove", "b"), settings: { update: "replace" } });
       },
     ],
     [
@@ -122,7 +111,7 @@ describe("rotate gives every selected group a new token,", () => {
       "delete",
       (world) => {
         world.tenants = tenants("a");
-        return world.sync({ at: failing("remove", "b") });
+        return world.sync({ at: failsAt("remove", "b") });
       },
     ],
   ])("but names a group whose %s is under way, and leaves it to a sync", async (_, intent, leave) => {
@@ -305,10 +294,7 @@ describe("a sync that goes on with wanted tokens", () => {
     [
       "a token store is away",
       "TOKEN_STORE_UNAVAILABLE",
-      ({ call, when }) => {
-        if (call === "readTokens" && when === "before")
-          throw new SyncError("TOKEN_STORE_UNAVAILABLE", "no such host");
-      },
+      failing("before", "readTokens", () => new SyncError("TOKEN_STORE_UNAVAILABLE", "no such host")),
     ],
   ])("does all else first, and fails only then, if %s", async (_, code, at) => {
     const world = await aWorldOfWishes();
@@ -536,10 +522,7 @@ it("a token that the service refuses is asked for until a GET returns the live t
   await world.sync();
   const meddled = world.service.groups.get("a");
   if (meddled) meddled.token = world.service.newToken("a");
-  const refused = ({ when, call, id }: Point): void => {
-    if (when === "before" && call === "getOrCreate" && id === "a")
-      throw new ServiceFailure("REFUSED", "GET was answered HTTP 422");
-  };
+  const refused = failsAt("getOrCreate", "a");
   expect(await world.startRotation(ALL, { at: refused }).report).toMatchObject({ counts: { failed: 1 } });
   await world.time.sleep(DAY);
   expect(await world.sync({ at: refused })).toMatchObject({ outcome: "partial" });
@@ -553,7 +536,7 @@ describe("what a sync rotates by itself", () => {
     const world = await aWorldJustSynced(IDS);
     world.tenants = [...tenants("a", "b"), { id: "c", name: "New name of c", plan: "gold" }];
     await world.time.sleep(90 * DAY);
-    const at = failing("getOrCreate", "c");
+    const at = failsAt("getOrCreate", "c");
     const deletion = { when: "never", gracePeriodMs: 0, limit: { count: 0, percent: 0 } } as const;
     await world.sync({ settings: { ...DUE, deletion }, at });
     expect(world.sent.filter((request) => request.startsWith("POST"))).toEqual(["POST a", "POST b"]);
@@ -591,7 +574,7 @@ it.each([null, 900 * DAY])(
   async (maxAgeMs) => {
     const world = await aWorldJustSynced(["a"]);
     await world.time.sleep(91 * DAY);
-    expect((await world.sync({ settings: DUE, at: failing("rotate", "a") })).outcome).toBe("partial");
+    expect((await world.sync({ settings: DUE, at: failsAt("rotate", "a") })).outcome).toBe("partial");
     const settings = { rotation: { ...DUE.rotation, maxAgeMs } };
     expect(await world.sync({ settings })).toMatchObject({ outcome: "ok", counts: { rotated: 0 } });
   },

@@ -3,7 +3,7 @@ import { NO_EVIDENCE } from "../../src/core/apply/update-evidence.ts";
 import { ServiceFailure, type ServiceFailureCode } from "../../src/core/failure/service-failure.ts";
 import { noCounts } from "../../src/core/report/counts.ts";
 import { aGroup } from "../builders/groups.ts";
-import type { Point } from "../fakes/instance.ts";
+import { failing, type Point } from "../fakes/instance.ts";
 import { aSyncedWorld, BASE_URL, tenants, World } from "../fakes/world.ts";
 
 const counts = (some: object) => ({ ...noCounts(), ...some });
@@ -19,11 +19,8 @@ const change = (world: World, id: string, plan: string): void => {
 };
 
 /** Fails every GET for these groups, like a service that can't handle something about them. */
-const refusing =
-  (code: ServiceFailureCode, ...ids: string[]) =>
-  ({ when, call, id = "" }: Point): void => {
-    if (when === "before" && call === "getOrCreate" && ids.includes(id)) throw new ServiceFailure(code, code);
-  };
+const refusing = (code: ServiceFailureCode, ...ids: string[]) =>
+  failing("before", "getOrCreate", () => new ServiceFailure(code, code), { ids });
 
 describe("a first sync", () => {
   it("makes each group with one request, and stores the token that the service has", async () => {
@@ -127,10 +124,7 @@ describe("--only", () => {
     expect(flagged).toMatchObject({ outcome: "ok", requests: 0, counts: { unchanged: 1 } });
     expect(flagged.errors).toEqual([{ user_group_id: "flagged", code: GONE, message }]);
 
-    const refuse = ({ when, call, id }: Point): void => {
-      if (when === "before" && call === "getOrCreate" && id === "b")
-        throw new ServiceFailure("REFUSED", "no");
-    };
+    const refuse = refusing("REFUSED", "b");
     world.tenants = tenants("a", "b");
     await world.sync({ at: refuse });
     world.tenants = tenants("a");

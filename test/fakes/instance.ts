@@ -27,16 +27,17 @@ export const each =
     for (const one of at) one(point);
   };
 
-/** Rejects with `error()` from the nth time this point is reached, at most `times` times. */
+/** Rejects with `error()` from the nth time this point is reached, at most `times` times; for these ids alone, if given. */
 export function failing(
   when: Point["when"],
   call: string,
   error: () => Error,
-  { from = 1, times = Infinity } = {},
+  { from = 1, times = Infinity, ids }: { from?: number; times?: number; ids?: readonly string[] } = {},
 ) {
   let reached = 0;
   return (point: Point): void => {
     if (point.when !== when || point.call !== call) return;
+    if (ids && !ids.includes(point.id ?? "")) return;
     reached++;
     if (reached >= from && reached < from + times) throw error();
   };

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { ServiceFailure } from "../../../src/core/failure/service-failure.ts";
 import { readLedgerSnapshot } from "../../../src/daemon/state/ledger-snapshot.ts";
-import { Instance } from "../../fakes/instance.ts";
+import { failing, Instance } from "../../fakes/instance.ts";
 import { VirtualClock } from "../../fakes/virtual-time.ts";
 import { aSyncedWorld, syncSettings, tenants, type World } from "../../fakes/world.ts";
 
@@ -33,9 +33,7 @@ test("groups that fail and groups of rejected rows have names, as far as the ser
     { id: "new", name: null, plan: "gold" },
   ];
   await world.sync({
-    at: ({ when, call }) => {
-      if (when === "before" && call === "getOrCreate") throw new ServiceFailure("REFUSED", "HTTP 422");
-    },
+    at: failing("before", "getOrCreate", () => new ServiceFailure("REFUSED", "HTTP 422")),
   });
   expect([...(await snapshotOf(world, null)).names]).toEqual([
     ["failing", "Name of failing"],

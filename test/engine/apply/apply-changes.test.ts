@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { ServiceFailure, type ServiceFailureCode } from "../../../src/core/failure/service-failure.ts";
 import type { SyncSettings } from "../../../src/engine/sync.ts";
-import { failing, type Point } from "../../fakes/instance.ts";
+import { failing } from "../../fakes/instance.ts";
 import { aSyncedWorld, tenants, World } from "../../fakes/world.ts";
 import { someOf } from "../../support/long.ts";
 
@@ -17,11 +17,9 @@ describe("failures of the service", () => {
     const poisoned = new Set(IDS.filter((_, n) => n % 3 !== 0));
     const report = await world.sync({
       settings: { concurrency: 1 },
-      at: ({ when, call, id }) => {
-        if (when === "before" && call === "getOrCreate" && poisoned.has(id ?? "")) {
-          throw new ServiceFailure("SERVICE_ERROR", "HTTP 500");
-        }
-      },
+      at: failing("before", "getOrCreate", () => new ServiceFailure("SERVICE_ERROR", "HTTP 500"), {
+        ids: [...poisoned],
+      }),
     });
     expect(report).toMatchObject({ outcome: "partial", counts: { created: 10, failed: 20 } });
   });
@@ -53,10 +51,9 @@ describe("a server that is not the service", () => {
   it("is told from a service that fails for the first groups, because later groups succeed", async () => {
     const world = new World(tenants(...IDS));
     const poisoned = new Set(IDS.slice(0, 8));
-    const at = ({ when, call, id }: Point): void => {
-      if (when === "before" && call === "getOrCreate" && poisoned.has(id ?? ""))
-        throw new ServiceFailure("SERVICE_ERROR", "HTTP 500");
-    };
+    const at = failing("before", "getOrCreate", () => new ServiceFailure("SERVICE_ERROR", "HTTP 500"), {
+      ids: [...poisoned],
+    });
     let created = 0;
     for (let run = 0; run < 30 && created === 0; run++) {
       created = (await world.sync({ at })).counts.created;

@@ -45,11 +45,8 @@ const HOUR = 3_600_000;
 const CODES: ServiceFailureCode[] = ["SERVICE_ERROR", "TIMEOUT", "BAD_RESPONSE", "OVERLOADED"];
 
 /** Fails every GET for these groups, like a service that can't handle something about them. */
-const refusing =
-  (code: ServiceFailureCode, ...ids: string[]) =>
-  ({ when, call, id = "" }: Point): void => {
-    if (when === "before" && call === "getOrCreate" && ids.includes(id)) throw new ServiceFailure(code, code);
-  };
+const refusing = (code: ServiceFailureCode, ...ids: string[]) =>
+  failing("before", "getOrCreate", () => new ServiceFailure(code, code), { ids });
 
 const groups = (world: World): string[] => [...world.service.groups.keys()].sort();
 

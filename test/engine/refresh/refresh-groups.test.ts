@@ -5,6 +5,7 @@ import { SyncError } from "../../../src/core/failure/sync-error.ts";
 import type { Group } from "../../../src/core/group/group.ts";
 import { Silence } from "../../../src/engine/refresh/sign-of-life.ts";
 import type { RunReport } from "../../../src/engine/report/run-report.ts";
+import { failing } from "../../fakes/instance.ts";
 import { aSyncedWorld, type Started, type StartOptions, tenants, World } from "../../fakes/world.ts";
 
 const HOUR = 3_600_000;
@@ -407,10 +408,7 @@ describe("the guard", () => {
     await world.sync({
       refresh: true,
       settings: limit,
-      at: ({ when, call }) => {
-        if (when === "before" && call === "getOrCreate")
-          throw new ServiceFailure("TIMEOUT", "no answer came");
-      },
+      at: failing("before", "getOrCreate", () => new ServiceFailure("TIMEOUT", "no answer came")),
     });
     await world.time.sleep(HOUR);
     await world.sync({ settings: limit });

@@ -4,7 +4,7 @@ import { tokenFingerprint } from "../../../src/core/group/group.ts";
 import type { RotationPolicy } from "../../../src/core/rotation/rotation-policy.ts";
 import { Secret } from "../../../src/core/secret/secret.ts";
 import type { RotationSelection } from "../../../src/engine/rotation/rotation-selection.ts";
-import type { Point } from "../../fakes/instance.ts";
+import { failing, type Point } from "../../fakes/instance.ts";
 import { aSyncedWorld, type World } from "../../fakes/world.ts";
 import { someOf } from "../../support/long.ts";
 
@@ -20,13 +20,8 @@ const policy = (overrides: Partial<RotationPolicy>): { rotation: RotationPolicy 
   rotation: { maxAgeMs: 90 * DAY, window: null, maxPerRun: null, concurrency: 1, ...overrides },
 });
 
-const fails =
-  (code: ServiceFailureCode, when: Point["when"], id: string, times = 1) =>
-  (point: Point): void => {
-    if (point.call === "rotate" && point.when === when && point.id === id && times-- > 0) {
-      throw new ServiceFailure(code, `POST: ${code}`);
-    }
-  };
+const fails = (code: ServiceFailureCode, when: Point["when"], id: string, times = 1) =>
+  failing(when, "rotate", () => new ServiceFailure(code, `POST: ${code}`), { ids: [id], times });
 
 const fingerprint = (token: string | undefined): string => tokenFingerprint(new Secret(token ?? ""));
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { ServiceFailure } from "../../../src/core/failure/service-failure.ts";
+import { failing } from "../../fakes/instance.ts";
 import { aSyncedWorld, tenants, World } from "../../fakes/world.ts";
 import { aSession } from "../serving/a-session.ts";
 
@@ -41,9 +42,7 @@ describe("the ledger knows when the service last answered well", () => {
     await world.sync();
     world.tenants.push(...tenants("b"));
     await world.sync({
-      at: ({ when, call }) => {
-        if (when === "before" && call === "getOrCreate") throw new ServiceFailure("REFUSED", "HTTP 422");
-      },
+      at: failing("before", "getOrCreate", () => new ServiceFailure("REFUSED", "HTTP 422")),
     });
     expect(answeredAt(world)).toEqual(first);
   });

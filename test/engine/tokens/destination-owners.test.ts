@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { SyncError } from "../../../src/core/failure/sync-error.ts";
 import type { OwnersMark } from "../../../src/core/tokens/destination.ts";
 import type { SyncSettings } from "../../../src/engine/sync.ts";
-import type { Point } from "../../fakes/instance.ts";
+import { failing, type Point } from "../../fakes/instance.ts";
 import { synced } from "../../fakes/two-stores.ts";
 import { aSyncedWorld, BASE_URL, type StartOptions, tenants, World } from "../../fakes/world.ts";
 
@@ -95,9 +95,7 @@ describe("a token destination", () => {
 
   test("still belongs to the config after service.base_url was wrong at first", async () => {
     const world = new World(tenants("a"));
-    const refuse = ({ when, call }: Point): void => {
-      if (when === "before" && call === "getOrCreate") throw new Error("no such host");
-    };
+    const refuse = failing("before", "getOrCreate", () => new Error("no such host"));
     await world.start({ settings: { baseUrl: "https://wrong" }, at: refuse }).report.catch(() => {});
     await world.time.sleep(MINUTE);
     expect(world.store.owner).toEqual(ourMark(world, { baseUrl: "https://wrong", teamId: null }));

@@ -8,7 +8,7 @@ import { insistOnTables } from "../../../src/engine/tokens/token-tables.ts";
 import type { RunEvent } from "../../../src/ports/observer.ts";
 import type { TokenDestination } from "../../../src/ports/token-store.ts";
 import { aScopeState } from "../../builders/groups.ts";
-import type { Point } from "../../fakes/instance.ts";
+import { failing } from "../../fakes/instance.ts";
 import { expectBoth, synced, TwoStores } from "../../fakes/two-stores.ts";
 import { aSyncedWorld, type StartOptions, tenants, World } from "../../fakes/world.ts";
 
@@ -204,10 +204,11 @@ it("a ledger with intents only is not taken for empty", async () => {
   });
   expect(await first.report).toBe("died");
   expect(world.store.tokens.size).toBe(1);
-  const refused = ({ when, call }: Point): void => {
-    if (when === "before" && call === "getOrCreate")
-      throw new ServiceFailure("REFUSED", "GET was answered HTTP 422");
-  };
+  const refused = failing(
+    "before",
+    "getOrCreate",
+    () => new ServiceFailure("REFUSED", "GET was answered HTTP 422"),
+  );
   const sync = world.start({ at: refused });
   await sync.report;
   expect(sync.events).not.toContainEqual(expect.objectContaining({ code: "LEDGER_EMPTY" }));

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { ServiceFailure } from "../../../src/core/failure/service-failure.ts";
 import { aGroup } from "../../builders/groups.ts";
-import type { Point } from "../../fakes/instance.ts";
+import { failing } from "../../fakes/instance.ts";
 import { expectBoth, synced, TwoStores } from "../../fakes/two-stores.ts";
 import { tenants, World } from "../../fakes/world.ts";
 
@@ -9,9 +9,7 @@ const MINUTE = 60_000;
 
 const changed = [{ id: "a", name: "New", plan: "gold" }];
 
-const refuse = ({ when, call }: Point): void => {
-  if (when === "before" && call === "getOrCreate") throw new ServiceFailure("REFUSED", "HTTP 422");
-};
+const refuse = failing("before", "getOrCreate", () => new ServiceFailure("REFUSED", "HTTP 422"));
 
 /** The second store has refused the token of "a", and still refuses it. */
 async function aWorldThatLacksA(...ids: string[]): Promise<TwoStores> {

@@ -3,7 +3,7 @@ import { ServiceFailure } from "../../../src/core/failure/service-failure.ts";
 import { noCounts } from "../../../src/core/report/counts.ts";
 import type { RunEvent, Warning } from "../../../src/ports/observer.ts";
 import { aGroup } from "../../builders/groups.ts";
-import type { Point } from "../../fakes/instance.ts";
+import { failing } from "../../fakes/instance.ts";
 import { expectBoth, synced, type TwoStores } from "../../fakes/two-stores.ts";
 import { aSyncedWorld, type StartOptions, tenants, World } from "../../fakes/world.ts";
 
@@ -88,9 +88,7 @@ describe("a ledger that was restored from a backup, together with one of the tok
       if (end !== "died") break;
     }
     const world = await restored();
-    const refuse = ({ when, call }: Point): void => {
-      if (when === "before" && call === "getOrCreate") throw new ServiceFailure("REFUSED", "HTTP 422");
-    };
+    const refuse = failing("before", "getOrCreate", () => new ServiceFailure("REFUSED", "HTTP 422"));
     expect(await world.sync({ verifyTokens: true, at: refuse })).toMatchObject({ outcome: "partial" });
     expect(world.second.tokens).toEqual(world.service.tokens);
     expect(await world.sync()).toMatchObject({ outcome: "ok", counts: { restored: 1 } });
