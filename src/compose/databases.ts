@@ -2,7 +2,7 @@ import { databaseError } from "../adapters/sql/connection/failures.ts";
 import type { SessionTimeouts } from "../adapters/sql/connection/wait-limits.ts";
 import type { Database, DatabaseOptions } from "../adapters/sql/dialect/database.ts";
 import type { DatabaseUrl } from "../config/urls.ts";
-import type { Durability, DurabilityRisk } from "../ports/ledger/ledger.ts";
+import type { DurabilityRisk } from "../ports/ledger/ledger.ts";
 
 /** The most connections to one database, beside one for each rotation that is under way. */
 export const CONNECTIONS = 2;
@@ -24,7 +24,7 @@ const IDLE_MS = 30_000;
 export const applicationName = (name: string): string => `groupsync:${name}`;
 
 /** One pool for each url, because the ledger and a token table in one database share transactions. */
-export class Databases implements Durability {
+export class Databases {
   readonly #shared: Omit<DatabaseOptions, "url" | "maxConnections">;
   readonly #open = new Map<string, Database>();
 

@@ -45,7 +45,7 @@ export async function composeSync(
         clock: hostClock,
         openSpool: () => new DiskSpool(),
         observe,
-        durability: databases,
+        durabilityRisks: () => databases.risks(),
         recent,
       },
       settings: {

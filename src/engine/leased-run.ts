@@ -11,7 +11,7 @@ import { fanOut } from "../core/report/fan-out.ts";
 import { StoreOutageDetector } from "../core/tokens/store-outage-detector.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { GroupService } from "../ports/group-service.ts";
-import type { Durability, Ledger } from "../ports/ledger/ledger.ts";
+import type { DurabilityRisk, Ledger } from "../ports/ledger/ledger.ts";
 import type { KnownService } from "../ports/ledger/scope.ts";
 import type { Observe, RunSummary } from "../ports/observer.ts";
 import type { TokenStore } from "../ports/token-store.ts";
@@ -37,7 +37,8 @@ export interface RunPorts {
   readonly ledger: Ledger;
   readonly clock: Clock;
   readonly observe: Observe;
-  readonly durability: Durability;
+  /** Whether the databases of the ledger and the tokens keep what was committed. Rejects as databases do. */
+  readonly durabilityRisks: () => Promise<readonly DurabilityRisk[]>;
   /** Shared by all runs of a process. */
   readonly recent: RecentWrites;
 }
@@ -104,7 +105,7 @@ export async function leasedRun(
     const ending = AbortSignal.any([signal, failing.signal]);
     const run = { ...(await openRun(ports, settings, { service, lease, tally, signal: ending })), fail };
     identity = run.identity;
-    await warnOfRisks(ports.durability, observe);
+    await warnOfRisks(ports, observe);
     await recordTables(run);
     besideEnded = await beside?.(run, AbortSignal.any([run.signal, bodyFailed.signal]));
     try {
@@ -160,8 +161,8 @@ export async function leasedRun(
 }
 
 /** Warns about settings with which a database may lose commits in a crash. */
-async function warnOfRisks(durability: Durability, observe: Observe): Promise<void> {
-  for (const { setting, safe } of await durability.risks()) {
+async function warnOfRisks({ durabilityRisks }: RunPorts, observe: Observe): Promise<void> {
+  for (const { setting, safe } of await durabilityRisks()) {
     observe({
       kind: "warning",
       code: "COMMITS_AT_RISK",

@@ -47,7 +47,7 @@ export class World {
   /** Shared by the runs of one process; undefined if each run has a process of its own. */
   recent: RecentWrites | undefined;
   risks: readonly DurabilityRisk[] = [];
-  readonly durability = { risks: async (): Promise<readonly DurabilityRisk[]> => this.risks };
+  readonly durabilityRisks = async (): Promise<readonly DurabilityRisk[]> => this.risks;
   tenants: TenantRecord[];
 
   constructor(tenants: readonly TenantRecord[] = []) {
@@ -66,7 +66,7 @@ export class World {
       ledger,
       clock,
       openSpool,
-      durability: this.durability,
+      durabilityRisks: this.durabilityRisks,
       recent,
     };
   }

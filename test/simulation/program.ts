@@ -160,7 +160,7 @@ export class Program {
       ledger: this.#ledger,
       clock: this.clock,
       openSpool,
-      durability: { risks: async () => [] },
+      durabilityRisks: async () => [],
       recent: this.#recent,
       observe: (event) => this.#observe(event),
     };

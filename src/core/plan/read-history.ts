@@ -72,30 +72,18 @@ export function nextReading(
 /** Pauses the grace clock: if the read that begins now fails, the time since the last good read must not count. */
 export const whileReading = (history: ReadHistory): ReadHistory => ({ ...history, healthyAt: null });
 
-/** After a good read: it was complete and conclusive, and nothing is held. */
-export const afterHealthyRead = (
+/**
+ * After a read that was complete and conclusive. `heldCode` is null if it was good: nothing is held. If it leads to held
+ * removals, the grace clock stands still until an operator approves them.
+ */
+export function afterFullRead(
   history: ReadHistory,
   { source, table, at, clock }: Reading,
-): ReadHistory => ({
-  ...history,
-  source,
-  table,
-  clock,
-  healthyAt: at,
-  heldCode: null,
-});
-
-/** After a read that leads to held removals: the grace clock stands still until an operator approves them. */
-export const afterHeldRead = (
-  history: ReadHistory,
-  { source, table }: Reading,
-  heldCode: string,
-): ReadHistory => ({
-  ...whileReading(history),
-  source,
-  table,
-  heldCode,
-});
+  heldCode: string | null,
+): ReadHistory {
+  const after = { ...history, source, table, heldCode };
+  return heldCode === null ? { ...after, clock, healthyAt: at } : whileReading(after);
+}
 
 /**
  * After a read of single tenants only, which doesn't advance the grace clock. If it is the first read, record its source:

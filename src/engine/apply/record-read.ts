@@ -1,8 +1,7 @@
 import type { Change } from "../../core/plan/change.ts";
 import {
   afterApproval,
-  afterHealthyRead,
-  afterHeldRead,
+  afterFullRead,
   afterPartialRead,
   type ReadHistory,
   whileReading,
@@ -48,13 +47,11 @@ async function recordHistory(
     return;
   }
   const { guard, reading } = plan;
-  const isHeld = guard.kind === "held";
-  const after = isHeld
-    ? afterHeldRead(before, reading, guard.removals.code)
-    : afterHealthyRead(before, reading);
+  const heldCode = guard.kind === "held" ? guard.removals.code : null;
+  const after = afterFullRead(before, reading, heldCode);
   await ledger.write(lease, async (transaction) => {
     await transaction.recordScope({ history: isApproved ? afterApproval(after) : after });
-    if (isHeld || before.heldCode !== null) await transaction.markHeld(heldOf(plan));
+    if (heldCode !== null || before.heldCode !== null) await transaction.markHeld(heldOf(plan));
   });
 }
 

@@ -2,7 +2,7 @@ import type { Failure } from "../../core/failure/sync-error.ts";
 import type { Doubt } from "../../core/group/ledger-group.ts";
 import { owes } from "../../core/record/owes.ts";
 import { DOUBT_TEXT, isNeverMade } from "../../core/record/record.ts";
-import type { CandidateReads, GroupReads } from "../../ports/ledger/groups.ts";
+import type { GroupReads } from "../../ports/ledger/groups.ts";
 import type { Locks } from "../lease/tenant-locks.ts";
 import { candidatePages } from "../plan/candidate-pages.ts";
 import type { PlanOptions } from "../plan/make-plan.ts";
@@ -10,7 +10,7 @@ import type { Plan } from "../plan/plan.ts";
 import { type Reporting, reportFailure } from "../report/tally.ts";
 
 interface OwedReporting extends Reporting {
-  readonly ledger: Pick<GroupReads & CandidateReads, "candidates" | "records">;
+  readonly ledger: Pick<GroupReads, "candidates" | "records">;
   readonly locks: Locks;
   readonly throttle: { readonly hasAnswered: boolean };
   readonly signal: AbortSignal;

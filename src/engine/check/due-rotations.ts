@@ -6,7 +6,7 @@ import {
   type RotationCandidate,
   type RotationPolicy,
 } from "../../core/rotation/rotation-policy.ts";
-import type { CandidateReads } from "../../ports/ledger/groups.ts";
+import type { GroupReads } from "../../ports/ledger/groups.ts";
 import { rotationCandidates } from "../rotation/rotation-selection.ts";
 
 /** Tokens that are wanted anew or older than `rotation.max_age`, and which of them a sync would rotate now. */
@@ -28,7 +28,7 @@ const SHOWN_ROTATIONS = 1_000;
 
 /** `only`: those of a sync of these tenants, which waits for no next try, and rotates no token because of its age. */
 export async function dueRotations(
-  ledger: CandidateReads,
+  ledger: Pick<GroupReads, "candidates" | "candidateCount">,
   policy: RotationPolicy,
   now: Date,
   only?: ReadonlySet<string>,
@@ -49,7 +49,7 @@ export async function dueRotations(
 
 /** `most`: the most that a sync rotates of them; null: all. */
 async function rotationsOf(
-  ledger: CandidateReads,
+  ledger: Pick<GroupReads, "candidates" | "candidateCount">,
   which: DueTokens,
   most: number | null,
   now: Date,

@@ -1,10 +1,10 @@
 import type { CandidateList } from "../../core/record/candidates.ts";
 import type { GroupRecord } from "../../core/record/record.ts";
-import type { CandidateReads } from "../../ports/ledger/groups.ts";
+import type { GroupReads } from "../../ports/ledger/groups.ts";
 
 /** A list page by page, because the ledger changes while the caller works on a page. */
 export async function* candidatePages(
-  ledger: Pick<CandidateReads, "candidates">,
+  ledger: Pick<GroupReads, "candidates">,
   list: CandidateList,
   limit = 1_000,
 ): AsyncGenerator<readonly GroupRecord[]> {

@@ -2,7 +2,7 @@ import type { Upsert } from "../../core/plan/change.ts";
 import { refreshCandidate } from "../../core/record/candidates.ts";
 import type { GroupRecord } from "../../core/record/record.ts";
 import type { Clock } from "../../ports/clock.ts";
-import type { CandidateReads } from "../../ports/ledger/groups.ts";
+import type { GroupReads } from "../../ports/ledger/groups.ts";
 import type { Plan, PlanEntry } from "../plan/plan.ts";
 
 interface Asked {
@@ -26,7 +26,7 @@ const PAGE = 1_000;
 export async function* groupsToAsk(
   plan: Plan,
   { since, of, most, onlyAfterRewind = false }: Asked,
-  { ledger, clock }: { readonly ledger: Pick<CandidateReads, "candidates">; readonly clock: Clock },
+  { ledger, clock }: { readonly ledger: Pick<GroupReads, "candidates">; readonly clock: Clock },
 ): AsyncGenerator<Upsert> {
   let left = most;
   let after: GroupRecord | undefined;

@@ -2,7 +2,7 @@ import { SyncError } from "../../core/failure/sync-error.ts";
 import { type DueTokens, type GroupSelection, rotationCandidate } from "../../core/record/candidates.ts";
 import type { RotationCandidate } from "../../core/rotation/rotation-policy.ts";
 import type { Clock } from "../../ports/clock.ts";
-import type { CandidateReads } from "../../ports/ledger/groups.ts";
+import type { GroupReads } from "../../ports/ledger/groups.ts";
 import { candidatePages } from "../plan/candidate-pages.ts";
 
 /** Which tokens the operator wants rotated. */
@@ -17,7 +17,7 @@ export type RotationSelection =
  */
 export async function groupsOf(
   selection: RotationSelection,
-  { ledger, clock }: { readonly ledger: Pick<CandidateReads, "candidates">; readonly clock: Clock },
+  { ledger, clock }: { readonly ledger: Pick<GroupReads, "candidates">; readonly clock: Clock },
 ): Promise<GroupSelection> {
   switch (selection.kind) {
     case "all":
@@ -43,7 +43,7 @@ const PAGE = 500;
 
 /** Groups whose tokens a sync may rotate, the oldest token first. A rotated group is no candidate any more. */
 export async function* rotationCandidates(
-  ledger: Pick<CandidateReads, "candidates">,
+  ledger: Pick<GroupReads, "candidates">,
   which: DueTokens,
 ): AsyncGenerator<RotationCandidate> {
   for await (const page of candidatePages(ledger, { kind: "rotatable", ...which }, PAGE))

@@ -1,11 +1,11 @@
 import { SyncError } from "../../core/failure/sync-error.ts";
-import type { CandidateReads } from "../../ports/ledger/groups.ts";
+import type { GroupReads } from "../../ports/ledger/groups.ts";
 import type { KnownService } from "../../ports/ledger/scope.ts";
 import type { Warning } from "../../ports/observer.ts";
 import type { TokenStore } from "../../ports/token-store.ts";
 
 interface LossPorts {
-  readonly ledger: Pick<CandidateReads, "candidateCount">;
+  readonly ledger: Pick<GroupReads, "candidateCount">;
   readonly tokens: Pick<TokenStore, "destinations">;
 }
 

@@ -16,6 +16,10 @@ export interface GroupReads {
   groups(buckets?: readonly number[]): AsyncIterable<readonly LedgerGroup[]>;
   /** The records of the groups with these ids, ordered by the UTF-8 bytes of the id; unknown ids are left out. */
   records(ids: readonly string[]): Promise<ReadonlyMap<string, GroupRecord>>;
+  /** A page of the list, in its order. */
+  candidates(list: CandidateList, page: Page): Promise<readonly GroupRecord[]>;
+  /** How many groups `candidates` returns over all pages. */
+  candidateCount(list: CandidateList): Promise<number>;
   /**
    * The other scopes of this ledger that have groups with ids of this scope's groups, at this service. If `teamId` is null, the
    * groups of any team count.
@@ -69,14 +73,6 @@ export interface LedgerBucket extends BucketSum {
 export interface Begun {
   readonly change: Change;
   readonly before: GroupRecord | null;
-}
-
-/** Groups for each of which a sync may have something to do. */
-export interface CandidateReads {
-  /** A page of the list, in its order. */
-  candidates(list: CandidateList, page: Page): Promise<readonly GroupRecord[]>;
-  /** How many groups `candidates` returns over all pages. */
-  candidateCount(list: CandidateList): Promise<number>;
 }
 
 interface Page {

@@ -1,4 +1,4 @@
-import type { CandidateReads, DeletionReads, DeletionWrites, GroupReads, GroupWrites } from "./groups.ts";
+import type { DeletionReads, DeletionWrites, GroupReads, GroupWrites } from "./groups.ts";
 import type { Lease, Leases } from "./lease.ts";
 import type { Requests } from "./requests.ts";
 import type {
@@ -32,7 +32,6 @@ export interface LedgerView
     ScopeReads,
     GroupReads,
     DeletionReads,
-    CandidateReads,
     RunReads,
     RejectionReads,
     StatusReads {}
@@ -71,12 +70,7 @@ export interface SchemaWrites {
   forgetScope(): Promise<void>;
 }
 
-/** Whether the databases of the ledger and the tokens keep what was committed. */
-export interface Durability {
-  /** The server's settings by which a crash loses commits, and which a session can't change. Rejects as databases do. */
-  risks(): Promise<readonly DurabilityRisk[]>;
-}
-
+/** A setting of a server by which a crash loses commits, and which a session can't change. */
 export interface DurabilityRisk {
   /** As the server names it, with its value: `fsync = off`. */
   readonly setting: string;

@@ -78,7 +78,7 @@ class Side {
       clock: hostClock,
       openSpool,
       observe: () => {},
-      durability: { risks: async () => [] },
+      durabilityRisks: async () => [],
       recent: new RecentWrites(hostClock.now()),
     };
     const seen: unknown[] = [];

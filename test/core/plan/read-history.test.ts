@@ -2,8 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
 import {
   afterApproval,
-  afterHealthyRead,
-  afterHeldRead,
+  afterFullRead,
   afterPartialRead,
   clockDifference,
   clockLead,
@@ -38,8 +37,7 @@ const evidenceAfter = (...reads: readonly Read[]): ReadHistory =>
   reads.reduce((history, { result, minutes, source }) => {
     const reading = nextReading(history, source, at(minutes));
     if (result === "failed") return whileReading(history);
-    if (result === "held") return afterHeldRead(history, reading, CODE);
-    return afterHealthyRead(history, reading);
+    return afterFullRead(history, reading, result === "held" ? CODE : null);
   }, NO_READ_HISTORY);
 
 const clockAt = (history: ReadHistory, minutes: number, source = SOURCE): [number, number] => {
@@ -102,7 +100,11 @@ describe("the source", () => {
 
 describe("the table that the source led to", () => {
   const table = "public.customers";
-  const found = afterHealthyRead(NO_READ_HISTORY, { ...nextReading(NO_READ_HISTORY, SOURCE, start), table });
+  const found = afterFullRead(
+    NO_READ_HISTORY,
+    { ...nextReading(NO_READ_HISTORY, SOURCE, start), table },
+    null,
+  );
 
   it("is expected again, and not of another source", () => {
     expect(nextReading(NO_READ_HISTORY, SOURCE, start).table).toBeNull();
@@ -113,7 +115,7 @@ describe("the table that the source led to", () => {
   it("is remembered after a read that failed, was held, or was of a few ids", () => {
     const reading = nextReading(found, SOURCE, at(1));
     expect(whileReading(found).table).toBe(table);
-    expect(afterHeldRead(found, reading, CODE).table).toBe(table);
+    expect(afterFullRead(found, reading, CODE).table).toBe(table);
     expect(afterPartialRead(NO_READ_HISTORY, { ...reading, table }).table).toBe(table);
   });
 });
@@ -134,7 +136,7 @@ describe("what is held", () => {
   it("needs a word of its own for each approval", () => {
     const history = aReadHistory({ approvals: 2 });
     expect(afterApproval(history)).toEqual({ ...history, approvals: 3 });
-    expect(afterHeldRead(history, aReading(), CODE).approvals).toBe(2);
+    expect(afterFullRead(history, aReading(), CODE).approvals).toBe(2);
   });
 });
 

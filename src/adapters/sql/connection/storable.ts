@@ -2,8 +2,4 @@
  * Replaces characters from outside that a database can't store: half of a surrogate pair, which isn't UTF-8, and NUL.
  * MySQL could store NUL, but both databases have to keep the same text.
  */
-export function storable(text: string): string;
-export function storable(text: string | null): string | null;
-export function storable(text: string | null): string | null {
-  return text === null ? null : text.toWellFormed().replaceAll("\0", "\ufffd");
-}
+export const storable = (text: string): string => text.toWellFormed().replaceAll("\0", "\ufffd");

@@ -1,11 +1,11 @@
 import { type CandidateList, type GroupSelection, lastVerified } from "../../../core/record/candidates.ts";
 import type { GroupRecord } from "../../../core/record/record.ts";
-import type { CandidateReads } from "../../../ports/ledger/groups.ts";
+import type { GroupReads } from "../../../ports/ledger/groups.ts";
 import type { LedgerReader } from "./ledger-reader.ts";
 import { recordsWhere } from "./records.ts";
 import { countWhere, type LedgerScope } from "./scope.ts";
 
-export const candidateReads = (reader: LedgerReader): CandidateReads => ({
+export const candidateReads = (reader: LedgerReader): Pick<GroupReads, "candidates" | "candidateCount"> => ({
   candidates: (list, { limit, after }) =>
     reader.read([], (ledger) => {
       const values: unknown[] = [ledger.scope];

@@ -2,7 +2,7 @@ import { MOST_REMEMBERED } from "../../../core/record/recent-writes.ts";
 import type { GroupRecord } from "../../../core/record/record.ts";
 import type { GroupReads, GroupWrites, SharedGroups } from "../../../ports/ledger/groups.ts";
 import { databaseError } from "../connection/failures.ts";
-import { conditionOf } from "./candidates.ts";
+import { candidateReads, conditionOf } from "./candidates.ts";
 import type { LedgerReader } from "./ledger-reader.ts";
 import {
   changeEach,
@@ -17,6 +17,8 @@ import type { LedgerScope } from "./scope.ts";
 const BATCH = 5_000;
 
 export const groupReads = (reader: LedgerReader): GroupReads => ({
+  ...candidateReads(reader),
+
   buckets: ({ unverifiedAtRest }) =>
     reader.read([], async ({ connection, tables, scope }) => {
       const rows = await connection.query<BucketColumns>(

@@ -7,7 +7,6 @@ import type { InTransaction } from "../connection/connections.ts";
 import { databaseError } from "../connection/failures.ts";
 import type { Database } from "../dialect/database.ts";
 import type { LedgerLocation } from "../dialect/ledger-tables.ts";
-import { candidateReads } from "./candidates.ts";
 import { deletionReads, deletionWrites } from "./deletions.ts";
 import { groupReads, groupWrites } from "./groups.ts";
 import { ifHeld, ifOfNoOther, leaseState, leases } from "./lease.ts";
@@ -95,7 +94,6 @@ const allReads = (reader: LedgerReader): LedgerView => ({
   ...scopeReads(reader),
   ...groupReads(reader),
   ...deletionReads(reader),
-  ...candidateReads(reader),
   ...runReads(reader),
   ...rejectionReads(reader),
   ...statusReads(reader),
