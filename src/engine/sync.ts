@@ -110,7 +110,7 @@ async function syncOnce(
     await refreshGroups(plan, options, settings, run);
     const { silence } = settings.refresh;
     if (isWhole && silence) await seekSignOfLife(plan, undefined, silence, settings, run);
-    await reportOwed(plan, options, run);
+    await reportOwed(plan, options, { ...run, recent: ports.recent });
     await deleteCanaryOrWarn(run, settings);
   } finally {
     await removals.close();

@@ -52,6 +52,10 @@ export class RecentWrites {
   #begun = 0;
   /** The number of a write. All records that later writes have saved are in `#saved`. */
   #since = 0;
+  /** Another process may have had the lease since, and a replica may lack all that it did. */
+  #isReleased = false;
+  /** How many writes the ledger had when this process took the lease. */
+  #acquired = 0;
   #lost: LostWrites | null = null;
   #server: string | null = null;
 
@@ -76,6 +80,12 @@ export class RecentWrites {
   /** What was lost and has not been recorded again; null if nothing was. */
   get lost(): LostWrites | null {
     return this.#lost;
+  }
+
+  /** The groups that were saved under the present lease; null if not all of them are remembered. */
+  get savedUnderLease(): readonly string[] | null {
+    if (this.#since > this.#acquired) return null;
+    return [...this.#saved].flatMap(([id, { write }]) => (write > this.#acquired ? [id] : []));
   }
 
   /** Whether the ledger lacks writes of this process, or its lease, and no later holder is the reason. */
@@ -107,13 +117,15 @@ export class RecentWrites {
       this.#since = found.writes;
     }
     this.#epoch = epoch;
+    this.#isReleased = false;
     this.#server = server;
+    this.#acquired = found.writes;
     this.#writes = found.writes;
     this.#begun = found.writes;
   }
 
   #lostIn(found: LeaseState, server: string | null): LostWrites | null {
-    const isOwn = found.epoch === this.#epoch;
+    const isOwn = found.epoch === this.#epoch && !this.#isReleased;
     if (this.isRewound(found)) {
       const isOvertaken = BigInt(found.epoch) > BigInt(this.#epoch ?? 0);
       const left = isOvertaken ? found.writesBefore : found.writes;
@@ -122,9 +134,14 @@ export class RecentWrites {
       const mayBeMore = isOvertaken || this.#since > left;
       return records.size > 0 || mayBeMore ? { records, mayBeMore, isOvertaken } : null;
     }
-    // As long as nobody else has held the lease, the number of writes shows that nothing is lost.
+    // As long as nobody else can have held the lease, the number of writes shows that nothing is lost.
     const isElsewhere = server !== null && found.server !== null && server !== found.server;
     return isElsewhere && !isOwn ? { records: new Map(), mayBeMore: true, isOvertaken: false } : null;
+  }
+
+  /** Call this once the lease is given back. */
+  released(): void {
+    this.#isReleased = true;
   }
 
   /** Call this before a write. */

@@ -1,6 +1,7 @@
 import type { Failure } from "../../core/failure/sync-error.ts";
 import type { Doubt } from "../../core/group/ledger-group.ts";
 import { owes } from "../../core/record/owes.ts";
+import type { RecentWrites } from "../../core/record/recent-writes.ts";
 import { DOUBT_TEXT, isNeverMade } from "../../core/record/record.ts";
 import type { GroupReads } from "../../ports/ledger/groups.ts";
 import type { Locks } from "../lease/tenant-locks.ts";
@@ -11,6 +12,7 @@ import { type Reporting, reportFailure } from "../report/tally.ts";
 
 interface OwedReporting extends Reporting {
   readonly ledger: Pick<GroupReads, "candidates" | "records">;
+  readonly recent: Pick<RecentWrites, "savedUnderLease">;
   readonly locks: Locks;
   readonly throttle: { readonly hasAnswered: boolean };
   readonly signal: AbortSignal;
@@ -34,7 +36,7 @@ export async function reportOwed(
   if (run.signal.aborted) return;
   const owedNothing = plan.isWhole && plan.owing === 0 && Object.values(plan.counts).every((n) => n === 0);
   // To find what the ledger owes reads all groups, so look only if anything may be owed.
-  if (!owedNothing || tally.requests + locks.lookedUp.length > 0) await reportRecorded(only, run);
+  if (!owedNothing || tally.requests + locks.lookedUp.length > 0) await reportRecorded(plan, only, run);
   if (!plan.isWhole || locks.unserved.size === 0) return;
   const groups = await ledger.records([...locks.unserved.keys()]);
   for (const [id, why] of locks.unserved) {
@@ -43,14 +45,17 @@ export async function reportOwed(
   }
 }
 
+/** If nothing was owed when the source was read, then no more than this number of groups is read by their ids. */
+const MOST_SAVED = 1_000;
+
 async function reportRecorded(
+  plan: Plan,
   only: ReadonlySet<string> | undefined,
-  { tally, ledger, locks }: OwedReporting,
+  { tally, ledger, locks, recent }: OwedReporting,
 ): Promise<void> {
-  const owing =
-    only === undefined
-      ? candidatePages(ledger, { kind: "owing" })
-      : [[...(await ledger.records([...only])).values()]];
+  const saved = plan.owing === 0 ? recent.savedUnderLease : null;
+  const ids = only ? [...only] : saved && saved.length <= MOST_SAVED ? saved : null;
+  const owing = ids ? [[...(await ledger.records(ids)).values()]] : candidatePages(ledger, { kind: "owing" });
   let held = 0;
   for await (const page of owing) {
     for (const group of page) {

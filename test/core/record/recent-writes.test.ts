@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type LeaseState, RecentWrites } from "../../../src/core/record/recent-writes.ts";
+import { type LeaseState, MOST_REMEMBERED, RecentWrites } from "../../../src/core/record/recent-writes.ts";
 import { aRecord } from "../../builders/records.ts";
 
 const AT_FIRST: LeaseState = { epoch: "0", writes: 0, writesBefore: 0, server: null };
@@ -37,6 +37,27 @@ describe("what a ledger has lost", () => {
     recent.recovered();
     recent.acquired("8", left("7", found.writes), "a server");
     expect(recent.lost).toBeNull();
+  });
+
+  test.each([
+    ["nothing, on another server too, as long as this process has the lease", false],
+    ["perhaps all that another process did, if this one had given back its lease before a failover", true],
+  ])("is %s", (_, isReleased) => {
+    const { recent } = holding("a");
+    if (isReleased) recent.released();
+    recent.acquired("7", left("5", 1), "another server");
+    expect(lostOf(recent)).toEqual(isReleased ? { records: [], mayBeMore: true, isOvertaken: false } : null);
+  });
+
+  test("are the groups that were saved under the present lease, as long as all are remembered", () => {
+    const { recent, write } = holding("a", "b");
+    expect(recent.savedUnderLease).toEqual(["a", "b"]);
+    recent.acquired("6", left("5", 2), "a server");
+    expect(recent.savedUnderLease).toEqual([]);
+    write("b", "c");
+    expect(recent.savedUnderLease).toEqual(["b", "c"]);
+    for (let n = 0; n < MOST_REMEMBERED; n++) write(`other ${n}`);
+    expect(recent.savedUnderLease).toBeNull();
   });
 
   test("is the records that this process saved last", () => {

@@ -176,7 +176,7 @@ test.skipIf(!LONG)(
     const { code, report, stderr } = await world.sync();
     expect({ code, report }).toMatchObject({
       code: 0,
-      report: { requests: TENANTS, drift: { token: TENANTS } },
+      report: { requests: TENANTS, refreshed: TENANTS, drift: { token: 0 } },
     });
     expect(stderr).toContain("LEDGER_REWOUND");
     expect(await world.stored()).toEqual(await world.live());

@@ -65,6 +65,7 @@ export class InMemoryLeases implements Leases {
     await this.#step({ when: "before", call: "releaseLease" });
     if (this.#isCurrent(lease)) {
       this.#expireAt(0);
+      this.#recent.released();
       if (this.#state.lease) this.#state.lease = { ...this.#state.lease, holder: "" };
     }
     await this.#step({ when: "after", call: "releaseLease" });

@@ -184,7 +184,7 @@ export function leases(reader: LedgerReader, recent: RecentWrites): Leases {
     },
 
     async releaseLease(lease) {
-      await change(lease, `expires_at = ${dialect.now}, holder = '${NOBODY}'`);
+      if (await change(lease, `expires_at = ${dialect.now}, holder = '${NOBODY}'`)) recent.released();
     },
   };
 }
