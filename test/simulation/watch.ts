@@ -99,8 +99,7 @@ interface Removal {
   readonly id: string;
   /** By the ledger's clock, in milliseconds. */
   readonly at: number;
-  readonly run: RunRecord;
-  /** By the clock of the run's machine: the earlier one of when the group went and when the run recorded that. */
+  /** By the clock of the machine at work: the earlier one of when the group went and when a run recorded that. */
   recordedAt: number;
   /** Whether the ledger says no more that the removal is under way. */
   isRecorded: boolean;
@@ -257,7 +256,7 @@ export class Watch {
     if (victim !== id) this.breach(`3: ${what} deletes the group of ${victim}`);
     const reason = this.#whyNotDeleted(id, intent, run);
     if (reason !== undefined && this.knowsTheLedger) this.breach(`3: ${what}, though ${reason}`);
-    this.#removals.push({ id, at: this.#now(), run, recordedAt: run.wallTime(), isRecorded: false });
+    this.#removals.push({ id, at: this.#now(), recordedAt: run.wallTime(), isRecorded: false });
   }
 
   /** A refresh asks for the groups of present tenants alone, and sends them as they were confirmed. */
@@ -388,7 +387,7 @@ export class Watch {
     for (const removal of this.#removals) {
       const intent = this.#world.ledger.rows.get(removal.id)?.intent ?? null;
       if (removal.isRecorded || intent === "delete" || intent === "replace") continue;
-      if (removal.run === run) removal.recordedAt = Math.min(removal.recordedAt, run.wallTime());
+      removal.recordedAt = Math.min(removal.recordedAt, run.wallTime());
       removal.isRecorded = true;
     }
   }
