@@ -20,10 +20,12 @@ const answersFor = (baseUrl: string): Answers => [
   ['AS "isThere"', [{ isThere: true }]],
   ["max(version)", [{ version: LEDGER_VERSION }]],
   [
-    'AS "healthyAt"',
+    "SELECT s.*",
     [
       {
-        ...{ source: null, table: null, ms: "0", reads: "0", healthyAt: null, heldCode: null, approvals: 0 },
+        ...{ base_url: null, team_id: null, answered_at: null, healthy_at: null, held_code: null },
+        ...{ tokens_verified_at: null, update_evidence: null, read_history: null, token_places: null },
+        ...{ token_tables: null, canary: null },
         // As PostgreSQL writes it.
         readAt: new Date().toISOString().replace("T", " ").replace("Z", "+00"),
       },
