@@ -53,7 +53,9 @@ async function reportRecorded(
   only: ReadonlySet<string> | undefined,
   { tally, ledger, locks, recent }: OwedReporting,
 ): Promise<void> {
-  const saved = plan.owing === 0 ? recent.savedUnderLease : null;
+  const { create, update, ...others } = plan.counts;
+  const owedNothing = plan.owing === 0 && Object.values(others).every((n) => n === 0);
+  const saved = owedNothing ? recent.savedUnderLease : null;
   const ids = only ? [...only] : saved && saved.length <= MOST_SAVED ? saved : null;
   const owing = ids ? [[...(await ledger.records(ids)).values()]] : candidatePages(ledger, { kind: "owing" });
   let held = 0;
