@@ -1,4 +1,4 @@
-import type { Intent } from "../group/ledger-group.ts";
+import type { Doubt, Intent } from "../group/ledger-group.ts";
 
 /**
  * How a group at the service differs from what the ledger knows, because somebody else changed it there.
@@ -21,7 +21,7 @@ interface Known {
   readonly tokenFingerprint: string | null;
   readonly intent: Intent | null;
   /** `rewind`: the ledger went back in time, and what it knows may be outdated. */
-  readonly doubt: "rewind" | "operator" | null;
+  readonly doubt: Doubt | null;
 }
 
 interface Answer {
