@@ -31,6 +31,7 @@ function endToEndOnMysql(): string[] {
     "database-faults", // what the driver's errors become, rights, connections that are cut
     "broken-read", // a stream of rows that breaks off
     "rotation-crash", // commits that a kill or a cut leaves in doubt
+    "crashed-server", // commits that a crash of the server takes back
     "told-to-stop", // a lock that is waited for
     "documented-rights", // the GRANTs in docs/security.md
     "database-logs", // what the server's log holds of them

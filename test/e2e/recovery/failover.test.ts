@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, inject, onTestFinished, test } from "vitest";
-import { type FreshDatabase, type Query, SERVERS } from "../../support/databases/fresh-database.ts";
+import type { FreshDatabase } from "../../support/databases/fresh-database.ts";
 import { LONG, someOf } from "../../support/long.ts";
 import * as mariadb from "../../support/mysql/replica.ts";
 import { startPostgres } from "../../support/postgres/embedded-postgres.ts";
@@ -8,13 +8,11 @@ import { startStandby } from "../../support/postgres/standby.ts";
 import type { EmbeddedServer } from "../../support/servers/embedded-server.ts";
 import { tcpProxy } from "../../support/servers/tcp-proxy.ts";
 import { aDaemon, EVERY_SECOND } from "../daemon/a-daemon.ts";
-import type { Program } from "../program.ts";
 import { aWorld, type ConfigChanges, until, type World } from "../world.ts";
+import { ARGS, AT_ONCE, asking, expectHealed, untilRequests } from "./lost-commits.ts";
 
 const TENANTS = 40;
 const LATENCY = { min: 5, max: 15 };
-/** Groups whose tenants are gone are deleted at once. */
-const AT_ONCE: ConfigChanges = { deletion: { grace_period: "0", limit: { count: 100, percent: 100 } } };
 
 interface Servers {
   start(): Promise<EmbeddedServer>;
@@ -39,14 +37,6 @@ const KINDS: Record<FreshDatabase["kind"], Servers> = {
     database: "customers",
   },
 };
-
-/** Connects for each statement: the url may lead to another server by then. */
-const asking =
-  (kind: FreshDatabase["kind"], url: string): Query =>
-  async (text, values) => {
-    const { query, end } = SERVERS[kind].connect(url);
-    return query<never>(text, values).finally(end);
-  };
 
 interface Failover {
   readonly world: World;
@@ -88,20 +78,6 @@ async function aReplicatedWorld(): Promise<Failover> {
   };
 }
 
-/** Resolves once the service has answered so many requests, or the run has ended. */
-const untilRequests = (world: World, count: number, run: Program): Promise<unknown> =>
-  Promise.race([run.ended, until(async () => (await world.requests()).total >= count)]);
-
-/** The next sync ends well, and every token that is stored is live. */
-async function expectHealed(world: World): Promise<void> {
-  const { code, report, stderr } = await world.sync();
-  expect({ code, report, stderr }).toMatchObject({ code: 0, report: { outcome: "ok", failed: 0 } });
-  expect(await world.stored()).toEqual(await world.live());
-  expect(await world.groups()).toHaveLength(TENANTS);
-  await world.forgetRequests();
-  expect(await world.sync()).toMatchObject({ code: 0, report: { requests: 0 } });
-}
-
 interface Case {
   readonly command: "rotate" | "sync";
   readonly config?: ConfigChanges;
@@ -120,8 +96,6 @@ const CASES: readonly (readonly [what: string, how: Case])[] = [
   ["a run whose database is away for a while", { command: "rotate", lagsAfter: 9, outageMs: 4_000 }],
   ["new groups, whose tenants the replica never had", { command: "sync" }],
 ];
-
-const ARGS = { rotate: ["rotate", "--all", "--yes", "--json"], sync: ["sync", "--json"] };
 
 describe.each(someOf(CASES))(
   "a failover and %s:",
@@ -145,7 +119,7 @@ describe.each(someOf(CASES))(
       expect(JSON.parse(stdout).errors).toMatchObject([{ code: "LEDGER_REWOUND" }]);
       expect(stdout + stderr).not.toContain("LEASE_LOST");
       await world.configure(AT_ONCE);
-      await expectHealed(world);
+      await expectHealed(world, TENANTS);
     });
   },
 );
@@ -163,7 +137,7 @@ test.skipIf(!LONG)("a daemon that goes through a failover heals by itself what i
   await until(async () => (await world.groups()).length === TENANTS);
   await daemon.program.stop("SIGTERM");
   expect(daemon.program.output()).not.toContain("LEASE_LOST");
-  await expectHealed(world);
+  await expectHealed(world, TENANTS);
 });
 
 test.skipIf(!LONG)(

@@ -83,7 +83,8 @@ const MAKE_AND_RUN = `
   folder=$1 mariadbd=$2
   mkdir "$folder/data"
   "$mariadbd" --defaults-file="$folder/settings.cnf" --bootstrap --loose-wsrep-on=OFF <"$folder/bootstrap.sql"
-  exec "$mariadbd" --defaults-file="$folder/settings.cnf"`;
+  # As mariadbd-safe does: starts the server again after a SIGKILL.
+  until "$mariadbd" --defaults-file="$folder/settings.cnf" || [ $? -ne 137 ]; do :; done`;
 
 const configFile = (settings: Readonly<Record<string, string>>): string =>
   [
