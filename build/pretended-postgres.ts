@@ -20,9 +20,10 @@ const answersFor = (baseUrl: string): Answers => [
   ['AS "isThere"', [{ isThere: true }]],
   ["max(version)", [{ version: LEDGER_VERSION }]],
   [
-    "SELECT s.*",
+    " s.*,",
     [
       {
+        ...{ ledgerId: "ledger", epoch: null, holder: null, acquiredAt: null, expiresAt: null },
         ...{ base_url: null, team_id: null, answered_at: null, healthy_at: null, held_code: null },
         ...{ tokens_verified_at: null, update_evidence: null, read_history: null, token_places: null },
         ...{ token_tables: null, canary: null },
@@ -45,7 +46,6 @@ const answersFor = (baseUrl: string): Answers => [
     ],
   ],
   ["max(id)", [{ id: "1" }]],
-  [/SELECT id FROM \S*identity/, [{ id: "ledger" }]],
   [
     '"mayWriteRows"',
     ["user_group_id", "token", "updated_at"].map((name) => ({

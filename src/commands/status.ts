@@ -5,6 +5,7 @@ import { wentMissing } from "../core/deletion/missing-tenants.ts";
 import { namesOf } from "../core/record/candidates.ts";
 import { shownTable } from "../core/tokens/destination.ts";
 import { heldRefresh } from "../engine/refresh/held-refresh.ts";
+import { ledgerStatus } from "../engine/report/ledger-status.ts";
 import type { LedgerView } from "../ports/ledger/ledger.ts";
 import type { CommandContext, CommandIo } from "./context.ts";
 import { type KnownStatus, statusJson, statusText } from "./output/status.ts";
@@ -38,7 +39,7 @@ export async function status(
   io: CommandIo,
 ): Promise<void> {
   const now = new Date();
-  const found = await ledger.status();
+  const found = await ledgerStatus(ledger);
   const known: KnownStatus = {
     status: found,
     names: namesOf(await ledger.records(found.held?.groups.map(({ user_group_id }) => user_group_id) ?? [])),
@@ -46,7 +47,7 @@ export async function status(
       tokens: (await ledger.scope()).tokens.tables.map(shownTable),
       ledger: await ledger.ownTables(),
     },
-    missing: wentMissing(await ledger.missing(), found.groups.total, config.deletion, now),
+    missing: wentMissing(found.missing, found.groups.total, config.deletion, now),
     refreshHold: await heldRefresh(ledger, config, now),
     runs: await ledger.history(EVER, runs),
     now,

@@ -4,7 +4,8 @@ import type { FailureWithHint } from "../../src/core/failure/sync-error.ts";
 import { noCounts } from "../../src/core/report/counts.ts";
 import type { WatchState } from "../../src/daemon/changes/watch.ts";
 import type { CurrentRun, DaemonState, LedgerSnapshot, ServingNow } from "../../src/daemon/state/state.ts";
-import type { LedgerStatus, RecordedRun } from "../../src/ports/ledger/scope.ts";
+import type { LedgerStatus } from "../../src/engine/report/ledger-status.ts";
+import type { RecordedRun } from "../../src/ports/ledger/scope.ts";
 import type { RunSummary } from "../../src/ports/observer.ts";
 
 const STARTED_AT = new Date("2026-03-01T00:00:00Z");

@@ -2,9 +2,8 @@ import { NO_EVIDENCE } from "../../src/core/apply/update-evidence.ts";
 import { changedFields } from "../../src/core/group/group.ts";
 import { decide, type PlanningContext } from "../../src/core/record/decide.ts";
 import type { GroupRecord } from "../../src/core/record/record.ts";
-import type { Explanation } from "../../src/engine/explain/explain-tenant.ts";
+import type { Explanation, GroupHistory } from "../../src/engine/explain/explain-tenant.ts";
 import { unsafeToAsk } from "../../src/engine/refresh/held-refresh.ts";
-import type { GroupHistory } from "../../src/ports/ledger/scope.ts";
 import { aDecisionContext, aDesiredTenant, aLedgerGroup, aRow } from "./groups.ts";
 import { aRecord as aGroupRecord } from "./records.ts";
 

@@ -1,28 +1,24 @@
-import { ledgerDeletionsContract } from "./ledger/deletions.ts";
 import { ledgerGroupsContract } from "./ledger/groups.ts";
+import { ledgerHeldContract } from "./ledger/held.ts";
 import { ledgerLeaseContract } from "./ledger/lease.ts";
 import { ledgerRefreshContract } from "./ledger/refresh.ts";
-import { ledgerRemovalsContract } from "./ledger/removals.ts";
 import { ledgerRequestsContract } from "./ledger/requests.ts";
 import type { LedgerDatabase, LedgerPlace } from "./ledger/rig.ts";
-import { ledgerRotationsContract } from "./ledger/rotations.ts";
 import { ledgerRunsContract } from "./ledger/runs.ts";
 import { ledgerSchemaContract } from "./ledger/schema.ts";
+import { ledgerScopeContract } from "./ledger/scope.ts";
 import { ledgerScopesContract, ledgerScopeTablesContract } from "./ledger/scopes.ts";
-import { ledgerStatusContract } from "./ledger/status.ts";
 import { ledgerStorageContract } from "./ledger/storage.ts";
-import { ledgerVouchedContract } from "./ledger/vouched.ts";
+import { ledgerTokensContract } from "./ledger/tokens.ts";
 
 /** What every ledger does, wherever it is kept. */
 export function ledgerContract(name: string, makePlace: () => Promise<LedgerPlace>): void {
   ledgerGroupsContract(name, makePlace);
-  ledgerRemovalsContract(name, makePlace);
-  ledgerDeletionsContract(name, makePlace);
-  ledgerRotationsContract(name, makePlace);
+  ledgerHeldContract(name, makePlace);
+  ledgerTokensContract(name, makePlace);
+  ledgerScopeContract(name, makePlace);
   ledgerRefreshContract(name, makePlace);
-  ledgerStatusContract(name, makePlace);
   ledgerRunsContract(name, makePlace);
-  ledgerVouchedContract(name, makePlace);
   ledgerLeaseContract(name, makePlace);
   ledgerRequestsContract(name, makePlace);
   ledgerScopesContract(name, makePlace);

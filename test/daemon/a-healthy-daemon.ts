@@ -3,7 +3,8 @@ import type { FailingGroup } from "../../src/core/failure/group-failures.ts";
 import type { Failure } from "../../src/core/failure/sync-error.ts";
 import { type Counts, noCounts, runOutcome } from "../../src/core/report/counts.ts";
 import type { DaemonState, FinishedRun, LedgerSnapshot } from "../../src/daemon/state/state.ts";
-import type { LedgerStatus, RecordedRun } from "../../src/ports/ledger/scope.ts";
+import type { LedgerStatus } from "../../src/engine/report/ledger-status.ts";
+import type { RecordedRun } from "../../src/ports/ledger/scope.ts";
 import {
   aDaemonState,
   aLedgerSnapshot,

@@ -15,15 +15,12 @@ export interface Forgetting {
 
 /** What the ledger keeps of a scope, and what stays behind if it is forgotten. */
 export function overviewText(plan: Forgetting): string {
-  const { name, existing, groups, service, destinations, runs, lease } = plan.overview;
-  const [last] = runs;
+  const { name, existing, underWay, service, destinations, lastRun: last, lease } = plan.overview;
   const lines = [
     `Scope ${JSON.stringify(name)}`,
     "",
     `Groups    ${existing}`,
-    ...(groups.under_way > 0
-      ? [`Under way ${groups.under_way}: nobody knows yet how far their last changes came`]
-      : []),
+    ...(underWay > 0 ? [`Under way ${underWay}: nobody knows yet how far their last changes came`] : []),
     `Service   ${service.baseUrl === null ? "not known" : `${printable(service.baseUrl)}, team ${service.teamId ?? "not known"}`}`,
     `Tokens    ${destinations.map((place) => printable(place)).join(", ") || "in a place that the ledger doesn't know"}`,
     `Last run  ${last === undefined ? "none" : `${last.command}, ${last.startedAt.toISOString()}, ${last.result?.outcome ?? "not ended"}`}`,
@@ -35,7 +32,7 @@ export function overviewText(plan: Forgetting): string {
 }
 
 function consequences({ overview, isOwn, deletesGroups }: Forgetting): string[] {
-  const { existing, groups, canary } = overview;
+  const { existing, underWay, canary } = overview;
   if (deletesGroups)
     return [
       `Forgetting it with --delete-groups deletes ${existing === 1 ? "this group" : `these ${quantity(existing, "group")}`} at the service, without a grace period or a limit,`,
@@ -44,7 +41,7 @@ function consequences({ overview, isOwn, deletesGroups }: Forgetting): string[] 
   return [
     "Forgetting it takes its groups, tokens' fingerprints and history out of the ledger. What stays:",
     ...(canary === null ? [] : [`  ${printable(canary)}, the canary of a probe, at the service`]),
-    `  the groups at the service${groups.under_way > 0 ? ", those under way as far as they came" : ""}`,
+    `  the groups at the service${underWay > 0 ? ", those under way as far as they came" : ""}`,
     "  their tokens where they are stored; they go on working",
     ...(isOwn ? [] : ["  the owner's marks beside the tokens, because this is not the scope's own config"]),
     "Nobody deletes these groups afterwards. --delete-groups deletes them first.",
@@ -95,13 +92,12 @@ export function forgetJson(
   { overview, deletesGroups }: Forgetting,
   forgotten: Forgotten | undefined,
 ): string {
-  const { name, existing, groups, service, destinations, runs, lease } = overview;
-  const [last] = runs;
+  const { name, existing, underWay, service, destinations, lastRun: last, lease } = overview;
   const object = {
     scope: name,
     forgotten: forgotten?.isForgotten ?? false,
     groups: existing,
-    under_way: groups.under_way,
+    under_way: underWay,
     service: { base_url: service.baseUrl, team_id: service.teamId },
     tokens: destinations,
     last_run: last ? { command: last.command, started_at: last.startedAt } : null,

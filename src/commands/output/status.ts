@@ -8,7 +8,8 @@ import { healthOf, type Verdict } from "../../core/report/health.ts";
 import { type ResolvedTables, tablesText } from "../../core/report/tables-text.ts";
 import { printable, printableId } from "../../core/text/printable.ts";
 import { durationText, quantity } from "../../core/text/quantity.ts";
-import type { KnownService, LedgerStatus, RecordedRun } from "../../ports/ledger/scope.ts";
+import type { LedgerStatus } from "../../engine/report/ledger-status.ts";
+import type { KnownService, RecordedRun } from "../../ports/ledger/scope.ts";
 import { heldJson, heldLines, type Names, refreshHoldJson, remedyLines } from "./attention.ts";
 import { type Paint, painter } from "./colours.ts";
 

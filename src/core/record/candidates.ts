@@ -28,8 +28,10 @@ export interface ConfirmedGroup {
 export type CandidateList =
   /** Groups that the service has or may have, in the order of the ids. */
   | (GroupSelection & { readonly kind: "existing" })
-  /** Groups that owe something, in the order of the ids. */
-  | { readonly kind: "owing" }
+  /** Groups that owe something, or whose removal is held, in the order of the ids. */
+  | { readonly kind: "owing" | "held" }
+  /** Groups for which `failingSince` is not null, those that fail for longest first. */
+  | { readonly kind: "failing" }
   /**
    * Groups whose tokens the ledger vouches for, see `isVouchedFor`, in the order of the ids: all, those whose tokens are known to
    * be missing in a store, or those with these ids.

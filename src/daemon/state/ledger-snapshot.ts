@@ -3,8 +3,8 @@ import type { DeletionPolicy } from "../../core/plan/deletion-policy.ts";
 import { namesOf } from "../../core/record/candidates.ts";
 import type { RotationPolicy } from "../../core/rotation/rotation-policy.ts";
 import { heldRefresh } from "../../engine/refresh/held-refresh.ts";
+import { type LedgerStatus, ledgerStatus } from "../../engine/report/ledger-status.ts";
 import type { LedgerView } from "../../ports/ledger/ledger.ts";
-import type { LedgerStatus } from "../../ports/ledger/scope.ts";
 import type { LedgerSnapshot } from "./state.ts";
 
 /** In milliseconds. */
@@ -24,11 +24,11 @@ export async function readLedgerSnapshot(
   now: Date,
 ): Promise<LedgerSnapshot> {
   const { maxAgeMs } = settings;
-  const status = await ledger.status();
+  const status = await ledgerStatus(ledger);
   const history = await ledger.history(new Date(now.getTime() - HISTORY), MOST_RUNS);
   const old = (ms: number) => ({ kind: "rotatable", due: new Date(now.getTime() - ms) }) as const;
   const tooOld = maxAgeMs === null ? null : { maxAgeMs, tokens: await ledger.candidateCount(old(maxAgeMs)) };
-  const missing = wentMissing(await ledger.missing(), status.groups.total, settings.deletion, now);
+  const missing = wentMissing(status.missing, status.groups.total, settings.deletion, now);
   const refreshHold = await heldRefresh(ledger, settings, now);
   const names = namesOf(await ledger.records(listedIds(status)));
   return { readAt: now, status, history, tooOld, names, missing, refreshHold };

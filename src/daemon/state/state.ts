@@ -1,7 +1,8 @@
 import type { WentMissing } from "../../core/deletion/missing-tenants.ts";
 import type { RefreshHold } from "../../core/drift/refresh.ts";
 import type { FailureWithHint } from "../../core/failure/sync-error.ts";
-import type { LedgerStatus, RecordedRun, RunId } from "../../ports/ledger/scope.ts";
+import type { LedgerStatus } from "../../engine/report/ledger-status.ts";
+import type { RecordedRun, RunId } from "../../ports/ledger/scope.ts";
 import type { Unreached } from "../../ports/notifier.ts";
 import type { RunSummary } from "../../ports/observer.ts";
 import type { NoticingState } from "../changes/noticing.ts";

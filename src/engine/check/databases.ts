@@ -106,19 +106,18 @@ interface LedgerSettings {
 
 /** Connection, rights and version of the ledger, who holds the lease, and the service that its groups live at. */
 export async function* ledgerFindings(
-  ledger: Pick<LedgerView, "inspect" | "id" | "ownTables" | "status">,
+  ledger: Pick<LedgerView, "inspect" | "ownTables" | "scope">,
   { database, baseUrl, update }: LedgerSettings,
 ): AsyncGenerator<Finding> {
   await ledger.inspect();
   yield connectionFinding(database);
   const tables = (await ledger.ownTables()) ?? "the ledger's tables";
-  const isThere = (await ledger.id()) !== null;
+  const { ledgerId, lease, service } = await ledger.scope();
   yield ok(
-    isThere
+    ledgerId !== null
       ? `${tables}: this user may write there`
       : `${tables}: a sync creates the tables, as this user may`,
   );
-  const { lease, service } = await ledger.status();
   yield ok(
     lease === null
       ? "nobody holds the lease"
@@ -133,7 +132,7 @@ export async function* ledgerFindings(
 }
 
 interface TokenPorts {
-  readonly ledger: Pick<LedgerView, "inspect" | "id" | "scope">;
+  readonly ledger: Pick<LedgerView, "inspect" | "scope">;
   readonly tokens: Pick<TokenStore, "inspect" | "destinations">;
 }
 

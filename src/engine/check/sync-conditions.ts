@@ -7,7 +7,7 @@ import { insistOnOwnership } from "../tokens/destination-owners.ts";
 import { insistOnTables } from "../tokens/token-tables.ts";
 
 export interface SyncConditions {
-  readonly ledger: Pick<LedgerView, "inspect" | "id" | "scope">;
+  readonly ledger: Pick<LedgerView, "inspect" | "scope">;
   readonly tokens: Pick<TokenStore, "inspect" | "destinations">;
   readonly service: KnownService;
   readonly name: string;

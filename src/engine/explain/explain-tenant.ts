@@ -1,3 +1,4 @@
+import { doesUpdate } from "../../core/apply/update-evidence.ts";
 import { SyncError } from "../../core/failure/sync-error.ts";
 import { digestSeed } from "../../core/group/desired-group.ts";
 import { changedFields, type FieldChange, tokenFingerprint } from "../../core/group/group.ts";
@@ -5,9 +6,11 @@ import { columnsOf, type GroupRules } from "../../core/group/group-rules.ts";
 import { type LedgerGroup, UNKNOWN_STATE } from "../../core/group/ledger-group.ts";
 import type { Tenant, TenantRow } from "../../core/group/tenant.ts";
 import { decide, type PlannedAction } from "../../core/record/decide.ts";
+import type { GroupRecord } from "../../core/record/record.ts";
 import { dueBefore, type RotationPolicy } from "../../core/rotation/rotation-policy.ts";
+import type { GroupJournal } from "../../ports/ledger/groups.ts";
 import type { LedgerView } from "../../ports/ledger/ledger.ts";
-import type { GroupHistory, KnownService } from "../../ports/ledger/scope.ts";
+import type { KnownService } from "../../ports/ledger/scope.ts";
 import type { Warning } from "../../ports/observer.ts";
 import type { TenantSource } from "../../ports/tenant-source.ts";
 import type { TokenStore } from "../../ports/token-store.ts";
@@ -69,6 +72,15 @@ export interface Explanation {
   readonly now: Date;
 }
 
+/** All that the ledger keeps of one id. */
+export interface GroupHistory extends GroupJournal {
+  /**
+   * Null if the ledger has no group with this id now. Its `unverified` is null if the service is known to update: then it has
+   * taken mapping and properties, even if no answer shows it.
+   */
+  readonly group: GroupRecord | null;
+}
+
 /** Whether the token stores hold the token whose fingerprint the ledger has. */
 type TokenCopies =
   /** The ledger knows no token of the group. */
@@ -97,16 +109,18 @@ export async function explainTenant(
   const columns = columnsOf(rules);
   const lookups = await source.lookups(columns, digestSeed(rules), stop, context.reading.table);
   try {
-    const [rows, record, [rejection]] = await Promise.all([
+    const [rows, records, journal, [rejection]] = await Promise.all([
       lookups.rowsOf([id]),
-      ledger.record(id),
+      ledger.records([id]),
+      ledger.journalOf(id),
       ledger.rejections([id]),
     ]);
-    const known = record.group ?? undefined;
+    const found = records.get(id);
+    const known = found && doesUpdate(service.evidence) ? { ...found, unverified: null } : found;
     const tenant = await tenantOf(id, rows, rules);
-    const isRemembered = record.removals.length + record.formerTokens.length > 0;
+    const isRemembered = journal.removals.length + journal.formerTokens.length > 0;
     if (tenant === undefined && known === undefined && !isRemembered) throw unknownIds(new Set([id]));
-    const { tokenFingerprint = null, tokenSince = null } = record.group ?? {};
+    const { tokenFingerprint = null, tokenSince = null } = known ?? {};
     const due = dueBefore(rotation, now);
     return {
       user_group_id: id,
@@ -115,11 +129,11 @@ export async function explainTenant(
       table: lookups.table,
       tenant,
       known,
-      record,
+      record: { ...journal, group: known ?? null },
       service,
       rejectedSince: tenant?.kind === "rejected" ? (rejection?.since ?? null) : null,
       action: decide(tenant, known, context).action,
-      changes: changesOf(tenant, known, record),
+      changes: changesOf(tenant, known),
       unsafe: unsafeToAsk(context.update, context.serviceUpdates),
       copies: await copiesOf(id, tokenFingerprint, tokens, stop),
       tokenDestinations,
@@ -148,13 +162,10 @@ async function tenantOf(
 
 function changesOf(
   tenant: Tenant | undefined,
-  known: LedgerGroup | undefined,
-  { group }: GroupHistory,
+  known: GroupRecord | undefined,
 ): readonly FieldChange[] | null {
-  if (tenant?.kind !== "desired" || !group?.confirmed) return null;
-  return known === undefined || known.fingerprint === UNKNOWN_STATE
-    ? null
-    : changedFields(group.confirmed, tenant.group);
+  if (tenant?.kind !== "desired" || !known?.confirmed || known.fingerprint === UNKNOWN_STATE) return null;
+  return changedFields(known.confirmed, tenant.group);
 }
 
 async function copiesOf(

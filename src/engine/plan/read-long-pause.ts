@@ -21,8 +21,8 @@ export async function readLongPause(
 ): Promise<number | null> {
   const shortAgo = new Date(now.getTime() - SHORTEST_LONG_PAUSE_MS);
   if (healthyAt !== null && healthyAt > shortAgo) return null;
-  if (goodSyncs(await ledger.history(shortAgo, MOST_SYNCS, "sync")).length > 0) return null;
-  const syncs = goodSyncs(await ledger.history(new Date(0), MOST_SYNCS, "sync"));
+  if (goodSyncs(await ledger.history(shortAgo, MOST_SYNCS, { command: "sync" })).length > 0) return null;
+  const syncs = goodSyncs(await ledger.history(new Date(0), MOST_SYNCS, { command: "sync" }));
   const [last] = syncs;
   const isAfterAll = healthyAt !== null && last !== undefined && healthyAt > last.finishedAt;
   return longPause(now, isAfterAll ? [{ startedAt: healthyAt, finishedAt: healthyAt }, ...syncs] : syncs);

@@ -95,7 +95,7 @@ async function shareOf(
   if (!isWhole || (everyMs === null && doubted === 0)) return { share: 0, withinMs: null };
   const start = everyMs === null ? new Date(0) : new Date(began.getTime() - everyMs);
   // The last syncs of all tenants, newest first, whatever became of them.
-  const syncs = await ledger.history(start, MOST_SYNCS, "sync");
+  const syncs = await ledger.history(start, MOST_SYNCS, { command: "sync" });
   const earlier = syncs.map(({ startedAt }) => startedAt).slice(isRecorded ? 1 : 0);
   // A command asks for all that is in doubt. The next sync of a daemon has to start on time.
   const isHurried = silence !== undefined || doubted === 0;

@@ -1,13 +1,15 @@
 import { SyncError } from "../../core/failure/sync-error.ts";
 import { shownTable } from "../../core/tokens/destination.ts";
 import type { LedgerView } from "../../ports/ledger/ledger.ts";
-import type { LedgerStatus } from "../../ports/ledger/scope.ts";
+import type { RecordedRun, ScopeState } from "../../ports/ledger/scope.ts";
 
 /** What a ledger keeps of a scope, as far as somebody has to know it who wants to forget the scope. */
-export interface ScopeOverview extends Pick<LedgerStatus, "groups" | "runs" | "lease" | "service"> {
+export interface ScopeOverview extends Pick<ScopeState, "lease" | "service"> {
   readonly name: string;
   /** How many groups the service has or may have. */
   readonly existing: number;
+  readonly underWay: number;
+  readonly lastRun: RecordedRun | undefined;
   /** The canary of a probe that the service may still have; null if there is none. */
   readonly canary: string | null;
   /** Where its tokens are, in words. Empty if the ledger doesn't know. */
@@ -18,12 +20,13 @@ export interface ScopeOverview extends Pick<LedgerStatus, "groups" | "runs" | "l
 export async function scopeOverview(name: string, ledger: LedgerView): Promise<ScopeOverview> {
   const scopes = await ledger.scopes();
   if (!scopes.includes(name)) throw unknownScope(name, scopes, await ledger.ownTables());
-  const { groups, runs, lease } = await ledger.status();
-  const { service, tokens, canary } = await ledger.scope();
+  const { service, lease, tokens, canary } = await ledger.scope();
   const others = tokens.complete?.filter((place) => !place.startsWith("table ")) ?? [];
   return {
-    ...{ name, groups, runs, lease, service },
+    ...{ name, lease, service },
     existing: await ledger.candidateCount({ kind: "existing" }),
+    underWay: (await ledger.sums()).counts.under_way,
+    lastRun: (await ledger.history(new Date(0), 1))[0],
     canary: canary?.user_group_id ?? null,
     destinations: [...tokens.tables.map((table) => `table ${shownTable(table)}`), ...others],
   };

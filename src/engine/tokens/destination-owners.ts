@@ -9,8 +9,7 @@ import {
   type OwnersMark,
   ownershipOf,
 } from "../../core/tokens/destination.ts";
-import type { SchemaReads } from "../../ports/ledger/ledger.ts";
-import type { KnownService } from "../../ports/ledger/scope.ts";
+import type { KnownService, ScopeReads } from "../../ports/ledger/scope.ts";
 import type { Observe } from "../../ports/observer.ts";
 import type { TokenDestination, TokenStore } from "../../ports/token-store.ts";
 import type { HeldLease } from "../lease/lease.ts";
@@ -30,7 +29,7 @@ interface Owned {
 }
 
 interface OwnershipPorts {
-  readonly ledger: Pick<SchemaReads, "id">;
+  readonly ledger: ScopeReads;
   readonly tokens: Pick<TokenStore, "destinations">;
 }
 
@@ -46,7 +45,7 @@ export async function insistOnOwnership(
   const self: Claimant = {
     name,
     baseUrl,
-    ledgerId: await ledger.id(),
+    ledgerId: (await ledger.scope()).ledgerId,
     knowsGroups: service.baseUrl !== null,
   };
   const destinations: Destination[] = [];
@@ -192,7 +191,7 @@ export async function giveUpDestinations(
   name: string,
   { ledger, tokens }: OwnershipPorts,
 ): Promise<readonly string[]> {
-  const ledgerId = await ledger.id();
+  const { ledgerId } = await ledger.scope();
   const free: string[] = [];
   for (const destination of tokens.destinations) {
     const { mark, problem } = await read(destination);

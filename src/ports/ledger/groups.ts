@@ -20,6 +20,7 @@ export interface GroupReads {
   candidates(list: CandidateList, page: Page): Promise<readonly GroupRecord[]>;
   /** How many groups `candidates` returns over all pages. */
   candidateCount(list: CandidateList): Promise<number>;
+  sums(): Promise<GroupSums>;
   /**
    * The other scopes of this ledger that have groups with ids of this scope's groups, at this service. If `teamId` is null, the
    * groups of any team count.
@@ -40,6 +41,29 @@ export interface SharedGroups {
   readonly count: number;
   /** The first of their ids, in the order of the ids. */
   readonly first: string;
+}
+
+/** Of all groups of the scope. */
+export interface GroupSums {
+  readonly counts: GroupCounts;
+  /** Those whose tenants are missing, without those whose removal is held. The longest missing come first. */
+  readonly missing: readonly MissingGroups[];
+  /** Since when the oldest token is live; null if there is none. */
+  readonly oldestToken: Date | null;
+  /** Since when the oldest change has been failing or under way; null if there is none. */
+  readonly oldestUnsynced: Date | null;
+}
+
+export interface GroupCounts {
+  readonly total: number;
+  readonly in_sync: number;
+  readonly under_way: number;
+  readonly failing: number;
+  readonly in_doubt: number;
+  /** Groups that somebody wants a new token for. */
+  readonly wanted: number;
+  readonly missing: number;
+  readonly unverified: number;
 }
 
 export interface GroupWrites {
@@ -82,14 +106,34 @@ interface Page {
   readonly after?: GroupRecord | undefined;
 }
 
-/** What decides when groups of absent tenants are deleted, and when a refresh is held: missing tenants, removals. */
+/** What was removed, and what others have removed at the service. */
 export interface DeletionReads {
   /** How many groups groupsync has deleted or replaced at this time or later. */
   removalsSince(time: Date): Promise<number>;
   /** The groups that refreshes found gone or with another token, at this time or later and since the last approval. */
   foundSince(time: Date): Promise<RefreshFindings>;
-  /** The groups whose tenants are missing, without those whose removal is held. The longest missing come first. */
-  missing(): Promise<readonly MissingGroups[]>;
+  /** What the ledger remembers of the past of one group, whether it has that group still or not. */
+  journalOf(id: string): Promise<GroupJournal>;
+}
+
+export interface GroupJournal {
+  /** Newest first, a hundred at most. */
+  readonly removals: readonly RecordedRemoval[];
+  /** The token that died last comes first, a hundred at most. */
+  readonly formerTokens: readonly FormerToken[];
+}
+
+export interface RecordedRemoval {
+  /** `gone`: somebody else had deleted the group, and a refresh has made it again. */
+  readonly kind: HeldRemoval["kind"] | "gone";
+  readonly at: Date;
+}
+
+/** A token that was live once. */
+export interface FormerToken {
+  readonly fingerprint: string;
+  readonly since: Date | null;
+  readonly until: Date;
 }
 
 export interface DeletionWrites {

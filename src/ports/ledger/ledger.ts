@@ -8,7 +8,6 @@ import type {
   RunWrites,
   ScopeReads,
   ScopeWrites,
-  StatusReads,
 } from "./scope.ts";
 
 /** groupsync's own tables. A ledger here is one scope of them: the `name` in the config. */
@@ -33,8 +32,7 @@ export interface LedgerView
     GroupReads,
     DeletionReads,
     RunReads,
-    RejectionReads,
-    StatusReads {}
+    RejectionReads {}
 
 export interface LedgerTransaction
   extends SchemaWrites,
@@ -52,8 +50,6 @@ export interface LedgerTransaction
 
 /** The ledger's tables as such. */
 export interface SchemaReads {
-  /** Identifies this ledger, with all its scopes, among all ledgers. Null if the tables are missing. */
-  id(): Promise<string | null>;
   /** Rejects if `prepare` would, as far as that can be seen without a change. */
   inspect(): Promise<void>;
   /** For messages, such as `public.groupsync_*`; null if nobody can say where the tables would be. */

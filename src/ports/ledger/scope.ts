@@ -1,10 +1,7 @@
 import type { UpdateEvidence } from "../../core/apply/update-evidence.ts";
-import type { HeldRemoval } from "../../core/deletion/removals.ts";
-import type { FailingGroup } from "../../core/failure/group-failures.ts";
 import type { Failure } from "../../core/failure/sync-error.ts";
 import type { Rejection, RememberedRejection } from "../../core/group/rejections.ts";
 import type { ReadHistory } from "../../core/plan/read-history.ts";
-import type { GroupRecord } from "../../core/record/record.ts";
 import type { Counts, RunOutcome } from "../../core/report/counts.ts";
 import type { TokenTable } from "../../core/tokens/destination.ts";
 import type { LeaseHolder } from "./lease.ts";
@@ -38,13 +35,17 @@ export interface TokenDestinations {
   readonly tables: readonly TokenTable[];
 }
 
-/** What the ledger keeps of a scope beside its groups, its runs and its lease. */
+/** What the ledger keeps of a scope beside its groups and its runs. */
 export interface ScopeState {
   readonly service: KnownService;
   readonly history: ReadHistory;
   readonly tokens: TokenDestinations;
   /** The canary that a probe has begun to make, and that the service may still have; null if there is none. */
   readonly canary: Canary | null;
+  /** Null if nobody holds it. */
+  readonly lease: LeaseHolder | null;
+  /** Identifies this ledger, with all its scopes, among all ledgers. Null if the tables are missing. */
+  readonly ledgerId: string | null;
   /** When this was read, by the clock of the ledger's database. */
   readonly readAt: Date;
 }
@@ -69,9 +70,12 @@ export interface ScopeChanges extends Partial<Pick<ScopeState, "history" | "cana
 }
 
 export interface RunReads {
-  /** The runs that began at this time or later, newest first, at most `limit`; only those of `command`, if given. */
-  history(since: Date, limit: number, command?: string): Promise<readonly RecordedRun[]>;
+  /** The runs that began at this time or later, newest first, at most `limit`. */
+  history(since: Date, limit: number, which?: RunSelection): Promise<readonly RecordedRun[]>;
 }
+
+/** Only runs of this command, or only runs that failed with one of these error codes. */
+export type RunSelection = { readonly command: string } | { readonly failedWith: readonly string[] };
 
 export interface RunWrites {
   startRun(command: string, now: Date): Promise<RunId>;
@@ -113,77 +117,4 @@ export interface RejectionWrites {
     gone: readonly Pick<Rejection, "user_group_id" | "code">[],
     now: Date,
   ): Promise<void>;
-}
-
-/** All subjects summed up for people. */
-export interface StatusReads {
-  status(): Promise<LedgerStatus>;
-  /** All that the ledger keeps of one id. */
-  record(id: string): Promise<GroupHistory>;
-}
-
-export interface GroupHistory {
-  /**
-   * Null if the ledger has no group with this id now. Its `unverified` is null if the service is known to update: then it has
-   * taken mapping and properties, even if no answer shows it.
-   */
-  readonly group: GroupRecord | null;
-  /** Newest first, a hundred at most. */
-  readonly removals: readonly RecordedRemoval[];
-  /** The token that died last comes first, a hundred at most. */
-  readonly formerTokens: readonly FormerToken[];
-}
-
-export interface RecordedRemoval {
-  /** `gone`: somebody else had deleted the group, and a refresh has made it again. */
-  readonly kind: HeldRemoval["kind"] | "gone";
-  readonly at: Date;
-}
-
-/** A token that was live once. */
-export interface FormerToken {
-  readonly fingerprint: string;
-  readonly since: Date | null;
-  readonly until: Date;
-}
-
-export interface LedgerStatus {
-  readonly groups: {
-    readonly total: number;
-    readonly in_sync: number;
-    readonly under_way: number;
-    readonly failing: number;
-    readonly in_doubt: number;
-    /** Groups that somebody wants a new token for. */
-    readonly wanted: number;
-    readonly missing: number;
-    readonly unverified: number;
-  };
-  /** Since when the oldest token is live; null if there is none. */
-  readonly oldestToken: Date | null;
-  /** Since when the oldest change has been failing or under way; null if there is none. */
-  readonly oldestUnsynced: Date | null;
-  /** Null if nothing waits for approval. */
-  readonly held: HeldGroups | null;
-  /** The longest-failing first, a hundred at most. */
-  readonly failing: readonly FailingGroup[];
-  /** About a thousand at most: beyond them rows are only counted. */
-  readonly rejected: readonly RememberedRejection[];
-  /** Newest first, ten at most. */
-  readonly runs: readonly RecordedRun[];
-  /** The last run that the service made fail; null if the service has given a good answer since. */
-  readonly unanswered: RecordedRun | null;
-  readonly lease: LeaseHolder | null;
-  readonly service: KnownService;
-}
-
-export interface HeldGroups {
-  readonly count: number;
-  /**
-   * Approves exactly these groups, as long as nothing else is approved. Null if only a plan or the next sync can tell the
-   * code.
-   */
-  readonly code: string | null;
-  /** In the order of the ids, a hundred at most. */
-  readonly groups: readonly HeldRemoval[];
 }

@@ -26,7 +26,7 @@ export function ledgerLeaseContract(name: string, makePlace: () => Promise<Ledge
         kind: "held",
         by: expect.objectContaining({ epoch: lease.epoch, holder: "me" }),
       });
-      const shown = (await ledger.status()).lease;
+      const shown = (await ledger.scope()).lease;
       expect(shown).toMatchObject({ epoch: lease.epoch, holder: "me" });
       expect((shown?.expiresAt.getTime() ?? 0) - (shown?.acquiredAt.getTime() ?? 0)).toBe(TTL);
     });
@@ -47,13 +47,13 @@ export function ledgerLeaseContract(name: string, makePlace: () => Promise<Ledge
         epochs.push(BigInt((await leaseOf(ledger, holder, EXPIRED)).epoch));
       const [first = 0n, second = 0n, third = 0n] = epochs;
       expect(first < second && second < third).toBe(true);
-      expect((await ledger.status()).lease).toBeNull();
+      expect((await ledger.scope()).lease).toBeNull();
     });
 
     test("can be acquired as soon as it is released", async () => {
       const { ledger, lease } = await opened(makePlace);
       await ledger.releaseLease(lease);
-      expect((await ledger.status()).lease).toBeNull();
+      expect((await ledger.scope()).lease).toBeNull();
       expect((await leaseOf(ledger, "another")).epoch).not.toBe(lease.epoch);
     });
 
@@ -77,7 +77,7 @@ export function ledgerLeaseContract(name: string, makePlace: () => Promise<Ledge
       await ledger.releaseLease(lease);
       await leaseOf(ledger, "another");
       await ledger.releaseLease(lease);
-      expect((await ledger.status()).lease).toMatchObject({ holder: "another" });
+      expect((await ledger.scope()).lease).toMatchObject({ holder: "another" });
     });
 
     test("can be renewed only by its holder", async () => {
@@ -85,11 +85,11 @@ export function ledgerLeaseContract(name: string, makePlace: () => Promise<Ledge
       const ledger = await prepared(database);
       const former = await leaseOf(ledger, "former", EXPIRED);
       expect(await ledger.renewLease(former, TTL)).toBeUndefined();
-      expect((await ledger.status()).lease).toMatchObject({ holder: "former" });
+      expect((await ledger.scope()).lease).toMatchObject({ holder: "former" });
       await ledger.releaseLease(former);
       await leaseOf(ledger, "new", TTL);
       expect(await ledger.renewLease(former, 10 * TTL)).toMatchObject({ code: "LEASE_LOST" });
-      const shown = (await ledger.status()).lease;
+      const shown = (await ledger.scope()).lease;
       expect((shown?.expiresAt.getTime() ?? 0) - (shown?.acquiredAt.getTime() ?? 0)).toBe(TTL);
     });
 
@@ -100,7 +100,7 @@ export function ledgerLeaseContract(name: string, makePlace: () => Promise<Ledge
       const { lease: seized } = await ledger.seizeLease(attempt.by, "another", TTL);
       expect(seized).toBeDefined();
       expect(await ledger.seizeLease(attempt.by, "a third", TTL)).toEqual({});
-      expect((await ledger.status()).lease).toMatchObject({ holder: "another", epoch: seized?.epoch });
+      expect((await ledger.scope()).lease).toMatchObject({ holder: "another", epoch: seized?.epoch });
     });
 
     test("can't be seized once its holder has renewed it", async () => {
@@ -109,7 +109,7 @@ export function ledgerLeaseContract(name: string, makePlace: () => Promise<Ledge
       if (attempt.kind !== "held") throw new Error("the lease should be held");
       await ledger.renewLease(lease, 2 * TTL);
       expect(await ledger.seizeLease(attempt.by, "another", TTL)).toEqual({});
-      expect((await ledger.status()).lease).toMatchObject({ epoch: lease.epoch });
+      expect((await ledger.scope()).lease).toMatchObject({ epoch: lease.epoch });
     });
 
     test("a write without the lease changes nothing", async () => {

@@ -2,8 +2,9 @@ import { describe, expect, test } from "vitest";
 import type { Rejection } from "../../../src/core/group/rejections.ts";
 import { noCounts } from "../../../src/core/report/counts.ts";
 import type { RunResult } from "../../../src/ports/ledger/scope.ts";
-import { aRejection } from "../../builders/groups.ts";
+import { aDeleted, anApplied, aRejection } from "../../builders/groups.ts";
 import {
+  carryOut,
   inDays,
   type LedgerPlace,
   leaseOf,
@@ -61,7 +62,6 @@ export function ledgerRunsContract(name: string, makePlace: () => Promise<Ledger
         { ...b, message: "another", bucket: 8, since: NOW },
       ];
       expect(await at.ledger.rejections()).toEqual(all);
-      expect((await at.ledger.status()).rejected).toEqual(all);
       expect(await at.ledger.rejections(["b", "", "unknown", "a\0"])).toEqual(all.slice(3));
       expect(await at.ledger.rejections([])).toEqual([]);
     });
@@ -107,7 +107,7 @@ export function ledgerRunsContract(name: string, makePlace: () => Promise<Ledger
       expect(await commandsIn(at, inDays(1, 1))).toEqual(["day 3", "day 2"]);
       expect(await commandsIn(at, inDays(1), 2)).toEqual(["day 3", "day 2"]);
       expect(await commandsIn(at, inDays(4))).toEqual([]);
-      expect(await at.ledger.history(EVER, 1, "day 1")).toMatchObject([{ command: "day 1" }]);
+      expect(await at.ledger.history(EVER, 1, { command: "day 1" })).toMatchObject([{ command: "day 1" }]);
     });
 
     test("keeps the order of the runs if the clock was set back", async () => {
@@ -126,6 +126,11 @@ export function ledgerRunsContract(name: string, makePlace: () => Promise<Ledger
       };
       const [finished, open] = await runsAt(at, [0, 1]);
       await write(at, (transaction) => transaction.finishRun(finished ?? "", result, inDays(0, 5)));
+      for (const [code, count] of [
+        ["SERVICE_UNAVAILABLE", 1],
+        ["SOURCE_UNAVAILABLE", 0],
+      ] as const)
+        expect(await at.ledger.history(EVER, 10, { failedWith: ["KEY_REFUSED", code] })).toHaveLength(count);
       expect(await at.ledger.history(EVER, 10)).toEqual([
         { id: open, command: "day 1", startedAt: inDays(1), finishedAt: null, result: null },
         { id: finished, command: "day 0", startedAt: NOW, finishedAt: inDays(0, 5), result },
@@ -151,6 +156,20 @@ export function ledgerRunsContract(name: string, makePlace: () => Promise<Ledger
       expect((await commandsIn(at)).at(-1)).toBe("day 1");
       expect(await commandsIn(at)).toHaveLength(13);
       expect(await commandsIn(other)).toHaveLength(12);
+    });
+
+    test("ends with the removals after ninety days, and with the tokens after a year", async () => {
+      const at = await opened(makePlace);
+      await carryOut(at, anApplied());
+      await carryOut(at, aDeleted());
+      const kept = async (days: number, ms: number) => {
+        await runAt(at, "sync", inDays(days, ms));
+        return [await at.ledger.removalsSince(EVER), (await at.database.formerTokens()).length];
+      };
+      expect(await kept(90, 0)).toEqual([1, 1]);
+      expect(await kept(90, 1)).toEqual([0, 1]);
+      expect(await kept(365, 0)).toEqual([0, 1]);
+      expect(await kept(365, 1)).toEqual([0, 0]);
     });
 
     test("keeps the ten newest runs, however old they are", async () => {

@@ -24,12 +24,13 @@ export function ledgerSchemaContract(name: string, makeDatabase: () => Promise<L
 
     test("have an id that all scopes share, that stays, and that no other ledger has", async () => {
       const database = await makeDatabase();
-      expect(await database.view().id()).toBeNull();
+      expect((await database.view().scope()).ledgerId).toBeNull();
       const ledgers = await Promise.all(["a", "b", "c"].map((scope) => prepared(database, scope)));
-      const ids = await Promise.all(ledgers.map((ledger) => ledger.id()));
+      const ids = await Promise.all(ledgers.map(async (ledger) => (await ledger.scope()).ledgerId));
       expect(new Set(ids).size).toBe(1);
       expect(ids[0]).toMatch(/^[\da-f-]{36}$/);
-      expect(await (await prepared(await makeDatabase())).id()).not.toBe(ids[0]);
+      const another = await prepared(await makeDatabase());
+      expect((await another.scope()).ledgerId).not.toBe(ids[0]);
     });
 
     test.each([
@@ -43,7 +44,7 @@ export function ledgerSchemaContract(name: string, makeDatabase: () => Promise<L
       const refusal = { code, hint: expect.stringMatching(hint) };
       await expect(database.ledger().prepare()).rejects.toMatchObject(refusal);
       await expect(database.ledger().inspect()).rejects.toMatchObject(refusal);
-      await expect(database.view().status()).rejects.toMatchObject(refusal);
+      await expect(database.view().sums()).rejects.toMatchObject(refusal);
       await expect(collect(database.view().groups())).rejects.toMatchObject(refusal);
       await expect(database.ledger().requestLease("somebody", 1_000)).rejects.toMatchObject(refusal);
       expect(await database.dump()).toEqual(before);

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { NO_EVIDENCE } from "../../../src/core/apply/update-evidence.ts";
 import { tokenFingerprint } from "../../../src/core/group/group.ts";
-import { NO_READ_HISTORY } from "../../../src/core/plan/read-history.ts";
 import type { EventOf } from "../../../src/core/record/next.ts";
 import { noCounts } from "../../../src/core/report/counts.ts";
 import { Secret } from "../../../src/core/secret/secret.ts";
@@ -14,6 +13,7 @@ import {
   aReadHistory,
   aRejection,
   aRotation,
+  aScopeState,
 } from "../../builders/groups.ts";
 import { begun, ended } from "../../builders/records.ts";
 import { collect } from "../collect.ts";
@@ -117,36 +117,25 @@ export function ledgerScopesContract(name: string, makePlace: () => Promise<Ledg
 
 /** Whatever is read of a ledger in which nothing was written. */
 export async function expectEmpty(view: LedgerView): Promise<void> {
-  expect((await view.scope()).service).toMatchObject({
-    baseUrl: null,
-    teamId: null,
-    evidence: NO_EVIDENCE,
-    answeredAt: null,
-  });
-  expect((await view.scope()).canary).toBeNull();
-  expect((await view.scope()).history).toMatchObject(NO_READ_HISTORY);
+  const { readAt, ledgerId, lease } = await view.scope();
+  expect(await view.scope()).toEqual({ ...aScopeState({ ledgerId, lease }), readAt: expect.any(Date) });
+  expect(readAt.getTime()).toBeGreaterThan(0);
   expect(await view.removalsSince(new Date(0))).toBe(0);
-  expect(await view.missing()).toEqual([]);
   expect(await view.rejections()).toEqual([]);
   expect(await collect(view.groups())).toEqual([]);
   expect(await view.buckets({ unverifiedAtRest: true })).toEqual([]);
   expect(await view.records(["acme"])).toEqual(new Map());
-  expect(await view.record("acme")).toEqual({ group: null, removals: [], formerTokens: [] });
+  expect(await view.journalOf("acme")).toEqual({ removals: [], formerTokens: [] });
   expect(await view.candidates({ kind: "owing" }, { limit: 1 })).toEqual([]);
   expect(await view.candidateCount({ kind: "rotatable", due: LATER })).toBe(0);
   expect(await view.foundSince(new Date(0))).toEqual({ count: 0, last: null });
   expect((await view.sharedTokens(new Map([["b", FIRST_TOKEN]]), "all")).size).toBe(0);
-  expect((await view.scope()).tokens).toEqual({ complete: null, verifiedAt: null, tables: [] });
   expect(await view.history(new Date(0), 1)).toEqual([]);
-  expect(await view.status()).toMatchObject({
-    groups: { total: 0 },
+  expect(await view.sums()).toMatchObject({
+    counts: { total: 0 },
+    missing: [],
     oldestToken: null,
     oldestUnsynced: null,
-    held: null,
-    failing: [],
-    rejected: [],
-    runs: [],
-    unanswered: null,
   });
 }
 
@@ -172,7 +161,7 @@ export function ledgerScopeTablesContract(name: string, makeDatabase: () => Prom
       expect(await linesOf("production")).toEqual(before);
       // The lease, and the run that has forgotten the scope.
       expect(await linesOf("staging")).toHaveLength(2);
-      expect(await other.id()).not.toBeNull();
+      expect((await other.scope()).ledgerId).not.toBeNull();
     });
 
     test("is an empty ledger as long as nothing is written there, and no write there changes a row of the other one", async () => {

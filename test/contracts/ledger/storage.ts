@@ -55,7 +55,7 @@ export function ledgerStorageContract(name: string, makeDatabase: () => Promise<
           LATER,
         );
       });
-      const [run] = (await at.ledger.status()).runs;
+      const [run] = await at.ledger.history(new Date(0), 1);
       expect(run?.result?.error).toEqual({ code: error.code, message: "NUL \ufffd and half \ufffd" });
     });
 

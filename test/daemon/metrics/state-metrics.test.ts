@@ -3,7 +3,7 @@ import { noCounts, type RunOutcome } from "../../../src/core/report/counts.ts";
 import type { WatchState } from "../../../src/daemon/changes/watch.ts";
 import { Metrics } from "../../../src/daemon/metrics/metrics.ts";
 import type { DaemonState } from "../../../src/daemon/state/state.ts";
-import type { LedgerStatus } from "../../../src/ports/ledger/scope.ts";
+import type { LedgerStatus } from "../../../src/engine/report/ledger-status.ts";
 import {
   aBrokenFeed,
   aCurrentRun,

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import type { Counts } from "../../../src/core/report/counts.ts";
 import type { DaemonState } from "../../../src/daemon/state/state.ts";
 import { statusPage } from "../../../src/daemon/status-page/status-page.ts";
-import type { LedgerStatus } from "../../../src/ports/ledger/scope.ts";
+import type { LedgerStatus } from "../../../src/engine/report/ledger-status.ts";
 import { anyText } from "../../builders/arbitraries.ts";
 import { someGroups } from "../../builders/daemon-state.ts";
 import {

@@ -235,7 +235,7 @@ test("if the ledger can't be read, the store is looked at all the same", async (
   };
   let inspected = 0;
   const ports = {
-    ledger: { ...ledger, scope: away, id: away },
+    ledger: { ...ledger, scope: away },
     tokens: {
       destinations: tokens.destinations,
       inspect: async () => void inspected++,

@@ -24,7 +24,6 @@ function inputs({ ledger, tokens, knownBaseUrl }: Faults): SyncConditions {
   return {
     ledger: {
       inspect: ledger ?? (async () => {}),
-      id: async () => "ledger",
       scope: async () => aScopeState(),
     },
     tokens: { inspect: tokens ?? (async () => {}), destinations: [] },

@@ -1,8 +1,4 @@
-import { doesUpdate } from "../../../src/core/apply/update-evidence.ts";
 import type { MissingGroups } from "../../../src/core/deletion/missing-tenants.ts";
-import type { HeldRemoval } from "../../../src/core/deletion/removals.ts";
-import { failingGroup } from "../../../src/core/failure/group-failures.ts";
-import { FAILED_BY_SERVICE } from "../../../src/core/failure/service-failure.ts";
 import { intendsRemoval, type LedgerGroup } from "../../../src/core/group/ledger-group.ts";
 import { compareIds, type RowDigest } from "../../../src/core/group/tenant.ts";
 import { NO_READ_HISTORY } from "../../../src/core/plan/read-history.ts";
@@ -17,14 +13,13 @@ import { failingSince, owedFailures, owes, restOf } from "../../../src/core/reco
 import type { GroupRecord } from "../../../src/core/record/record.ts";
 import { FORGET } from "../../../src/core/report/health.ts";
 import type { LedgerView } from "../../../src/ports/ledger/ledger.ts";
-import type { HeldGroups, RecordedRun } from "../../../src/ports/ledger/scope.ts";
+import type { RecordedRun, RunSelection } from "../../../src/ports/ledger/scope.ts";
 import type { Step } from "../instance.ts";
 import { sumsOf } from "../tenant-source.ts";
 import { holderOf, type LedgerState, NO_SERVICE, stepping } from "./ledger-state.ts";
 
 /** The only scope that a ledger in memory has. */
 export const SCOPE = "default";
-const SHOWN = 100;
 
 /** The committed state as one instance reads it. `now` is the database's clock, which no instance can set. */
 export interface CommittedLedger {
@@ -42,11 +37,9 @@ export const inMemoryReads = (committed: CommittedLedger): LedgerView => ({
 
 /** Calls whose names tell less than a point needs, because a source has such a call too, say. */
 const CALLS: Readonly<Record<string, string>> = {
-  id: "ledgerId",
   inspect: "inspectLedger",
   buckets: "ledgerBuckets",
   records: "groupRecords",
-  record: "groupRecord",
 };
 
 async function* batches(
@@ -65,9 +58,6 @@ async function* batches(
 
 const reads = ({ state, now }: CommittedLedger): Omit<LedgerView, "groups"> => ({
   async inspect() {},
-  async id() {
-    return state.id;
-  },
   async ownTables() {
     return "memory.groupsync_*";
   },
@@ -90,6 +80,8 @@ const reads = ({ state, now }: CommittedLedger): Omit<LedgerView, "groups"> => (
       history,
       tokens: { complete, verifiedAt, tables: state.tokenTables },
       canary,
+      lease: state.lease && state.lease.expiresAt > now() ? holderOf(state.lease) : null,
+      ledgerId: state.id,
       readAt: now(),
     };
   },
@@ -118,17 +110,6 @@ const reads = ({ state, now }: CommittedLedger): Omit<LedgerView, "groups"> => (
 
   async removalsSince(time) {
     return state.removals.filter(({ at }) => at >= time).length;
-  },
-
-  async missing() {
-    const found = new Map<string, MissingGroups>();
-    for (const { absence, held } of state.rows.values()) {
-      if (absence === null || held !== null) continue;
-      const { kind, since } = absence;
-      const key = `${since.toISOString()} ${kind}`;
-      found.set(key, { kind, since, groups: (found.get(key)?.groups ?? 0) + 1 });
-    }
-    return [...found].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, groups]) => groups);
   },
 
   async candidates(list, { limit, after }) {
@@ -160,9 +141,9 @@ const reads = ({ state, now }: CommittedLedger): Omit<LedgerView, "groups"> => (
     return new Set([...tokens].filter(isAnothers).map(([id]) => id));
   },
 
-  async history(since, limit, of) {
+  async history(since, limit, which) {
     return state.runs
-      .filter(({ startedAt, command }) => startedAt >= since && (of === undefined || command === of))
+      .filter((run) => run.startedAt >= since && (which === undefined || isOf(run, which)))
       .slice(0, limit);
   },
 
@@ -172,11 +153,10 @@ const reads = ({ state, now }: CommittedLedger): Omit<LedgerView, "groups"> => (
     );
   },
 
-  async status() {
-    const { rows, runs, lease, service } = state;
-    const all = [...rows.values()];
+  async sums() {
+    const all = [...state.rows.values()];
     return {
-      groups: {
+      counts: {
         total: all.length,
         in_sync: all.filter((row) => owes(row).length === 0 && !row.absence).length,
         under_way: all.filter(isUnderWay).length,
@@ -184,29 +164,18 @@ const reads = ({ state, now }: CommittedLedger): Omit<LedgerView, "groups"> => (
         in_doubt: all.filter((row) => owes(row).includes("doubted")).length,
         wanted: all.filter((row) => row.wantedSince !== null).length,
         missing: all.filter((row) => row.absence !== null).length,
-        unverified: all.filter((row) => unverifiedIn(row, state) !== null).length,
+        unverified: all.filter((row) => row.unverified !== null).length,
       },
+      missing: missingIn(all),
       oldestToken: oldestOf(all.map(({ tokenSince }) => tokenSince)),
       oldestUnsynced: oldestOf(
         all.flatMap((row) => [isUnderWay(row) ? row.intentAt : null, failingSince(row)]),
       ),
-      held: held(state),
-      failing: [...rows]
-        .flatMap(([id, row]) => failingGroup(id, owedFailures(row)) ?? [])
-        .sort((a, b) => a.since.getTime() - b.since.getTime() || compareIds(a.user_group_id, b.user_group_id))
-        .slice(0, SHOWN),
-      rejected: state.rejections,
-      runs: runs.slice(0, 10),
-      unanswered: runs.find((run) => isUnanswered(run, service.answeredAt)) ?? null,
-      lease: lease && lease.expiresAt > now() ? holderOf(lease) : null,
-      service,
     };
   },
 
-  async record(id) {
-    const row = state.rows.get(id);
+  async journalOf(id) {
     return {
-      group: row ? { ...row, unverified: unverifiedIn(row, state) } : null,
       removals: state.removals
         .filter(({ user_group_id }) => user_group_id === id)
         .map(({ kind, at }) => ({ kind, at }))
@@ -243,6 +212,10 @@ function isIn(row: GroupRecord, list: CandidateList): boolean {
     }
     case "owing":
       return owes(row).length > 0;
+    case "held":
+      return row.held !== null;
+    case "failing":
+      return failingSince(row) !== null;
     case "vouched":
       return isVouchedFor(row) && (list.of !== "not everywhere" || row.failures.storing !== null);
     case "rotatable": {
@@ -260,32 +233,35 @@ function isIn(row: GroupRecord, list: CandidateList): boolean {
   }
 }
 
+const TIMES: Readonly<Partial<Record<CandidateList["kind"], (row: GroupRecord) => Date | null>>> = {
+  failing: failingSince,
+  rotatable: ({ tokenSince }) => tokenSince,
+  refreshable: lastVerified,
+};
+
 function inOrderOf({ kind }: CandidateList): (a: GroupRecord, b: GroupRecord) => number {
-  const timeOf = (row: GroupRecord): number =>
-    (kind === "rotatable" ? row.tokenSince : kind === "refreshable" ? lastVerified(row) : null)?.getTime() ??
-    0;
+  const timeOf = (row: GroupRecord): number => TIMES[kind]?.(row)?.getTime() ?? 0;
   return (a, b) => timeOf(a) - timeOf(b) || compareIds(a.user_group_id, b.user_group_id);
 }
 
-const unverifiedIn = ({ unverified }: GroupRecord, { service }: LedgerState): GroupRecord["unverified"] =>
-  doesUpdate(service.evidence) ? null : unverified;
-
-function held(state: LedgerState): HeldGroups | null {
-  const { rows, history } = state;
-  const groups = [...rows]
-    .flatMap(([user_group_id, { held }]): HeldRemoval[] => (held ? [{ kind: held, user_group_id }] : []))
-    .sort((a, b) => compareIds(a.user_group_id, b.user_group_id));
-  if (groups.length === 0 || history.heldCode === null) return null;
-  return { count: groups.length, code: history.heldCode || null, groups: groups.slice(0, SHOWN) };
+function missingIn(rows: readonly GroupRecord[]): MissingGroups[] {
+  const found = new Map<string, MissingGroups>();
+  for (const { absence, held } of rows) {
+    if (absence === null || held !== null) continue;
+    const { kind, since } = absence;
+    const key = `${since.toISOString()} ${kind}`;
+    found.set(key, { kind, since, groups: (found.get(key)?.groups ?? 0) + 1 });
+  }
+  return [...found].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, groups]) => groups);
 }
 
 const isUnderWay = (row: GroupRecord): boolean =>
   owes(row).some((owed) => owed === "under way" || owed === "leftover");
 
-const isUnanswered = ({ result, finishedAt }: RecordedRun, answeredAt: Date | null): boolean =>
-  result?.outcome === "failed" &&
-  FAILED_BY_SERVICE.includes(result.error?.code ?? "") &&
-  !(answeredAt && finishedAt && answeredAt > finishedAt);
+const isOf = ({ command, result }: RecordedRun, which: RunSelection): boolean =>
+  "command" in which
+    ? command === which.command
+    : result?.outcome === "failed" && which.failedWith.includes(result.error?.code ?? "");
 
 const oldestOf = (times: readonly (Date | null)[]): Date | null =>
   times.reduce((oldest, time) => (time && !(oldest && oldest < time) ? time : oldest), null);

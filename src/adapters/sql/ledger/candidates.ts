@@ -1,4 +1,5 @@
 import { type CandidateList, type GroupSelection, lastVerified } from "../../../core/record/candidates.ts";
+import { failingSince } from "../../../core/record/owes.ts";
 import type { GroupRecord } from "../../../core/record/record.ts";
 import type { GroupReads } from "../../../ports/ledger/groups.ts";
 import type { LedgerReader } from "./ledger-reader.ts";
@@ -35,6 +36,8 @@ export const candidateReads = (reader: LedgerReader): Pick<GroupReads, "candidat
 const TIMES = {
   existing: null,
   owing: null,
+  held: null,
+  failing: { column: "failing_since", of: failingSince },
   vouched: null,
   rotatable: { column: "token_since", of: ({ tokenSince }: GroupRecord) => tokenSince },
   refreshable: { column: "verified_at", of: lastVerified },
@@ -59,6 +62,10 @@ function ofKind(list: CandidateList, parameter: (value: unknown) => string): rea
       return existing(list, parameter);
     case "owing":
       return ["owes IS NOT NULL"];
+    case "held":
+      return ["held IS NOT NULL"];
+    case "failing":
+      return ["failing_since IS NOT NULL"];
     case "vouched": {
       const vouched = ["intent IS NULL", "gone IS NULL", "fingerprint IS NOT NULL", HAS_TOKEN];
       return list.of === "not everywhere" ? [...vouched, "owes LIKE '%storing%'"] : vouched;

@@ -1,6 +1,12 @@
-import type { MissingGroups } from "../../../core/deletion/missing-tenants.ts";
 import type { EventOf } from "../../../core/record/next.ts";
-import type { DeletionReads, DeletionWrites } from "../../../ports/ledger/groups.ts";
+import type {
+  DeletionReads,
+  DeletionWrites,
+  FormerToken,
+  GroupJournal,
+  RecordedRemoval,
+} from "../../../ports/ledger/groups.ts";
+import { storable } from "../connection/storable.ts";
 import type { LedgerReader } from "./ledger-reader.ts";
 import { changeEach, changeRecords } from "./records.ts";
 import { countWhere, type LedgerScope } from "./scope.ts";
@@ -25,17 +31,26 @@ export const deletionReads = (reader: LedgerReader): DeletionReads => ({
       return { count: Number(row.count), last: { user_group_id: row.user_group_id, at: row.at } };
     }),
 
-  missing: () =>
-    reader.read([], async ({ connection, tables, scope }) => {
-      const rows = await connection.query<Omit<MissingGroups, "groups"> & { readonly groups: string }>(
-        `SELECT gone AS "kind", gone_since AS "since", count(*) AS "groups" FROM ${tables.groups}
-         WHERE scope = $1 AND gone IS NOT NULL AND held IS NULL
-         GROUP BY gone, gone_since ORDER BY gone_since, gone`,
-        [scope],
+  journalOf: (id) =>
+    reader.read(NO_JOURNAL, async ({ connection, tables, scope }) => {
+      // The ledger has no such id, and PostgreSQL would refuse it.
+      if (storable(id) !== id) return NO_JOURNAL;
+      const removals = await connection.query<RecordedRemoval>(
+        `SELECT kind, removed_at AS "at" FROM ${tables.removals}
+         WHERE scope = $1 AND user_group_id = $2 AND kind <> 'token' ORDER BY id DESC LIMIT ${MOST_OF_ONE}`,
+        [scope, id],
       );
-      return rows.map((row) => ({ ...row, groups: Number(row.groups) }));
+      const formerTokens = await connection.query<FormerToken>(
+        `SELECT token_fingerprint AS "fingerprint", live_since AS "since", live_until AS "until"
+         FROM ${tables.formerTokens} WHERE scope = $1 AND user_group_id = $2 ORDER BY id DESC LIMIT ${MOST_OF_ONE}`,
+        [scope, id],
+      );
+      return { removals, formerTokens };
     }),
 });
+
+const NO_JOURNAL: GroupJournal = { removals: [], formerTokens: [] };
+const MOST_OF_ONE = 100;
 
 export const deletionWrites = (ledger: LedgerScope): DeletionWrites => ({
   /** Writes only what changes: until somebody approves them, the same removals are held run after run. */

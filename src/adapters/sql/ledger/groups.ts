@@ -13,11 +13,13 @@ import {
   recordsOf,
 } from "./records.ts";
 import type { LedgerScope } from "./scope.ts";
+import { groupSums } from "./sums.ts";
 
 const BATCH = 5_000;
 
 export const groupReads = (reader: LedgerReader): GroupReads => ({
   ...candidateReads(reader),
+  ...groupSums(reader),
 
   buckets: ({ unverifiedAtRest }) =>
     reader.read([], async ({ connection, tables, scope }) => {

@@ -17,7 +17,6 @@ import { runReads, runWrites } from "./runs.ts";
 import { prepareLedger, schemaReads, schemaWrites } from "./schema.ts";
 import type { LedgerScope } from "./scope.ts";
 import { scopeReads, scopeWrites } from "./scope-state.ts";
-import { statusReads } from "./status.ts";
 
 /** Reads one scope of the ledger, and changes nothing: it doesn't create missing tables either. */
 export const sqlLedgerView = (database: Database, location: LedgerLocation, scope: string): LedgerView =>
@@ -96,7 +95,6 @@ const allReads = (reader: LedgerReader): LedgerView => ({
   ...deletionReads(reader),
   ...runReads(reader),
   ...rejectionReads(reader),
-  ...statusReads(reader),
 });
 
 const allWrites = (

@@ -1,4 +1,3 @@
-import type { RememberedRejection } from "../../../core/group/rejections.ts";
 import type { RejectionCode } from "../../../core/group/tenant.ts";
 import type { RejectionReads, RejectionWrites } from "../../../ports/ledger/scope.ts";
 import type { LedgerReader } from "./ledger-reader.ts";
@@ -8,23 +7,19 @@ import { jsonBatches, type LedgerScope, possibleIds } from "./scope.ts";
 const NO_ID = "";
 
 export const rejectionReads = (reader: LedgerReader): RejectionReads => ({
-  rejections: (ids) => reader.read([], (ledger) => rejections(ledger, ids)),
+  rejections: (ids) =>
+    reader.read([], async ({ dialect, connection, tables, scope }) => {
+      const rows = await connection.query<RejectionColumns>(
+        `SELECT user_group_id, bucket, code, message, row_count, since FROM ${tables.rejections}
+         WHERE scope = $1 ${ids ? `AND ${dialect.isOneOf("user_group_id", "$2")}` : ""}
+         ORDER BY user_group_id, code`,
+        ids ? [scope, possibleIds(ids).filter((id) => id !== NO_ID)] : [scope],
+      );
+      return rows.map(({ user_group_id: id, row_count, ...more }) => {
+        return { ...more, user_group_id: id === NO_ID ? null : id, rows: Number(row_count) };
+      });
+    }),
 });
-
-export async function rejections(
-  { dialect, connection, tables, scope }: LedgerScope,
-  ids?: readonly string[],
-): Promise<readonly RememberedRejection[]> {
-  const rows = await connection.query<RejectionColumns>(
-    `SELECT user_group_id, bucket, code, message, row_count, since FROM ${tables.rejections}
-     WHERE scope = $1 ${ids ? `AND ${dialect.isOneOf("user_group_id", "$2")}` : ""}
-     ORDER BY user_group_id, code`,
-    ids ? [scope, possibleIds(ids).filter((id) => id !== NO_ID)] : [scope],
-  );
-  return rows.map(({ user_group_id: id, row_count, ...more }) => {
-    return { ...more, user_group_id: id === NO_ID ? null : id, rows: Number(row_count) };
-  });
-}
 
 interface RejectionColumns {
   readonly user_group_id: string;

@@ -1,6 +1,7 @@
 import { type Counts, noCounts, type RunOutcome } from "../../../core/report/counts.ts";
-import type { RecordedRun, RunReads, RunWrites } from "../../../ports/ledger/scope.ts";
+import type { RunReads, RunSelection, RunWrites } from "../../../ports/ledger/scope.ts";
 import { storable } from "../connection/storable.ts";
+import type { Dialect } from "../dialect/dialect.ts";
 import type { LedgerReader } from "./ledger-reader.ts";
 import type { LedgerScope } from "./scope.ts";
 
@@ -14,38 +15,36 @@ const KEPT_REMOVALS_MS = 90 * DAY_MS;
 const KEPT_TOKENS_MS = 365 * DAY_MS;
 
 export const runReads = (reader: LedgerReader): RunReads => ({
-  history: (since, limit, command) =>
-    reader.read([], (ledger) =>
-      command === undefined
-        ? recordedRuns(ledger, "started_at >= $3", limit, [since])
-        : recordedRuns(ledger, "started_at >= $3 AND command = $4", limit, [since, command]),
-    ),
+  history: (since, limit, which) =>
+    reader.read([], async ({ dialect, connection, tables, scope }) => {
+      const [condition, value] = conditionOf(which, dialect);
+      const rows = await connection.query<RunColumns>(
+        `SELECT * FROM ${tables.runs} WHERE scope = $1 AND started_at >= $2 ${condition} ORDER BY id DESC LIMIT $3`,
+        [scope, since, limit, ...(value === undefined ? [] : [value])],
+      );
+      return rows.map((row) => ({
+        id: row.id,
+        command: row.command,
+        startedAt: row.started_at,
+        finishedAt: row.finished_at,
+        result: row.outcome && {
+          outcome: row.outcome,
+          // An older groupsync had fewer counts.
+          counts: { ...noCounts(), ...(JSON.parse(row.counts) as Partial<Counts>) },
+          requests: Number(row.requests),
+          error: row.error_code === null ? null : { code: row.error_code, message: row.error_message ?? "" },
+        },
+      }));
+    }),
 });
 
-/** The newest runs first. `more` are the values of `condition`, from $3 on. */
-export async function recordedRuns(
-  { connection, tables, scope }: LedgerScope,
-  condition: string,
-  limit: number,
-  more: readonly unknown[] = [],
-): Promise<RecordedRun[]> {
-  const rows = await connection.query<RunColumns>(
-    `SELECT * FROM ${tables.runs} WHERE scope = $1 AND ${condition} ORDER BY id DESC LIMIT $2`,
-    [scope, limit, ...more],
-  );
-  return rows.map((row) => ({
-    id: row.id,
-    command: row.command,
-    startedAt: row.started_at,
-    finishedAt: row.finished_at,
-    result: row.outcome && {
-      outcome: row.outcome,
-      // An older groupsync had fewer counts.
-      counts: { ...noCounts(), ...(JSON.parse(row.counts) as Partial<Counts>) },
-      requests: Number(row.requests),
-      error: row.error_code === null ? null : { code: row.error_code, message: row.error_message ?? "" },
-    },
-  }));
+function conditionOf(
+  which: RunSelection | undefined,
+  dialect: Dialect,
+): readonly [condition: string, value?: unknown] {
+  if (which === undefined) return [""];
+  if ("command" in which) return ["AND command = $4", which.command];
+  return [`AND outcome = 'failed' AND ${dialect.isOneOf("error_code", "$4")}`, which.failedWith];
 }
 
 interface RunColumns {

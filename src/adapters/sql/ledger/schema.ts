@@ -8,12 +8,6 @@ import { type LedgerReader, ledgerVersion } from "./ledger-reader.ts";
 import type { LedgerScope } from "./scope.ts";
 
 export const schemaReads = (reader: LedgerReader): SchemaReads => ({
-  id: () =>
-    reader.read(null, async ({ connection, tables }) => {
-      const [row] = await connection.query<{ id: string }>(`SELECT id FROM ${tables.identity}`);
-      return row?.id ?? null;
-    }),
-
   inspect: () =>
     opening(reader, "open the ledger", async () => {
       const tables = await reader.tables();

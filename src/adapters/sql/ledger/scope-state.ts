@@ -1,6 +1,7 @@
 import { NO_EVIDENCE, type UpdateEvidence } from "../../../core/apply/update-evidence.ts";
 import { NO_READ_HISTORY, type ReadHistory } from "../../../core/plan/read-history.ts";
 import type { TokenTable } from "../../../core/tokens/destination.ts";
+import type { LeaseHolder } from "../../../ports/ledger/lease.ts";
 import type {
   Canary,
   KnownService,
@@ -15,7 +16,11 @@ export const scopeReads = (reader: LedgerReader): ScopeReads => ({
   async scope() {
     const row = await reader.read(undefined, async ({ dialect, connection, tables, scope }) => {
       const [found] = await connection.query<ScopeColumns>(
-        `SELECT s.*, ${dialect.now} AS "readAt" FROM ${tables.scopes} AS s WHERE scope = $1`,
+        `SELECT i.id AS "ledgerId", ${dialect.now} AS "readAt", s.*,
+           l.epoch, l.holder, l.acquired_at AS "acquiredAt", l.expires_at AS "expiresAt"
+         FROM ${tables.identity} AS i
+           LEFT JOIN ${tables.scopes} AS s ON s.scope = $1
+           LEFT JOIN ${tables.leases} AS l ON l.scope = $1 AND l.expires_at > ${dialect.now}`,
         [scope],
       );
       return found;
@@ -24,21 +29,27 @@ export const scopeReads = (reader: LedgerReader): ScopeReads => ({
   },
 });
 
-/** `read_history` has all of a `ReadHistory` that has no column of its own. The last five are JSON. */
-interface ScopeColumns {
+/**
+ * `read_history` has all of a `ReadHistory` that has no column of its own. The last five are JSON. Without a row of the scope all
+ * are null, and so are those of a lease that nobody holds.
+ */
+interface ScopeColumns extends Nullable<LeaseHolder> {
+  readonly ledgerId: string;
+  readonly readAt: Date;
   readonly base_url: string | null;
   readonly team_id: string | null;
   readonly answered_at: Date | null;
   readonly healthy_at: Date | null;
   readonly held_code: string | null;
   readonly tokens_verified_at: Date | null;
-  readonly readAt: Date;
   readonly update_evidence: string | null;
   readonly read_history: string | null;
   readonly token_places: string | null;
   readonly token_tables: string | null;
   readonly canary: string | null;
 }
+
+type Nullable<T> = { readonly [Key in keyof T]: T[Key] | null };
 
 const NO_SERVICE: KnownService = { baseUrl: null, teamId: null, evidence: NO_EVIDENCE, answeredAt: null };
 
@@ -47,6 +58,8 @@ const NOTHING_KNOWN: Omit<ScopeState, "readAt"> = {
   history: NO_READ_HISTORY,
   tokens: { complete: null, verifiedAt: null, tables: [] },
   canary: null,
+  lease: null,
+  ledgerId: null,
 };
 
 function stateOf(row: ScopeColumns): ScopeState {
@@ -63,9 +76,16 @@ function stateOf(row: ScopeColumns): ScopeState {
       tables: (json(row.token_tables) ?? []) as TokenTable[],
     },
     canary: json(row.canary) as Canary | null,
+    lease: leaseOf(row),
+    ledgerId: row.ledgerId,
     readAt: row.readAt,
   };
 }
+
+const leaseOf = ({ epoch, holder, acquiredAt, expiresAt }: ScopeColumns): LeaseHolder | null =>
+  epoch !== null && holder !== null && acquiredAt && expiresAt
+    ? { epoch, holder, acquiredAt, expiresAt }
+    : null;
 
 const json = (text: string | null): unknown => text && JSON.parse(text);
 

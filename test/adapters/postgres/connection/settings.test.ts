@@ -125,7 +125,7 @@ test("ledger, tokens and source work for such a role", async () => {
     await transaction.change([begun(anApply({ user_group_id: "a" }))], NOW);
     expect(await tokens.write(someTokens({ a: "token-of-a" }), transaction)).toEqual(new Map());
   });
-  expect((await ledger.status()).lease?.expiresAt.getTime()).toBeGreaterThan(Date.now());
+  expect((await ledger.scope()).lease?.expiresAt.getTime()).toBeGreaterThan(Date.now());
   expect((await tokens.read(["a"])).get("a")?.reveal()).toBe("token-of-a");
 });
 
@@ -326,11 +326,11 @@ describe.skipIf(process.env.GROUPSYNC_TEST_POSTGRES_URL)("on a server that commi
     const { database, ledger } = await aForgetfulServer();
     const lease = await leaseOf(ledger);
     await crash(database);
-    const before = (await ledger.status()).lease;
+    const before = (await ledger.scope()).lease;
     expect(before).toMatchObject(lease);
     expect(await ledger.renewLease(lease, 600_000)).toBeUndefined();
     await crash(database);
-    const { lease: after } = await ledger.status();
+    const { lease: after } = await ledger.scope();
     expect(after?.expiresAt.getTime()).toBeGreaterThan(before?.expiresAt.getTime() ?? Infinity);
   });
 
@@ -342,7 +342,7 @@ describe.skipIf(process.env.GROUPSYNC_TEST_POSTGRES_URL)("on a server that commi
       await tokens.write(someTokens({ acme: "new" }), transaction);
     });
     await crash(database);
-    expect((await ledger.status()).groups).toMatchObject({ under_way: 1 });
+    expect((await ledger.sums()).counts).toMatchObject({ under_way: 1 });
     expect((await tokens.read(["acme"])).get("acme")?.reveal()).toBe("new");
   });
 

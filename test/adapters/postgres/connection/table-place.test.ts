@@ -130,7 +130,7 @@ test.each(["groupsync_migrations", "groupsync_groups", "groupsync_identity"])(
     await expect(ledger().prepare()).rejects.toMatchObject(refusal);
     await expect(ledger().inspect()).rejects.toMatchObject(refusal);
     const view = sqlLedgerView(aDatabase(ours.url, "postgres"), LOCATION, "default");
-    await expect(view.status()).rejects.toMatchObject(refusal);
+    await expect(view.scope()).rejects.toMatchObject(refusal);
     await query(`DROP TABLE ${table}`);
     await ledger().prepare();
   },

@@ -15,7 +15,7 @@ test("a view soon gives up if somebody keeps the lease locked, and the message n
   const fresh = await preparedDatabase();
   const { session } = await lockTable(fresh, "groupsync_leases");
   const database = aDatabase(fresh.url, kind, { timeouts: SHORT_LOCKS });
-  await expect(sqlLedgerView(database, LOCATION, "default").status()).rejects.toMatchObject({
+  await expect(sqlLedgerView(database, LOCATION, "default").scope()).rejects.toMatchObject({
     code: "LEDGER_UNAVAILABLE",
     message: expect.stringMatching(new RegExp(`lock.*\\bsession ${session}\\b`)),
     hint: expect.stringContaining("end its work"),
@@ -41,7 +41,7 @@ test.each<[what: string, table: string, act: (ledger: SqlLedger) => Promise<unkn
   ["the first read", "groupsync_migrations", (ledger) => ledger.prepare()],
   ["the lease", "groupsync_leases", (ledger) => ledger.acquireLease("me", 60_000)],
   ["the groups", "groupsync_groups", (ledger) => collect(ledger.groups())],
-  ["the status", "groupsync_groups", (ledger) => ledger.status()],
+  ["the sums", "groupsync_groups", (ledger) => ledger.sums()],
 ])(
   "whoever is told to stop while %s is locked doesn't wait, and leaves nothing behind that does",
   async (_, table, act) => {

@@ -43,7 +43,7 @@ test("more groups than are changed at once are all changed", async () => {
   await begin(at, ...Array.from({ length: 1_001 }, (_, n) => anApply({ user_group_id: `t${n}` })));
   const clock = { ms: 0, reads: 0 };
   await write(at, (to) => to.changeAll({ kind: "left", absence: "absent", clock }, NOW));
-  expect(await at.ledger.missing()).toMatchObject([{ groups: 1_001 }]);
+  expect((await at.ledger.sums()).missing).toMatchObject([{ groups: 1_001 }]);
 });
 
 test("a write whose commit fails is not taken for committed", async () => {
@@ -72,7 +72,7 @@ test.each([
       "the call's end": ended(anApplied({ change })),
     } as const satisfies Record<string, EventOf>;
     const [first, second] = order.map((name) => events[name]) as [EventOf, EventOf];
-    const told = async ({ ledger }: Opened) => [await ledger.record("acme"), await ledger.missing()];
+    const told = async ({ ledger }: Opened) => [await ledger.records(["acme"]), await ledger.sums()];
 
     const at = await opened(preparedLedgerDatabase);
     await begin(at, change);

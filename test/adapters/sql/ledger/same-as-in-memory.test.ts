@@ -23,6 +23,8 @@ const LISTS: readonly CandidateList[] = [
   { kind: "existing", liveSince: inDays(2), isRemovalUnderWay: true },
   { kind: "existing", isWanted: true, of: IDS.slice(0, 9) },
   { kind: "owing" },
+  { kind: "held" },
+  { kind: "failing" },
   { kind: "vouched", of: "all" },
   { kind: "vouched", of: "not everywhere" },
   { kind: "vouched", of: IDS.slice(3, 12) },
@@ -60,8 +62,6 @@ function created(user_group_id: string): EventOf[] {
 /** All that a ledger tells of its groups. */
 async function toldBy(ledger: Ledger): Promise<unknown> {
   const options = { limit: 100 };
-  const { groups, oldestToken, oldestUnsynced, failing } = await ledger.status();
-  const histories = await Promise.all(ODD_IDS.map((id) => ledger.record(id)));
   return {
     groups: await collect(ledger.groups()),
     records: await ledger.records(IDS),
@@ -76,11 +76,10 @@ async function toldBy(ledger: Ledger): Promise<unknown> {
         return [await ledger.candidateCount(list), all, rest];
       }),
     ),
-    missing: await ledger.missing(),
     gone: (await ledger.foundSince(NOW)).count,
-    removals: await ledger.removalsSince(NOW),
-    status: { groups, oldestToken, oldestUnsynced, failing },
-    histories,
+    removals: [await ledger.removalsSince(NOW), await ledger.removalsSince(inDays(2))],
+    sums: await ledger.sums(),
+    journals: await Promise.all(ODD_IDS.map((id) => ledger.journalOf(id))),
   };
 }
 

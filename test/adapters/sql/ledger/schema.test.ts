@@ -22,7 +22,7 @@ test("an existing ledger needs no right to create anything", async () => {
   const ledger = open();
   await ledger.prepare();
   await ledger.write(await leaseOf(ledger), (transaction) => transaction.startRun("sync", new Date()));
-  expect((await ledger.status()).runs).toHaveLength(1);
+  expect(await ledger.history(new Date(0), 2)).toHaveLength(1);
 });
 
 // MySQL commits each table by itself. The version of all and the ledger's id come last, in one transaction.
@@ -36,7 +36,7 @@ test.runIf(inject("databaseKind") === "mysql")(
     await database.query("DROP TABLE groupsync_runs");
     const ledger = await prepared(database);
     expect(await database.tables()).toEqual(all);
-    expect(await ledger.id()).not.toBeNull();
+    expect((await ledger.scope()).ledgerId).not.toBeNull();
   },
 );
 
@@ -55,13 +55,12 @@ test("a ledger asks for its tables' version once, and the next ledger asks again
   await sqlLedger(aDatabase(url), LOCATION, "a", HISTORY_MS).prepare();
   const { database, queries } = noting(aDatabase(url));
   const view = sqlLedgerView(database, LOCATION, "a");
-  (await view.scope()).service;
-  (await view.scope()).history;
-  await view.status();
+  await view.scope();
+  await view.sums();
   expect(queries.filter((text) => text.includes("max(version)"))).toHaveLength(1);
 
   await query("DROP TABLE groupsync_migrations");
-  expect(await sqlLedgerView(database, LOCATION, "a").id()).toBeNull();
+  expect((await sqlLedgerView(database, LOCATION, "a").scope()).ledgerId).toBeNull();
 });
 
 /** The error of a ledger that can't be created or written. */

@@ -1,40 +1,14 @@
 import { describe, expect, test } from "vitest";
 import { tokenFingerprint } from "../../../src/core/group/group.ts";
 import { Secret } from "../../../src/core/secret/secret.ts";
-import type { TokenDestinations } from "../../../src/ports/ledger/scope.ts";
 import { aDelete, aDeleted, aFailed, anApplied, anApply } from "../../builders/groups.ts";
 import { ended } from "../../builders/records.ts";
-import { begin, carryOut, LATER, type LedgerPlace, NOW, type Opened, opened, take, write } from "./rig.ts";
+import { begin, carryOut, LATER, type LedgerPlace, type Opened, opened, take } from "./rig.ts";
 
 const created = (id: string) => anApplied({ change: anApply({ user_group_id: id }) });
 
-/** Which tokens have to be in the stores, and which are not in all of them. */
-export function ledgerVouchedContract(name: string, makePlace: () => Promise<LedgerPlace>): void {
-  describe(`${name}: the places of the tokens`, () => {
-    test("are those that were kept last, of each scope its own, and what is left out stays as it is", async () => {
-      const at = await opened(makePlace);
-      const none = { complete: null, verifiedAt: null, tables: [] };
-      const tables = [{ written: "table t", schema: "public", table: "t", owner: "app" }];
-      let expected: TokenDestinations = none;
-      expect((await at.ledger.scope()).tokens).toEqual(none);
-      for (const changes of [
-        { tables },
-        { complete: ["file /a/{{ user_group_id }}"] },
-        { complete: ["file /a", "table: \"ä\" 'ö' 😀"], verifiedAt: NOW },
-        { complete: [] },
-        { verifiedAt: LATER },
-        { complete: null },
-        { complete: null },
-      ]) {
-        await write(at, (to) => to.recordScope({ tokens: changes }));
-        expected = { ...expected, ...changes };
-        expect((await at.ledger.scope()).tokens).toEqual(expected);
-        expect((await at.database.view().scope()).tokens).toEqual(expected);
-      }
-      expect((await at.database.view("other").scope()).tokens).toEqual(none);
-    });
-  });
-
+/** Whose token it is. */
+export function ledgerTokensContract(name: string, makePlace: () => Promise<LedgerPlace>): void {
   describe(`${name}: a token of two groups`, () => {
     const fingerprint = tokenFingerprint(new Secret("ugt_a"));
     const withTokens = async (...ids: string[]): Promise<Opened> => {

@@ -1,0 +1,77 @@
+import { doesUpdate } from "../../core/apply/update-evidence.ts";
+import type { HeldRemoval } from "../../core/deletion/removals.ts";
+import { type FailingGroup, failingGroup } from "../../core/failure/group-failures.ts";
+import { FAILED_BY_SERVICE } from "../../core/failure/service-failure.ts";
+import type { RememberedRejection } from "../../core/group/rejections.ts";
+import { STALE_CODE } from "../../core/plan/read-history.ts";
+import { owedFailures } from "../../core/record/owes.ts";
+import type { GroupCounts, GroupSums } from "../../ports/ledger/groups.ts";
+import type { LedgerView } from "../../ports/ledger/ledger.ts";
+import type { KnownService, RecordedRun, ScopeState } from "../../ports/ledger/scope.ts";
+
+/** What a ledger tells people of its scope. */
+export interface LedgerStatus
+  extends Omit<GroupSums, "counts" | "missing">,
+    Pick<ScopeState, "service" | "lease"> {
+  readonly groups: GroupCounts;
+  /** Null if nothing waits for approval. */
+  readonly held: HeldGroups | null;
+  /** The longest-failing first, a hundred at most. */
+  readonly failing: readonly FailingGroup[];
+  /** About a thousand at most: beyond them rows are only counted. */
+  readonly rejected: readonly RememberedRejection[];
+  /** Newest first, ten at most. */
+  readonly runs: readonly RecordedRun[];
+  /** The last run that the service made fail; null if the service has given a good answer since. */
+  readonly unanswered: RecordedRun | null;
+}
+
+export interface HeldGroups {
+  readonly count: number;
+  /**
+   * Approves exactly these groups, as long as nothing else is approved. Null if only a plan or the next sync can tell the
+   * code.
+   */
+  readonly code: string | null;
+  /** In the order of the ids, a hundred at most. */
+  readonly groups: readonly HeldRemoval[];
+}
+
+/** A list of groups shows this many at most. */
+const SHOWN = 100;
+const SHOWN_RUNS = 10;
+const EVER = new Date(0);
+
+export async function ledgerStatus(ledger: LedgerView): Promise<LedgerStatus & Pick<GroupSums, "missing">> {
+  const { service, lease } = await ledger.scope();
+  const { counts, ...sums } = await ledger.sums();
+  const failing = await ledger.candidates({ kind: "failing" }, { limit: SHOWN });
+  const [failed] = await ledger.history(EVER, 1, { failedWith: FAILED_BY_SERVICE });
+  return {
+    ...{ ...sums, service, lease },
+    // A service that updates has taken mapping and properties, even if no answer shows it.
+    groups: doesUpdate(service.evidence) ? { ...counts, unverified: 0 } : counts,
+    held: await heldGroups(ledger),
+    failing: failing.flatMap((record) => failingGroup(record.user_group_id, owedFailures(record)) ?? []),
+    rejected: await ledger.rejections(),
+    runs: await ledger.history(EVER, SHOWN_RUNS),
+    unanswered: failed && !hasAnsweredSince(failed, service) ? failed : null,
+  };
+}
+
+async function heldGroups(ledger: LedgerView): Promise<HeldGroups | null> {
+  const { heldCode } = (await ledger.scope()).history;
+  const shown = await ledger.candidates({ kind: "held" }, { limit: SHOWN });
+  if (heldCode === null || shown.length === 0) return null;
+  const count = await ledger.candidateCount({ kind: "held" });
+  // A run may have changed groups and code meanwhile, and a code must approve nothing but the groups that are shown with it.
+  const isStill = (await ledger.scope()).history.heldCode === heldCode;
+  return {
+    count,
+    code: isStill && heldCode !== STALE_CODE ? heldCode : null,
+    groups: shown.flatMap(({ user_group_id, held }) => (held ? [{ kind: held, user_group_id }] : [])),
+  };
+}
+
+const hasAnsweredSince = ({ finishedAt }: RecordedRun, { answeredAt }: KnownService): boolean =>
+  finishedAt !== null && answeredAt !== null && answeredAt > finishedAt;
