@@ -23,7 +23,14 @@ const answersFor = (baseUrl: string): Answers => [
     " s.*,",
     [
       {
-        ...{ ledgerId: "ledger", epoch: null, holder: null, acquiredAt: null, expiresAt: null },
+        ...{
+          ledgerId: "ledger",
+          epoch: null,
+          holder: null,
+          acquiredAt: null,
+          expiresAt: null,
+          handOverMs: null,
+        },
         ...{ base_url: null, team_id: null, answered_at: null, healthy_at: null, held_code: null },
         ...{ tokens_verified_at: null, update_evidence: null, read_history: null, token_places: null },
         ...{ token_tables: null, canary: null },
@@ -40,6 +47,7 @@ const answersFor = (baseUrl: string): Answers => [
         holder: "",
         acquiredAt: "2000-01-01 00:00:00+00",
         expiresAt: "2000-01-01 00:00:00+00",
+        handOverMs: null,
         held: false,
         readAt: "2000-01-01 00:00:00+00",
       },

@@ -235,7 +235,7 @@ test.each<[string, RecordedRun, string]>([
 
 test("only the newest run can be running: an earlier run without an end did not finish", () => {
   const open = { ...aRun("sync", {}), finishedAt: null, result: null };
-  const lease = { holder: "another", epoch: "1", acquiredAt: NOW, expiresAt: NOW };
+  const lease = { holder: "another", epoch: "1", acquiredAt: NOW, expiresAt: NOW, handOverMs: null };
   const later = new Date(NOW.getTime() + 2_500);
   expect(statusText(known({ lease }, { runs: [open, open], now: later }), false)).toContain(`
 Last runs

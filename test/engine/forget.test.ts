@@ -189,8 +189,8 @@ describe("somebody else at work", () => {
       const renew = (): void => {
         const now = world.time.now();
         const expiresAt = new Date(now.getTime() + 45_000);
-        world.ledger.lease = { epoch: 9, holder: "the daemon", acquiredAt: now, expiresAt };
-        world.ledger.handOver = { epoch: "9", callMs: 15_000 };
+        const daemon = { holder: "the daemon", handOverMs: 15_000 };
+        world.ledger.lease = { epoch: 9, ...daemon, acquiredAt: now, expiresAt };
       };
       renew();
       const at: StartOptions["at"] = ({ call, when }) => {

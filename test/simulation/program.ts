@@ -312,7 +312,7 @@ export class Program {
 }
 
 /** What goes on beside the work, however long the work takes. */
-const isBeat = ({ call }: Point): boolean => call === "openRequests" || call === "renewLease";
+const isBeat = ({ call }: Point): boolean => call === "requests" || call === "renewLease";
 
 const isChangeOfTokens = ({ when, call }: Point): boolean =>
   when === "before" && (call === "writeTokens" || call === "removeTokens");

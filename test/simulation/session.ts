@@ -74,7 +74,7 @@ export class SimulatedSession {
           async () => {},
           () => world.time.now(),
         );
-        await ledger.requestTenant(id, "a standby", LONGEST_WAIT);
+        await ledger.putRequest(id, "a standby", LONGEST_WAIT);
         return;
       }
       case "request": {

@@ -114,8 +114,7 @@ const definitions = (tables: LedgerTables): readonly string[] => [
     writes BIGINT NOT NULL DEFAULT 0,
     writes_before BIGINT NOT NULL DEFAULT 0,
     server TEXT,
-    hand_over_epoch BIGINT,
-    call_ms BIGINT,
+    hand_over_ms INT,
     UNIQUE KEY fence (scope, epoch)
   ) ${TABLE_OPTIONS}`,
   `CREATE TABLE IF NOT EXISTS ${tables.requests} (

@@ -146,9 +146,8 @@ const definitions = (tables: LedgerTables): string => `
     writes bigint NOT NULL DEFAULT 0,
     writes_before bigint NOT NULL DEFAULT 0,
     server text,
-    -- The epoch of a holder that hands the lease over on request, and how long one of its calls can take.
-    hand_over_epoch bigint,
-    call_ms bigint
+    -- How long one call of a holder that hands the lease over on request can take.
+    hand_over_ms integer
   );
 
   -- What other processes ask of the holder.

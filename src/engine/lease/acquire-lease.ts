@@ -2,7 +2,7 @@ import { interrupted, SyncError } from "../../core/failure/sync-error.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Lease, LeaseHolder } from "../../ports/ledger/lease.ts";
 import type { Ledger } from "../../ports/ledger/ledger.ts";
-import type { HandOver, LeaseRequest, RequestId } from "../../ports/ledger/requests.ts";
+import type { LedgerRequest, RequestId } from "../../ports/ledger/requests.ts";
 import type { Observe } from "../../ports/observer.ts";
 import { type ClockReading, readClocks } from "./elapsed-time.ts";
 
@@ -99,7 +99,10 @@ async function untilGranted(
     }
     // Read the clocks before the request: the ledger may grant the lease at any time from now on.
     const validFrom = readClocks(clock);
-    const attempt = await ledger.acquireLease(holder, ttlMs);
+    const terms = { handOverMs: handsOver ? callMs : null };
+    let attempt = await ledger.acquireLease(holder, ttlMs, terms);
+    if (attempt.kind === "held" && (await isDead(attempt.by.holder)))
+      attempt = await ledger.acquireLease(holder, ttlMs, { ...terms, dead: attempt.by });
     if (attempt.kind === "acquired") {
       const { lease, abandonedMs } = attempt;
       return {
@@ -113,13 +116,7 @@ async function untilGranted(
       await sleep(PAUSE);
       continue;
     }
-    const { by } = attempt;
-    let { locked } = attempt;
-    if (await isDead(by.holder)) {
-      const seizure = await ledger.seizeLease(by, holder, ttlMs);
-      if (seizure.lease) return { lease: seizure.lease, validFrom, formerCallsMs: callMs };
-      locked = seizure.locked;
-    }
+    const { by, locked } = attempt;
     // A renewal by a holder that is about to hand over is no reason to end.
     if (!asksNobody && !signal.aborted && (await request.isWorthWaiting(by))) {
       seen = undefined;
@@ -146,8 +143,10 @@ async function untilGranted(
 const isSameLease = (one: LeaseHolder, other: LeaseHolder): boolean =>
   one.epoch === other.epoch && one.expiresAt.getTime() === other.expiresAt.getTime();
 
-const firstRequest = async (ledger: Ledger): Promise<LeaseRequest | undefined> =>
-  (await ledger.openRequests().catch(() => undefined))?.lease[0];
+const firstRequest = async (ledger: Ledger): Promise<LedgerRequest | undefined> =>
+  (await ledger.requests().catch(() => [])).find(isForLease);
+
+export const isForLease = ({ user_group_id }: LedgerRequest): boolean => user_group_id === null;
 
 const atWork = ({ holder, acquiredAt }: LeaseHolder, mustBeStopped: boolean): SyncError =>
   new SyncError("LEASE_HELD", `another instance is at work: ${holder}, since ${acquiredAt.toISOString()}`, {
@@ -171,7 +170,7 @@ function notRenewed({ holder, expiresAt }: LeaseHolder, locked: string | undefin
   });
 }
 
-const askedFor = ({ requester }: LeaseRequest): SyncError =>
+const askedFor = ({ requester }: LedgerRequest): SyncError =>
   new SyncError("LEASE_HELD", `another instance asks for the lease: ${requester}`, {
     hint: "it gets the lease first, and this one goes on after it",
   });
@@ -205,15 +204,14 @@ class HandOverRequest {
   async withdraw(): Promise<void> {
     const id = this.#id;
     this.#id = undefined;
-    if (id !== undefined) await this.#ports.ledger.withdrawRequests([id]).catch(() => {});
+    if (id !== undefined) await this.#ports.ledger.dropRequests([id]).catch(() => {});
   }
 
   async #make(by: LeaseHolder): Promise<boolean> {
     const { ledger, clock, observe } = this.#ports;
-    const offer = await ledger.handOver();
-    if (offer === null) return false;
-    const ms = longestWait(offer);
-    this.#id = await ledger.requestLease(this.#requester, ms);
+    if (by.handOverMs === null) return false;
+    const ms = longestWait(by.handOverMs);
+    this.#id = await ledger.putRequest(null, this.#requester, ms);
     this.#waitsUntil = clock.monotonic() + ms;
     observe({
       kind: "waiting",
@@ -225,4 +223,4 @@ class HandOverRequest {
 }
 
 /** Until the holder has seen the request, its calls under way have ended, and it has recorded the answers. */
-const longestWait = ({ callMs }: HandOver): number => 2 * HOLDER_CHECKS_EVERY + callMs + LONGEST_END_OF_RUN;
+const longestWait = (callMs: number): number => 2 * HOLDER_CHECKS_EVERY + callMs + LONGEST_END_OF_RUN;

@@ -2,12 +2,13 @@ import { SyncError } from "../../core/failure/sync-error.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Lease } from "../../ports/ledger/lease.ts";
 import type { Ledger } from "../../ports/ledger/ledger.ts";
-import type { LeaseRequest, TenantRequest } from "../../ports/ledger/requests.ts";
+import type { LedgerRequest } from "../../ports/ledger/requests.ts";
 import {
   acquireLease,
   type GrantedLease,
   HEARTBEAT,
   HOLDER_CHECKS_EVERY,
+  isForLease,
   type LeasePorts,
   type LeaseSettings,
 } from "./acquire-lease.ts";
@@ -35,10 +36,10 @@ export interface HeldLease extends Lease {
    */
   formerCallsEnded(signal: AbortSignal): Promise<void>;
   /**
-   * Calls `onRequests` with the tenants that other instances ask for, several times a second if there are any, and then
+   * Calls `onTenants` with the ids that other instances ask for, several times a second if there are any, and then
    * withdraws their requests. Never calls it if the holder doesn't hand the lease over. Returns the function that ends this.
    */
-  takeRequests(onRequests: (requests: readonly TenantRequest[]) => void): () => void;
+  takeRequests(onTenants: (ids: readonly string[]) => void): () => void;
 }
 
 /** What a step needs to write to the ledger: a write commits only while the lease is held. */
@@ -79,7 +80,7 @@ class Heartbeat implements HeldLease {
   readonly #beating: Promise<void>;
   readonly #listening: Promise<void>;
   readonly #tasks = new Set<Promise<unknown>>();
-  #onRequests: ((requests: readonly TenantRequest[]) => void) | undefined;
+  #onTenants: ((ids: readonly string[]) => void) | undefined;
   /** By the monotonic clock. */
   readonly #formerCallsEnd: number;
   #validFrom: ClockReading;
@@ -135,10 +136,10 @@ class Heartbeat implements HeldLease {
     await clock.sleep(ms, signal);
   }
 
-  takeRequests(onRequests: (requests: readonly TenantRequest[]) => void): () => void {
-    this.#onRequests = onRequests;
+  takeRequests(onTenants: (ids: readonly string[]) => void): () => void {
+    this.#onTenants = onTenants;
     return () => {
-      this.#onRequests = undefined;
+      this.#onTenants = undefined;
     };
   }
 
@@ -169,19 +170,17 @@ class Heartbeat implements HeldLease {
     }
   }
 
-  /** Offers to hand the lease over, and looks who asks for it or for a tenant. A ledger of an older version can't keep the offer yet. */
+  /** Looks who asks for the lease or for a tenant. */
   async #listen(): Promise<void> {
     const { ledger, clock } = this.#ports;
-    let isOffered = false;
     while (!this.#stopped.signal.aborted && !this.#lost.signal.aborted) {
       try {
-        if (!isOffered) await ledger.offerHandOver(this, this.#callMs);
-        isOffered = true;
-        const { lease, tenants } = await ledger.openRequests();
-        if (lease[0]) return this.#wanted.abort(handedOver(lease[0]));
-        if (tenants.length > 0 && this.#onRequests) {
-          this.#onRequests(tenants);
-          await ledger.withdrawRequests(tenants.map(({ id }) => id));
+        const requests = await ledger.requests();
+        const first = requests.find(isForLease);
+        if (first) return this.#wanted.abort(handedOver(first));
+        if (requests.length > 0 && this.#onTenants) {
+          this.#onTenants(requests.flatMap(({ user_group_id }) => user_group_id ?? []));
+          await ledger.dropRequests(requests.map(({ id }) => id));
         }
       } catch {
         // If the ledger is out of reach, nobody can ask either. The heartbeat notices if that lasts.
@@ -199,7 +198,7 @@ class Heartbeat implements HeldLease {
   }
 }
 
-const handedOver = ({ requester }: LeaseRequest): SyncError =>
+const handedOver = ({ requester }: LedgerRequest): SyncError =>
   new SyncError("LEASE_HANDED_OVER", `the lease was handed over to ${requester}, who asked for it`, {
     hint: "nothing is wrong: the answers so far are recorded, and the sync goes on as soon as that command has ended",
   });

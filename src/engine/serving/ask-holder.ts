@@ -4,7 +4,7 @@ import type { Requests } from "../../ports/ledger/requests.ts";
 import type { Served } from "../../ports/serve-tenant.ts";
 
 interface AskingPorts {
-  readonly ledger: Pick<Requests, "requestTenant">;
+  readonly ledger: Pick<Requests, "putRequest">;
   /** Names this process. */
   readonly requester: string;
   /** What is known of the instance that holds the lease; undefined if nothing is. */
@@ -29,7 +29,7 @@ export async function askHolder(
     message: `this instance doesn't hold the lease, and can't ask the one that does: ${message}${holder === undefined ? "" : `; ${holder}`}`,
   });
   try {
-    const request = await ledger.requestTenant(user_group_id, requester, REQUEST_LASTS);
+    const request = await ledger.putRequest(user_group_id, requester, REQUEST_LASTS);
     return request === "" ? failed(NO_TABLES) : { kind: "pending" };
   } catch (error) {
     if (error instanceof SyncError) return failed(error);

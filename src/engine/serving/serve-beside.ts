@@ -26,8 +26,8 @@ export const serveBeside =
     const over = new AbortController();
     const ending = AbortSignal.any([until, end, over.signal]);
     const serving = async (): Promise<void> => {
-      const stopTaking = run.lease.takeRequests((requests) => {
-        for (const { user_group_id } of requests) server.request(user_group_id);
+      const stopTaking = run.lease.takeRequests((ids) => {
+        for (const id of ids) server.request(id);
       });
       try {
         await server.serveIn(service, ending);

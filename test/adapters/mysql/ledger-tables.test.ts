@@ -57,7 +57,7 @@ test("a migration that the server interrupts for another node's goes on to the l
   const at = await ledgerDatabase("mysql");
   let isInterrupted = false;
   const interrupted = inBetween(aDatabase(at.url, "mysql"), async (text) => {
-    if (!text.includes("hand_over_epoch") || isInterrupted) return;
+    if (!text.includes("hand_over_ms") || isInterrupted) return;
     isInterrupted = true;
     throw Object.assign(new Error("Query execution was interrupted"), { errno: 1317, sqlState: "70100" });
   });

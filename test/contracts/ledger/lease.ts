@@ -93,23 +93,37 @@ export function ledgerLeaseContract(name: string, makePlace: () => Promise<Ledge
       expect((shown?.expiresAt.getTime() ?? 0) - (shown?.acquiredAt.getTime() ?? 0)).toBe(TTL);
     });
 
-    test("can be seized from a dead holder, but not from the next holder", async () => {
-      const { ledger } = await opened(makePlace);
-      const attempt = await ledger.acquireLease("another", TTL);
-      if (attempt.kind !== "held") throw new Error("the lease should be held");
-      const { lease: seized } = await ledger.seizeLease(attempt.by, "another", TTL);
-      expect(seized).toBeDefined();
-      expect(await ledger.seizeLease(attempt.by, "a third", TTL)).toEqual({});
-      expect((await ledger.scope()).lease).toMatchObject({ holder: "another", epoch: seized?.epoch });
+    test("can be taken from a dead holder, but not from the next holder, and not once it was renewed", async () => {
+      const { ledger, lease } = await opened(makePlace);
+      const holder = async () => {
+        const attempt = await ledger.acquireLease("another", TTL);
+        if (attempt.kind !== "held") throw new Error("the lease should be held");
+        return attempt.by;
+      };
+      const early = await holder();
+      await ledger.renewLease(lease, 2 * TTL);
+      expect(await ledger.acquireLease("another", TTL, { dead: early })).toMatchObject({ kind: "held" });
+      const dead = await holder();
+      const taken = await ledger.acquireLease("another", TTL, { dead });
+      expect(taken).toMatchObject({ kind: "acquired", abandonedMs: 0 });
+      expect(await ledger.acquireLease("a third", TTL, { dead })).toMatchObject({
+        kind: "held",
+        by: { holder: "another" },
+      });
     });
 
-    test("can't be seized once its holder has renewed it", async () => {
-      const { ledger, lease } = await opened(makePlace);
-      const attempt = await ledger.acquireLease("another", TTL);
+    test("tells whether its holder hands it over", async () => {
+      const ledger = await prepared(await makePlace());
+      expect((await ledger.scope()).lease).toBeNull();
+      await ledger.acquireLease("a daemon", EXPIRED, { handOverMs: 15_000 });
+      await ledger.acquireLease("another daemon", TTL, { handOverMs: 30_000 });
+      const holder = { holder: "another daemon", handOverMs: 30_000 };
+      expect((await ledger.scope()).lease).toMatchObject(holder);
+      const attempt = await ledger.acquireLease("a command", TTL);
       if (attempt.kind !== "held") throw new Error("the lease should be held");
-      await ledger.renewLease(lease, 2 * TTL);
-      expect(await ledger.seizeLease(attempt.by, "another", TTL)).toEqual({});
-      expect((await ledger.scope()).lease).toMatchObject({ epoch: lease.epoch });
+      expect(attempt.by).toMatchObject(holder);
+      await ledger.acquireLease("a command", TTL, { dead: attempt.by });
+      expect((await ledger.scope()).lease).toMatchObject({ handOverMs: null });
     });
 
     test("a write without the lease changes nothing", async () => {

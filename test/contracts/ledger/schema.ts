@@ -46,7 +46,7 @@ export function ledgerSchemaContract(name: string, makeDatabase: () => Promise<L
       await expect(database.ledger().inspect()).rejects.toMatchObject(refusal);
       await expect(database.view().sums()).rejects.toMatchObject(refusal);
       await expect(collect(database.view().groups())).rejects.toMatchObject(refusal);
-      await expect(database.ledger().requestLease("somebody", 1_000)).rejects.toMatchObject(refusal);
+      await expect(database.ledger().putRequest(null, "somebody", 1_000)).rejects.toMatchObject(refusal);
       expect(await database.dump()).toEqual(before);
     });
 

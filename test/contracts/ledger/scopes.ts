@@ -55,7 +55,7 @@ async function fill(at: Opened): Promise<void> {
     await transaction.recordScope({ tokens: { complete: ["the table tokens"], verifiedAt: NOW } });
     await transaction.recordScope({ canary: { user_group_id: "canary", baseUrl: "https://it" } });
   });
-  await at.ledger.requestTenant("acme", "somebody", 60_000);
+  await at.ledger.putRequest("acme", "somebody", 60_000);
 }
 
 /** As `groupsync forget` does it. */
@@ -89,7 +89,7 @@ export function ledgerScopesContract(name: string, makePlace: () => Promise<Ledg
         evidence: NO_EVIDENCE,
       });
       expect(await ledger.removalsSince(new Date(0))).toBe(0);
-      expect((await ledger.openRequests()).tenants).toEqual([]);
+      expect(await ledger.requests()).toEqual([]);
       expect(await at.database.formerTokens()).toEqual([]);
       const runs = await ledger.history(new Date(0), 10);
       expect(runs).toMatchObject([{ command: "forget", finishedAt: LATER, result: { outcome: "ok" } }]);

@@ -79,7 +79,7 @@ export function ledgerStorageContract(name: string, makeDatabase: () => Promise<
         expect(await ledger.renewLease(lease, TTL)).toBeUndefined();
         const attempt = await other.acquireLease("another", TTL);
         if (attempt.kind !== "held") throw new Error("the lease should be held");
-        seizing = other.seizeLease(attempt.by, "another", TTL).then(async () => {
+        seizing = other.acquireLease("another", TTL, { dead: attempt.by }).then(async () => {
           events.push(`seized, ${(await collect(other.groups())).length} group`);
         });
         await database.untilBlocked();

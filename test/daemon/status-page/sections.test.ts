@@ -95,7 +95,13 @@ test("groups are counted by state", () => {
 });
 
 describe("who holds the lease", () => {
-  const lease = { epoch: "1", holder: "pod-1", acquiredAt: minutesAgo(3), expiresAt: minutesAgo(-1) };
+  const lease = {
+    epoch: "1",
+    holder: "pod-1",
+    acquiredAt: minutesAgo(3),
+    expiresAt: minutesAgo(-1),
+    handOverMs: null,
+  };
 
   test.each<[Partial<DaemonState>, string]>([
     [{}, "Lease free"],

@@ -131,7 +131,13 @@ describe.each(Object.entries(SCENES))("the page %s", (_, state) => {
 /** The same daemon, with this text wherever one comes from outside. */
 function problemsToSend(text: string): DaemonState {
   const error = { code: text, message: text, hint: text };
-  const lease = { epoch: "1", holder: text, acquiredAt: minutesAgo(3), expiresAt: minutesAgo(-1) };
+  const lease = {
+    epoch: "1",
+    holder: text,
+    acquiredAt: minutesAgo(3),
+    expiresAt: minutesAgo(-1),
+    handOverMs: null,
+  };
   const status = aHealthyStatus({
     groups: someGroups({ total: 9, in_sync: 7, failing: 1 }),
     failing: [aFailingGroup({ user_group_id: text, code: text, message: text })],

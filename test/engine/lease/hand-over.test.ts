@@ -13,7 +13,7 @@ const untilWanted =
     return wanted.reason.code;
   };
 
-/** A daemon that has the lease, has told so, and goes on until somebody wants it. */
+/** A daemon that has the lease, and goes on until somebody wants it. */
 async function aDaemonAtWork(room: Room, callMs = CALL) {
   const daemon = room.enter("daemon", { handsOver: true });
   const ended = daemon.hold(untilWanted(room, callMs));

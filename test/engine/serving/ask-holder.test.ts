@@ -5,8 +5,8 @@ import { askHolder } from "../../../src/engine/serving/ask-holder.ts";
 const HOLDER = "another instance is at work: host-a pid 1";
 
 /** An instance without the lease asks for a tenant. */
-const ask = (requestTenant: () => Promise<string>, id = "acme") =>
-  askHolder(id, { ledger: { requestTenant }, requester: "this", holder: HOLDER });
+const ask = (putRequest: () => Promise<string>, id = "acme") =>
+  askHolder(id, { ledger: { putRequest }, requester: "this", holder: HOLDER });
 
 describe("an instance that doesn't hold the lease", () => {
   it("says pending once its request is committed", async () => {

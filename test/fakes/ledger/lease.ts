@@ -1,6 +1,6 @@
 import { SyncError } from "../../../src/core/failure/sync-error.ts";
 import type { RecentWrites } from "../../../src/core/record/recent-writes.ts";
-import type { Lease, LeaseAttempt, LeaseHolder, Leases, Seizure } from "../../../src/ports/ledger/lease.ts";
+import type { Lease, LeaseAttempt, Leases, LeaseTerms } from "../../../src/ports/ledger/lease.ts";
 import type { LedgerTransaction } from "../../../src/ports/ledger/ledger.ts";
 import type { Step } from "../instance.ts";
 import { holderOf, type LeaseRow, type LedgerState, type Writer } from "./ledger-state.ts";
@@ -25,32 +25,25 @@ export class InMemoryLeases implements Leases {
     this.#recent = recent;
   }
 
-  async acquireLease(holder: string, ttlMs: number): Promise<LeaseAttempt> {
+  async acquireLease(holder: string, ttlMs: number, terms: LeaseTerms = {}): Promise<LeaseAttempt> {
     await this.#step({ when: "before", call: "acquireLease" });
-    const attempt = this.#attempt(holder, ttlMs);
+    const attempt = this.#attempt(holder, ttlMs, terms);
     await this.#step({ when: "after", call: "acquireLease" });
     return attempt;
   }
 
-  #attempt(holder: string, ttlMs: number): LeaseAttempt {
+  #attempt(holder: string, ttlMs: number, { handOverMs = null, dead }: LeaseTerms): LeaseAttempt {
     const current = this.#state.lease;
     const isFenced = this.#isFenced();
     if (isFenced && (current === undefined || current.holder === ""))
       return { kind: "locked", error: new SyncError("LEDGER_UNAVAILABLE", LOCKED) };
     if (current && isFenced) return { kind: "held", by: holderOf(current), locked: LOCKED };
-    if (current && current.expiresAt > this.#now()) return { kind: "held", by: holderOf(current) };
-    return { kind: "acquired", abandonedMs: this.#abandonedMs(current), lease: this.#take(holder, ttlMs) };
-  }
-
-  async seizeLease(from: LeaseHolder, holder: string, ttlMs: number): Promise<Seizure> {
-    await this.#step({ when: "before", call: "seizeLease" });
-    const isRenewed = this.#state.lease?.expiresAt.getTime() !== from.expiresAt.getTime();
-    const mayTake = this.#isCurrent(from) && !isRenewed && !this.#isFenced();
-    const seizure = mayTake
-      ? { lease: this.#take(holder, ttlMs) }
-      : { ...(this.#isFenced() && { locked: LOCKED }) };
-    await this.#step({ when: "after", call: "seizeLease" });
-    return seizure;
+    const isOfDead =
+      dead && this.#isCurrent(dead) && current?.expiresAt.getTime() === dead.expiresAt.getTime();
+    if (current && current.expiresAt > this.#now() && !isOfDead)
+      return { kind: "held", by: holderOf(current) };
+    const abandonedMs = this.#abandonedMs(current);
+    return { kind: "acquired", abandonedMs, lease: this.#take(holder, ttlMs, handOverMs) };
   }
 
   async renewLease(lease: Lease, ttlMs: number): Promise<SyncError | undefined> {
@@ -107,7 +100,7 @@ export class InMemoryLeases implements Leases {
     for (const writer of this.#writers) this.#leave(writer);
   }
 
-  #take(holder: string, ttlMs: number): Lease {
+  #take(holder: string, ttlMs: number, handOverMs: number | null): Lease {
     const acquiredAt = this.#now();
     const found = this.#state.leaseState;
     // As in a database, which counts from its time: no epoch is used twice, even if the ledger went back.
@@ -116,7 +109,7 @@ export class InMemoryLeases implements Leases {
     const { writes, server } = found;
     this.#state.lease = {
       ...{ epoch, holder, acquiredAt, expiresAt: new Date(acquiredAt.getTime() + ttlMs) },
-      ...{ writes, writesBefore: writes, server },
+      ...{ writes, writesBefore: writes, server, handOverMs },
     };
     this.#recent.acquired(String(epoch), found, this.#state.server);
     return { epoch: String(epoch) };
@@ -124,7 +117,7 @@ export class InMemoryLeases implements Leases {
 
   #abandonedMs(lease: LeaseRow | undefined): number | null {
     if (lease === undefined || lease.holder === "") return null;
-    return this.#now().getTime() - lease.expiresAt.getTime();
+    return Math.max(0, this.#now().getTime() - lease.expiresAt.getTime());
   }
 
   #expireAt(ttlMs: number): void {

@@ -7,7 +7,7 @@ import type { GroupRecord } from "../../../src/core/record/record.ts";
 import type { TokenTable } from "../../../src/core/tokens/destination.ts";
 import type { SharedGroups } from "../../../src/ports/ledger/groups.ts";
 import type { LeaseHolder } from "../../../src/ports/ledger/lease.ts";
-import type { HandOver, RequestId } from "../../../src/ports/ledger/requests.ts";
+import type { RequestId } from "../../../src/ports/ledger/requests.ts";
 import type { Canary, KnownService, RecordedRun } from "../../../src/ports/ledger/scope.ts";
 import type { FormerToken } from "../../contracts/ledger/rig.ts";
 import type { Point, Step } from "../instance.ts";
@@ -25,6 +25,7 @@ export interface LeaseRow {
   readonly writes?: number;
   readonly writesBefore?: number;
   readonly server?: string | null;
+  readonly handOverMs?: number | null;
 }
 
 /** What a process asks of the holder of the lease. */
@@ -75,8 +76,6 @@ export class LedgerState {
   server: string | null = "a server";
   /** The highest epoch so far, whatever the lease says. */
   epochs = 0;
-  /** Of the last holder that offered it. */
-  handOver: HandOver | null = null;
   /** In the order in which they were made. */
   readonly requests = new Map<RequestId, RequestRow>();
   requestsMade = 0;
@@ -140,12 +139,14 @@ export class LedgerState {
     this.runs.length = 0;
     this.id = null;
     this.lease = undefined;
-    this.handOver = null;
   }
 }
 
 /** Who has the lease, as the ledger tells it. */
-export const holderOf = (lease: LeaseRow): LeaseHolder => ({ ...lease, epoch: String(lease.epoch) });
+export const holderOf = (lease: LeaseRow): LeaseHolder => ({
+  ...{ handOverMs: null, ...lease },
+  epoch: String(lease.epoch),
+});
 
 /** The same methods. Before each call comes a point at which the process may die; `names` has those that tell another name. */
 export const stepping = <Methods extends object>(

@@ -1,10 +1,10 @@
 import { RecentWrites } from "../../../src/core/record/recent-writes.ts";
 import type { Ledger } from "../../../src/ports/ledger/ledger.ts";
-import type { RequestId, Requests } from "../../../src/ports/ledger/requests.ts";
+import type { LedgerRequest, Requests } from "../../../src/ports/ledger/requests.ts";
 import type { Step } from "../instance.ts";
 import { InMemoryLeases } from "./lease.ts";
 import { type CommittedLedger, inMemoryReads } from "./ledger-reads.ts";
-import { type LedgerState, newLedgerId, stepping } from "./ledger-state.ts";
+import { type LedgerState, newLedgerId, type RequestRow, stepping } from "./ledger-state.ts";
 
 /** `disconnect`: as if the process were gone, the database ends its transactions. */
 export interface InMemoryLedger extends Ledger {
@@ -30,8 +30,7 @@ export function inMemoryLedger(
       await step({ when: "before", call: "prepareLedger" });
       state.id ??= newLedgerId();
     },
-    acquireLease: (holder, ttlMs) => leases.acquireLease(holder, ttlMs),
-    seizeLease: (from, holder, ttlMs) => leases.seizeLease(from, holder, ttlMs),
+    acquireLease: (holder, ttlMs, terms) => leases.acquireLease(holder, ttlMs, terms),
     renewLease: (lease, ttlMs) => leases.renewLease(lease, ttlMs),
     releaseLease: (lease) => leases.releaseLease(lease),
     write: (lease, body) => leases.write(lease, body),
@@ -40,55 +39,35 @@ export function inMemoryLedger(
 }
 
 /** What processes ask of the holder of the lease. */
-const requests = ({ state, now }: CommittedLedger): Requests => {
-  const inMs = (ms: number): Date => new Date(now().getTime() + ms);
-  const newId = (): RequestId => `request ${++state.requestsMade}`;
-  const all = () =>
-    [...state.requests].map(([id, { requester, user_group_id }]) => ({ id, requester, user_group_id }));
-  return {
-    async requestLease(requester, ttlMs) {
-      const id = newId();
-      state.requests.set(id, { requester, user_group_id: null, expiresAt: inMs(ttlMs) });
-      return id;
-    },
+const requests = ({ state, now }: CommittedLedger): Requests => ({
+  async putRequest(user_group_id, requester, ttlMs) {
+    const id = `request ${++state.requestsMade}`;
+    const isFormer = (request: RequestRow) =>
+      user_group_id !== null && request.user_group_id === user_group_id;
+    const former = [...state.requests].find(([, request]) => isFormer(request))?.[0] ?? id;
+    state.requests.set(former, { requester, user_group_id, expiresAt: new Date(now().getTime() + ttlMs) });
+    // It keeps its place.
+    const renamed = [...state.requests].map(
+      ([key, request]) => [key === former ? id : key, request] as const,
+    );
+    state.requests.clear();
+    for (const [key, request] of renamed) state.requests.set(key, request);
+    return id;
+  },
 
-    async requestTenant(user_group_id, requester, ttlMs) {
-      const id = newId();
-      const former = all().find((other) => other.user_group_id === user_group_id)?.id ?? id;
-      state.requests.set(former, { requester, user_group_id, expiresAt: inMs(ttlMs) });
-      // It keeps its place.
-      const renamed = [...state.requests].map(
-        ([key, request]) => [key === former ? id : key, request] as const,
-      );
-      state.requests.clear();
-      for (const [key, request] of renamed) state.requests.set(key, request);
-      return id;
-    },
+  async dropRequests(ids) {
+    for (const id of ids) state.requests.delete(id);
+  },
 
-    async withdrawRequests(ids) {
-      for (const id of ids) state.requests.delete(id);
-    },
+  async requests() {
+    for (const [id, { expiresAt }] of state.requests) if (expiresAt <= now()) state.requests.delete(id);
+    const all = [...state.requests].map(([id, { requester, user_group_id }]) => ({
+      id,
+      requester,
+      user_group_id,
+    }));
+    return [...all.filter(isForLease), ...all.filter((request) => !isForLease(request))];
+  },
+});
 
-    async openRequests() {
-      for (const [id, { expiresAt }] of state.requests) if (expiresAt <= now()) state.requests.delete(id);
-      return {
-        lease: all().flatMap(({ id, requester, user_group_id }) =>
-          user_group_id === null ? [{ id, requester }] : [],
-        ),
-        tenants: all().flatMap(({ user_group_id, ...request }) =>
-          user_group_id === null ? [] : [{ ...request, user_group_id }],
-        ),
-      };
-    },
-
-    async offerHandOver({ epoch }, callMs) {
-      if (String(state.lease?.epoch) === epoch) state.handOver = { epoch, callMs };
-    },
-
-    async handOver() {
-      const { lease, handOver } = state;
-      const isHeld = lease !== undefined && lease.expiresAt > now();
-      return isHeld && String(lease.epoch) === handOver?.epoch ? handOver : null;
-    },
-  };
-};
+const isForLease = ({ user_group_id }: LedgerRequest): boolean => user_group_id === null;

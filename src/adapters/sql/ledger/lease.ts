@@ -1,7 +1,7 @@
 import { describe, type SyncError } from "../../../core/failure/sync-error.ts";
 import { tokenFingerprint } from "../../../core/group/group.ts";
 import type { LeaseState, RecentWrites } from "../../../core/record/recent-writes.ts";
-import type { Lease, LeaseAttempt, LeaseHolder, Leases, Seizure } from "../../../ports/ledger/lease.ts";
+import type { Lease, LeaseHolder, Leases } from "../../../ports/ledger/lease.ts";
 import type { StoredToken } from "../../../ports/token-store.ts";
 import type { Queryable } from "../connection/connections.ts";
 import { databaseError } from "../connection/failures.ts";
@@ -32,6 +32,9 @@ export async function leaseState(
   );
   return row && stateOf(row);
 }
+
+/** With the epoch, those of a `LeaseHolder`. */
+export const HOLDER_COLUMNS = `holder, acquired_at AS "acquiredAt", expires_at AS "expiresAt", hand_over_ms AS "handOverMs"`;
 
 const STATE_COLUMNS = `epoch, writes, writes_before AS "writesBefore", server`;
 
@@ -74,55 +77,12 @@ export function leases(reader: LedgerReader, recent: RecentWrites): Leases {
   const { dialect } = database;
 
   const selectLease = async (): Promise<string> => `
-    SELECT ${STATE_COLUMNS}, holder, acquired_at AS "acquiredAt", expires_at AS "expiresAt",
-      expires_at > ${dialect.now} AS held, ${dialect.now} AS "readAt"
+    SELECT ${STATE_COLUMNS}, ${HOLDER_COLUMNS}, expires_at > ${dialect.now} AS held, ${dialect.now} AS "readAt"
     FROM ${(await reader.tables()).leases} WHERE scope = $1`;
 
   const currentLease = async (connection: Queryable, text: string): Promise<CurrentLease | undefined> => {
     const [row] = await connection.query<LeaseColumns>(text, [scope]);
     return row && { ...row, held: Number(row.held) === 1 };
-  };
-
-  /** Runs `body` with the lease's row locked: two processes that want the lease take turns. `isThere`: the row was seen. */
-  const onLease = async <T>(
-    isThere: boolean,
-    body: (current: CurrentLease, take: (holder: string, ttlMs: number) => Promise<Lease>) => Promise<T>,
-  ): Promise<T> => {
-    const { leases } = await reader.tables();
-    const text = `${await selectLease()} FOR UPDATE`;
-    const server = await dialect.serverIdentity(database);
-    /** Called once the lease is taken for good. */
-    let taken = (): void => {};
-    const locked = async (connection: Queryable): Promise<T> => {
-      if (!isThere) {
-        await connection.query(
-          dialect.upsert({
-            into: leases,
-            columns: ["scope", "epoch", "holder", "acquired_at", "expires_at"],
-            from: `VALUES ($1, 0, '${NOBODY}', '1970-01-02', '1970-01-02')`,
-            key: ["scope"],
-          }),
-          [scope],
-        );
-      }
-      const current = await currentLease(connection, text);
-      if (!current) throw new Error("the lease's row was deleted at the same moment");
-      return body(current, async (holder, ttlMs) => {
-        const epoch = nextEpoch(current);
-        await connection.query(
-          `UPDATE ${leases}
-           SET epoch = $4, holder = $2, acquired_at = ${dialect.now}, expires_at = ${dialect.later("$3")},
-             writes_before = writes
-           WHERE scope = $1`,
-          [scope, holder, ttlMs, epoch],
-        );
-        taken = () => recent.acquired(epoch, stateOf(current), server);
-        return { epoch };
-      });
-    };
-    const result = await database.transaction(dialect.begin.lease, locked, LEASE_CALL);
-    taken();
-    return result;
   };
 
   /** Resolves to whether the lease is still the latest. `more` are the values from $3 on. */
@@ -143,37 +103,53 @@ export function leases(reader: LedgerReader, recent: RecentWrites): Leases {
     databaseError(dialect, "LEDGER_UNAVAILABLE", `cannot ${what} the lease`, error);
 
   return {
-    async acquireLease(holder, ttlMs) {
+    async acquireLease(holder, ttlMs, { handOverMs = null, dead } = {}) {
+      const isAnothers = ({ held, epoch, expiresAt }: CurrentLease): boolean =>
+        held && !(epoch === dead?.epoch && expiresAt.getTime() === dead.expiresAt.getTime());
       // Read without a lock first: the holder may stand still in a transaction that has the row locked.
       const before = await selectLease()
         .then((text) => currentLease(database, text))
         .catch((error: unknown) => {
           throw cannot("read", error);
         });
-      if (before?.held) return { kind: "held", by: before };
+      if (before && isAnothers(before)) return { kind: "held", by: before };
+      /** With the row locked: two processes that want the lease take turns. */
+      const take = async (connection: Queryable) => {
+        const { leases } = await reader.tables();
+        if (!before) {
+          await connection.query(
+            dialect.upsert({
+              into: leases,
+              columns: ["scope", "epoch", "holder", "acquired_at", "expires_at"],
+              from: `VALUES ($1, 0, '${NOBODY}', '1970-01-02', '1970-01-02')`,
+              key: ["scope"],
+            }),
+            [scope],
+          );
+        }
+        const current = await currentLease(connection, `${await selectLease()} FOR UPDATE`);
+        if (!current) throw new Error("the lease's row was deleted at the same moment");
+        if (isAnothers(current)) return { current };
+        const epoch = nextEpoch(current);
+        await connection.query(
+          `UPDATE ${leases}
+           SET epoch = $4, holder = $2, acquired_at = ${dialect.now}, expires_at = ${dialect.later("$3")},
+             hand_over_ms = $5, writes_before = writes
+           WHERE scope = $1`,
+          [scope, holder, ttlMs, epoch, handOverMs],
+        );
+        return { current, epoch };
+      };
       try {
-        return await onLease<LeaseAttempt>(before !== undefined, async (current, take) => {
-          if (current.held) return { kind: "held", by: current };
-          const lease = await take(holder, ttlMs);
-          return { kind: "acquired", lease, abandonedMs: abandonedMs(current) };
-        });
+        const server = await dialect.serverIdentity(database);
+        const { current, epoch } = await database.transaction(dialect.begin.lease, take, LEASE_CALL);
+        if (epoch === undefined) return { kind: "held", by: current };
+        recent.acquired(epoch, stateOf(current), server);
+        return { kind: "acquired", lease: { epoch }, abandonedMs: abandonedMs(current) };
       } catch (error) {
         if (!isLocked(error)) throw cannot("take", error);
         if (!before || before.holder === NOBODY) return { kind: "locked", error: cannot("take", error) };
         return { kind: "held", by: before, locked: describe(error) };
-      }
-    },
-
-    async seizeLease(from, holder, ttlMs) {
-      try {
-        return await onLease<Seizure>(true, async (current, take) =>
-          current.epoch === from.epoch && current.expiresAt.getTime() === from.expiresAt.getTime()
-            ? { lease: await take(holder, ttlMs) }
-            : {},
-        );
-      } catch (error) {
-        if (isLocked(error)) return { locked: describe(error) };
-        throw cannot("take", error);
       }
     },
 
@@ -211,4 +187,4 @@ function nextEpoch({ epoch, readAt }: CurrentLease): string {
 }
 
 const abandonedMs = (lease: CurrentLease): number | null =>
-  lease.holder === NOBODY ? null : lease.readAt.getTime() - lease.expiresAt.getTime();
+  lease.holder === NOBODY ? null : Math.max(0, lease.readAt.getTime() - lease.expiresAt.getTime());

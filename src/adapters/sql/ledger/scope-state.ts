@@ -9,6 +9,7 @@ import type {
   ScopeState,
   ScopeWrites,
 } from "../../../ports/ledger/scope.ts";
+import { HOLDER_COLUMNS } from "./lease.ts";
 import type { LedgerReader } from "./ledger-reader.ts";
 import { type LedgerScope, setScopeRow } from "./scope.ts";
 
@@ -17,7 +18,7 @@ export const scopeReads = (reader: LedgerReader): ScopeReads => ({
     const row = await reader.read(undefined, async ({ dialect, connection, tables, scope }) => {
       const [found] = await connection.query<ScopeColumns>(
         `SELECT i.id AS "ledgerId", ${dialect.now} AS "readAt", s.*,
-           l.epoch, l.holder, l.acquired_at AS "acquiredAt", l.expires_at AS "expiresAt"
+           epoch, ${HOLDER_COLUMNS}
          FROM ${tables.identity} AS i
            LEFT JOIN ${tables.scopes} AS s ON s.scope = $1
            LEFT JOIN ${tables.leases} AS l ON l.scope = $1 AND l.expires_at > ${dialect.now}`,
@@ -82,9 +83,9 @@ function stateOf(row: ScopeColumns): ScopeState {
   };
 }
 
-const leaseOf = ({ epoch, holder, acquiredAt, expiresAt }: ScopeColumns): LeaseHolder | null =>
+const leaseOf = ({ epoch, holder, acquiredAt, expiresAt, handOverMs }: ScopeColumns): LeaseHolder | null =>
   epoch !== null && holder !== null && acquiredAt && expiresAt
-    ? { epoch, holder, acquiredAt, expiresAt }
+    ? { epoch, holder, acquiredAt, expiresAt, handOverMs }
     : null;
 
 const json = (text: string | null): unknown => text && JSON.parse(text);
