@@ -20,20 +20,11 @@ const answersFor = (baseUrl: string): Answers => [
   ['AS "isThere"', [{ isThere: true }]],
   ["max(version)", [{ version: LEDGER_VERSION }]],
   [
-    " s.*,",
+    '"readAt", state,',
     [
       {
-        ...{
-          ledgerId: "ledger",
-          epoch: null,
-          holder: null,
-          acquiredAt: null,
-          expiresAt: null,
-          handOverMs: null,
-        },
-        ...{ base_url: null, team_id: null, answered_at: null, healthy_at: null, held_code: null },
-        ...{ tokens_verified_at: null, update_evidence: null, read_history: null, token_places: null },
-        ...{ token_tables: null, canary: null },
+        ...{ ledgerId: "ledger", state: null },
+        ...{ epoch: null, holder: null, acquiredAt: null, expiresAt: null, handOverMs: null },
         // As PostgreSQL writes it.
         readAt: new Date().toISOString().replace("T", " ").replace("Z", "+00"),
       },

@@ -295,7 +295,7 @@ export class Watch {
       if (row === undefined || row.intent !== null || row.fingerprint === null) continue;
       // The token of a tenant that is gone moves to a new destination only when the tenant comes back.
       const isAnywhere = row.failures.storing !== null || row.absence !== null;
-      const places = isAnywhere ? null : ledger.tokenDestinations;
+      const places = isAnywhere ? null : ledger.tokens.complete;
       const isStored = this.#world.holdsLive(id, places);
       if (!isStored && !this.#world.isExcused(id))
         this.breach(`1: the ledger has ${id} at rest, and its live token is not stored`);

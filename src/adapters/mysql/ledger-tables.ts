@@ -92,16 +92,8 @@ const definitions = (tables: LedgerTables): readonly string[] => [
     scope ${SCOPE} NOT NULL PRIMARY KEY,
     base_url TEXT,
     team_id BIGINT,
-    update_evidence LONGTEXT,
-    answered_at DATETIME(6),
-    canary TEXT,
-    read_history LONGTEXT,
-    healthy_at DATETIME(6),
-    held_code ${WORD},
     refresh_approved_at DATETIME(6),
-    token_places LONGTEXT,
-    token_tables LONGTEXT,
-    tokens_verified_at DATETIME(6)
+    state LONGTEXT NOT NULL
   ) ${TABLE_OPTIONS}`,
   // A writer locks its entry in the second index. A renewal of the lease doesn't touch the entry; a new holder
   // does.

@@ -113,27 +113,10 @@ const definitions = (tables: LedgerTables): string => `
     -- The service that has the groups; null as long as it has never answered well.
     base_url text,
     team_id bigint,
-    -- JSON: whether a GET changes an existing group, as a probe and the answers for some groups have shown.
-    update_evidence text,
-    -- When the service last answered well, to the minute.
-    answered_at timestamptz,
-    -- JSON: the group that a probe makes at the service and deletes again, from before its first call until it is
-    -- deleted for certain.
-    canary text,
-    -- JSON: what earlier reads of the source have shown, such as the grace clock.
-    read_history text,
-    -- The time of the last read, if it was good.
-    healthy_at timestamptz,
-    -- By which what is held is approved.
-    held_code text,
     -- Until then, the operator has approved that refreshes go on.
     refresh_approved_at timestamptz,
-    -- JSON: the destinations that have all tokens. Null if none has all of them for certain.
-    token_places text,
-    -- JSON: the tables that tokens were last written to. There may be such if no place has all of them.
-    token_tables text,
-    -- When a run began that read every token in every store.
-    tokens_verified_at timestamptz
+    -- JSON. It has all that no statement selects by.
+    state text NOT NULL
   );
 
   CREATE TABLE ${tables.leases} (

@@ -1,28 +1,35 @@
 import type { World } from "../world.ts";
 
-/** Moves all times in the ledger this number of hours into the past, as if the hours had passed. */
-export async function passHours({ database: { query } }: World, hours: number): Promise<void> {
-  const columns = {
-    groupsync_scopes: ["healthy_at"],
-    groupsync_removals: ["removed_at"],
-    groupsync_groups: ["gone_since"],
-  };
-  for (const [table, names] of Object.entries(columns)) {
-    const earlier = names.map((name) => `${name} = ${name} - INTERVAL '${hours}' HOUR`);
-    await query(`UPDATE ${table} SET ${earlier.join(", ")}`);
-  }
-  const groups = await query<{ id: string; state: string }>(
-    "SELECT user_group_id AS id, state FROM groupsync_groups",
-  );
-  for (const { id, state } of groups) {
-    const past = state.replace(/(?<="retryAt":")[^"]+/g, (time) => earlierBy(hours, time));
-    if (past !== state)
-      await query("UPDATE groupsync_groups SET state = $2 WHERE user_group_id = $1", [id, past]);
-  }
+const HOUR = 3_600_000;
+
+/** Moves the times in the ledger this number of hours into the past, as if the hours had passed. */
+export async function passHours(world: World, hours: number): Promise<void> {
+  const { query } = world.database;
+  const columns = { groupsync_removals: "removed_at", groupsync_groups: "gone_since" };
+  for (const [table, name] of Object.entries(columns))
+    await query(`UPDATE ${table} SET ${name} = ${name} - INTERVAL '${hours}' HOUR`);
+  await passIn(world, "groupsync_groups", "user_group_id", "retryAt", hours);
+  await passIn(world, "groupsync_scopes", "scope", "healthyAt", hours);
 }
 
-const earlierBy = (hours: number, time: string): string =>
-  new Date(Date.parse(time) - hours * 3_600_000).toISOString();
+/** As if the service had last answered an hour before. */
+export const passSinceAnswer = (world: World): Promise<void> =>
+  passIn(world, "groupsync_scopes", "scope", "answeredAt", 1);
+
+async function passIn(
+  { database: { query } }: World,
+  table: string,
+  key: string,
+  member: string,
+  hours: number,
+): Promise<void> {
+  const rows = await query<{ id: string; state: string }>(`SELECT ${key} AS id, state FROM ${table}`);
+  const times = new RegExp(`(?<="${member}":")[^"]+`, "g");
+  for (const { id, state } of rows) {
+    const past = state.replace(times, (time) => new Date(Date.parse(time) - hours * HOUR).toISOString());
+    if (past !== state) await query(`UPDATE ${table} SET state = $2 WHERE ${key} = $1`, [id, past]);
+  }
+}
 
 /** Makes the group's token this number of days older. */
 export async function passDays({ database }: World, id: string, days: number): Promise<void> {

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { freshDatabase } from "../../support/databases/fresh-database.ts";
 import { aWorld, idOf, until } from "../world.ts";
 import { aDaemon, EVERY_SECOND } from "./a-daemon.ts";
+import { passSinceAnswer } from "./pass-time.ts";
 
 test("an idle daemon asks for one group after an hour, and stores the token that somebody else has given it", async () => {
   const world = await aWorld({ database: await freshDatabase(), tenants: 1, config: EVERY_SECOND });
@@ -12,7 +13,7 @@ test("an idle daemon asks for one group after an hour, and stores the token that
   await daemon.ran(daemon.runs().length + 2);
   expect(await world.requests()).toMatchObject({ total: 0 });
 
-  await world.database.query("UPDATE groupsync_scopes SET answered_at = answered_at - INTERVAL '1' HOUR");
+  await passSinceAnswer(world);
   await until(async () => (await world.requests()).total === 1);
   await daemon.ran(daemon.runs().length + 2);
   expect(await world.requests()).toMatchObject({ total: 1 });

@@ -114,7 +114,7 @@ describe("older never overwrites newer:", () => {
   it("a lost token is restored by a sync that verifies all tokens, even if a lookup of its tenant has failed", async () => {
     const world = await aSyncedWorld(["a", "b"]);
     world.store.tokens.delete("a");
-    world.ledger.tokenDestinations = null;
+    world.ledger.tokens = { ...world.ledger.tokens, complete: null };
     const session = aSession(world, {
       at: async ({ call }) => {
         if (call !== "rowsOf") return;

@@ -128,7 +128,8 @@ describe("tokens.verify", () => {
 
   test("tokens that a clock which was ahead had verified are due", async () => {
     const world = await synced("a", "b");
-    world.ledger.tokensVerifiedAt = new Date(world.time.now().getTime() + 1);
+    const verifiedAt = new Date(world.time.now().getTime() + 1);
+    world.ledger.tokens = { ...world.ledger.tokens, verifiedAt };
     meddle(world);
     expect(await world.sync(HOURLY)).toMatchObject({ counts: { restored: 1 } });
   });

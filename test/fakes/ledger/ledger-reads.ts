@@ -16,7 +16,7 @@ import type { LedgerView } from "../../../src/ports/ledger/ledger.ts";
 import type { RecordedRun, RunSelection } from "../../../src/ports/ledger/scope.ts";
 import type { Step } from "../instance.ts";
 import { sumsOf } from "../tenant-source.ts";
-import { holderOf, type LedgerState, NO_SERVICE, stepping } from "./ledger-state.ts";
+import { holderOf, type LedgerState, NO_SERVICE, NO_TOKENS, stepping } from "./ledger-state.ts";
 
 /** The only scope that a ledger in memory has. */
 export const SCOPE = "default";
@@ -62,23 +62,22 @@ const reads = ({ state, now }: CommittedLedger): Omit<LedgerView, "groups"> => (
     return "memory.groupsync_*";
   },
   async scopes() {
-    const { rows, service, history, tokenDestinations, tokenTables, runs } = state;
+    const { rows, service, history, tokens, runs } = state;
     const isThere =
       rows.size > 0 ||
       service !== NO_SERVICE ||
       history !== NO_READ_HISTORY ||
-      tokenDestinations !== null ||
-      tokenTables.length > 0 ||
+      tokens !== NO_TOKENS ||
       runs.some(({ command }) => command !== FORGET);
     return isThere ? [SCOPE] : [];
   },
 
   async scope() {
-    const { history, canary, tokenDestinations: complete, tokensVerifiedAt: verifiedAt } = state;
+    const { history, canary, tokens } = state;
     return {
       service: state.service.baseUrl === null ? NO_SERVICE : state.service,
       history,
-      tokens: { complete, verifiedAt, tables: state.tokenTables },
+      tokens,
       canary,
       lease: state.lease && state.lease.expiresAt > now() ? holderOf(state.lease) : null,
       ledgerId: state.id,

@@ -4,11 +4,15 @@ import type { RememberedRejection } from "../../../src/core/group/rejections.ts"
 import { NO_READ_HISTORY, type ReadHistory } from "../../../src/core/plan/read-history.ts";
 import type { LeaseState } from "../../../src/core/record/recent-writes.ts";
 import type { GroupRecord } from "../../../src/core/record/record.ts";
-import type { TokenTable } from "../../../src/core/tokens/destination.ts";
 import type { SharedGroups } from "../../../src/ports/ledger/groups.ts";
 import type { LeaseHolder } from "../../../src/ports/ledger/lease.ts";
 import type { RequestId } from "../../../src/ports/ledger/requests.ts";
-import type { Canary, KnownService, RecordedRun } from "../../../src/ports/ledger/scope.ts";
+import type {
+  Canary,
+  KnownService,
+  RecordedRun,
+  TokenDestinations,
+} from "../../../src/ports/ledger/scope.ts";
 import type { FormerToken } from "../../contracts/ledger/rig.ts";
 import type { Point, Step } from "../instance.ts";
 
@@ -53,6 +57,8 @@ export const NO_SERVICE: KnownService = {
   answeredAt: null,
 };
 
+export const NO_TOKENS: TokenDestinations = { complete: null, verifiedAt: null, tables: [] };
+
 /** The committed state of the ledger: it outlives whoever writes it. */
 export class LedgerState {
   /** Null until its tables are made. */
@@ -64,9 +70,7 @@ export class LedgerState {
   found: { readonly user_group_id: string; readonly at: Date }[] = [];
   refreshApprovedAt: Date | null = null;
   formerTokens: FormerToken[] = [];
-  tokenDestinations: readonly string[] | null = null;
-  tokensVerifiedAt: Date | null = null;
-  tokenTables: readonly TokenTable[] = [];
+  tokens = NO_TOKENS;
   history: ReadHistory = NO_READ_HISTORY;
   service = NO_SERVICE;
   canary: Canary | null = null;
@@ -123,9 +127,7 @@ export class LedgerState {
     this.found = [];
     this.refreshApprovedAt = null;
     this.formerTokens = [];
-    this.tokenDestinations = null;
-    this.tokensVerifiedAt = null;
-    this.tokenTables = [];
+    this.tokens = NO_TOKENS;
     this.history = NO_READ_HISTORY;
     this.service = NO_SERVICE;
     this.canary = null;

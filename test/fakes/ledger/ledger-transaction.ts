@@ -86,16 +86,14 @@ const writes = (ledger: LedgerChanges): Omit<LedgerTransaction, "assertOpen"> =>
     ledger.enlist(() => ledger.state.forgetScope());
   },
 
-  async recordScope({ service, answeredAt, history, canary, tokens: { complete, verifiedAt, tables } = {} }) {
+  async recordScope({ service, answeredAt, history, canary, tokens }) {
     ledger.enlist(() => {
       const { state } = ledger;
       if (service || answeredAt)
         state.service = { ...state.service, ...service, ...(answeredAt && { answeredAt }) };
       if (history) state.history = history;
       if (canary !== undefined) state.canary = canary;
-      if (complete !== undefined) state.tokenDestinations = complete;
-      if (verifiedAt !== undefined) state.tokensVerifiedAt = verifiedAt;
-      if (tables) state.tokenTables = tables;
+      if (tokens) state.tokens = { ...state.tokens, ...tokens };
     });
   },
 

@@ -1,24 +1,41 @@
-import { NO_EVIDENCE, type UpdateEvidence } from "../../../core/apply/update-evidence.ts";
-import { NO_READ_HISTORY, type ReadHistory } from "../../../core/plan/read-history.ts";
-import type { TokenTable } from "../../../core/tokens/destination.ts";
+import { NO_EVIDENCE } from "../../../core/apply/update-evidence.ts";
+import { NO_READ_HISTORY } from "../../../core/plan/read-history.ts";
 import type { LeaseHolder } from "../../../ports/ledger/lease.ts";
-import type {
-  Canary,
-  KnownService,
-  ScopeReads,
-  ScopeState,
-  ScopeWrites,
-} from "../../../ports/ledger/scope.ts";
+import type { KnownService, ScopeReads, ScopeState, ScopeWrites } from "../../../ports/ledger/scope.ts";
 import { HOLDER_COLUMNS } from "./lease.ts";
 import type { LedgerReader } from "./ledger-reader.ts";
-import { type LedgerScope, setScopeRow } from "./scope.ts";
+import type { LedgerScope } from "./scope.ts";
+
+/** What the column `state` of a scope's row has, as JSON: its dates are ISO 8601. */
+type KnownScope = Omit<ScopeState, "lease" | "ledgerId" | "readAt">;
+
+const NO_SERVICE: KnownService = { baseUrl: null, teamId: null, evidence: NO_EVIDENCE, answeredAt: null };
+
+const NOTHING_KNOWN: KnownScope = {
+  service: NO_SERVICE,
+  history: NO_READ_HISTORY,
+  tokens: { complete: null, verifiedAt: null, tables: [] },
+  canary: null,
+};
+
+function knownIn(state: string): KnownScope {
+  const known = JSON.parse(state) as KnownScope;
+  const { service, history, tokens } = known;
+  return {
+    ...known,
+    service: { ...service, answeredAt: timeOf(service.answeredAt) },
+    history: { ...history, healthyAt: timeOf(history.healthyAt) },
+    tokens: { ...tokens, verifiedAt: timeOf(tokens.verifiedAt) },
+  };
+}
+
+const timeOf = (text: Date | string | null): Date | null => (text === null ? null : new Date(text));
 
 export const scopeReads = (reader: LedgerReader): ScopeReads => ({
   async scope() {
     const row = await reader.read(undefined, async ({ dialect, connection, tables, scope }) => {
       const [found] = await connection.query<ScopeColumns>(
-        `SELECT i.id AS "ledgerId", ${dialect.now} AS "readAt", s.*,
-           epoch, ${HOLDER_COLUMNS}
+        `SELECT i.id AS "ledgerId", ${dialect.now} AS "readAt", state, epoch, ${HOLDER_COLUMNS}
          FROM ${tables.identity} AS i
            LEFT JOIN ${tables.scopes} AS s ON s.scope = $1
            LEFT JOIN ${tables.leases} AS l ON l.scope = $1 AND l.expires_at > ${dialect.now}`,
@@ -26,86 +43,60 @@ export const scopeReads = (reader: LedgerReader): ScopeReads => ({
       );
       return found;
     });
-    return row ? stateOf(row) : { ...NOTHING_KNOWN, readAt: await reader.now() };
+    if (!row) return { ...NOTHING_KNOWN, lease: null, ledgerId: null, readAt: await reader.now() };
+    const { state, readAt, ledgerId } = row;
+    const known = state === null ? NOTHING_KNOWN : knownIn(state);
+    const service = known.service.baseUrl === null ? NO_SERVICE : known.service;
+    return { ...known, service, lease: leaseOf(row), ledgerId, readAt };
   },
 });
 
-/**
- * `read_history` has all of a `ReadHistory` that has no column of its own. The last five are JSON. Without a row of the scope all
- * are null, and so are those of a lease that nobody holds.
- */
+/** Of a scope without a row, and of a lease that nobody holds, all columns are null. */
 interface ScopeColumns extends Nullable<LeaseHolder> {
   readonly ledgerId: string;
   readonly readAt: Date;
-  readonly base_url: string | null;
-  readonly team_id: string | null;
-  readonly answered_at: Date | null;
-  readonly healthy_at: Date | null;
-  readonly held_code: string | null;
-  readonly tokens_verified_at: Date | null;
-  readonly update_evidence: string | null;
-  readonly read_history: string | null;
-  readonly token_places: string | null;
-  readonly token_tables: string | null;
-  readonly canary: string | null;
+  readonly state: string | null;
 }
 
 type Nullable<T> = { readonly [Key in keyof T]: T[Key] | null };
-
-const NO_SERVICE: KnownService = { baseUrl: null, teamId: null, evidence: NO_EVIDENCE, answeredAt: null };
-
-const NOTHING_KNOWN: Omit<ScopeState, "readAt"> = {
-  service: NO_SERVICE,
-  history: NO_READ_HISTORY,
-  tokens: { complete: null, verifiedAt: null, tables: [] },
-  canary: null,
-  lease: null,
-  ledgerId: null,
-};
-
-function stateOf(row: ScopeColumns): ScopeState {
-  const { base_url: baseUrl, team_id, answered_at: answeredAt, healthy_at: healthyAt } = row;
-  const teamId = team_id === null ? null : Number(team_id);
-  const evidence = (json(row.update_evidence) ?? NO_EVIDENCE) as UpdateEvidence;
-  const reads = json(row.read_history) as Omit<ReadHistory, "healthyAt" | "heldCode"> | null;
-  return {
-    service: baseUrl === null ? NO_SERVICE : { baseUrl, teamId, evidence, answeredAt },
-    history: { ...NO_READ_HISTORY, ...reads, healthyAt, heldCode: row.held_code },
-    tokens: {
-      complete: json(row.token_places) as string[] | null,
-      verifiedAt: row.tokens_verified_at,
-      tables: (json(row.token_tables) ?? []) as TokenTable[],
-    },
-    canary: json(row.canary) as Canary | null,
-    lease: leaseOf(row),
-    ledgerId: row.ledgerId,
-    readAt: row.readAt,
-  };
-}
 
 const leaseOf = ({ epoch, holder, acquiredAt, expiresAt, handOverMs }: ScopeColumns): LeaseHolder | null =>
   epoch !== null && holder !== null && acquiredAt && expiresAt
     ? { epoch, holder, acquiredAt, expiresAt, handOverMs }
     : null;
 
-const json = (text: string | null): unknown => text && JSON.parse(text);
-
 export const scopeWrites = (ledger: LedgerScope): ScopeWrites => ({
-  recordScope({ service, answeredAt, history, tokens = {}, canary }) {
-    const { complete, verifiedAt, tables } = tokens;
-    const { healthyAt = null, heldCode = null, ...reads } = history ?? {};
-    return setScopeRow(ledger, {
-      ...(service && {
-        base_url: service.baseUrl,
-        team_id: service.teamId,
-        update_evidence: JSON.stringify(service.evidence),
-      }),
-      ...(answeredAt && { answered_at: answeredAt }),
-      ...(history && { healthy_at: healthyAt, held_code: heldCode, read_history: JSON.stringify(reads) }),
-      ...(complete !== undefined && { token_places: complete && JSON.stringify(complete) }),
-      ...(verifiedAt !== undefined && { tokens_verified_at: verifiedAt }),
-      ...(tables && { token_tables: JSON.stringify(tables) }),
-      ...(canary !== undefined && { canary: canary && JSON.stringify(canary) }),
-    });
+  async recordScope({ service, answeredAt, history, tokens, canary }) {
+    const { connection, tables, scope } = ledger;
+    const before = await lockedScope(ledger);
+    const after: KnownScope = {
+      service: { ...before.service, ...service, ...(answeredAt && { answeredAt }) },
+      history: history ?? before.history,
+      tokens: { ...before.tokens, ...tokens },
+      canary: canary === undefined ? before.canary : canary,
+    };
+    const { baseUrl, teamId } = after.service;
+    await connection.query(
+      `UPDATE ${tables.scopes} SET base_url = $2, team_id = $3, state = $4 WHERE scope = $1`,
+      [scope, baseUrl, teamId, JSON.stringify(after)],
+    );
   },
 });
+
+/** Two writes of one process may record something of the scope at once: the second one builds on the first. */
+async function lockedScope({ dialect, connection, tables, scope }: LedgerScope): Promise<KnownScope> {
+  const lock = () =>
+    connection.query<{ readonly state: string }>(
+      `SELECT state FROM ${tables.scopes} WHERE scope = $1 FOR UPDATE`,
+      [scope],
+    );
+  const [row] = await lock();
+  if (row) return knownIn(row.state);
+  const columns = ["scope", "state"];
+  await connection.query(
+    dialect.upsert({ into: tables.scopes, columns, from: "VALUES ($1, $2)", key: ["scope"] }),
+    [scope, JSON.stringify(NOTHING_KNOWN)],
+  );
+  const [made] = await lock();
+  return made ? knownIn(made.state) : NOTHING_KNOWN;
+}

@@ -18,25 +18,6 @@ export const ofIds = ({ dialect }: LedgerScope): string =>
 /** PostgreSQL would refuse the other ids, and the ledger has none of them. */
 export const possibleIds = (ids: readonly string[]): string[] => ids.filter((id) => storable(id) === id);
 
-/** Sets columns of the scope's row. Makes the row if it is missing. */
-export async function setScopeRow(
-  { dialect, connection, tables, scope }: LedgerScope,
-  values: Readonly<Record<string, unknown>>,
-): Promise<void> {
-  const columns = Object.keys(values);
-  const places = ["scope", ...columns].map((_, index) => `$${index + 1}`);
-  await connection.query(
-    dialect.upsert({
-      into: tables.scopes,
-      columns: ["scope", ...columns],
-      from: `VALUES (${places.join(", ")})`,
-      key: ["scope"],
-      set: columns,
-    }),
-    [scope, ...Object.values(values)],
-  );
-}
-
 /** How many rows of a table fulfil the condition. */
 export async function countWhere(
   { connection }: LedgerScope,
