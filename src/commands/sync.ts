@@ -10,6 +10,7 @@ import { reportJson, reportText } from "./output/report.ts";
 
 interface Flags {
   readonly only?: readonly string[];
+  readonly skipGrace?: boolean;
   readonly approveDeletions?: string;
   readonly verifyTokens?: boolean;
   readonly refresh?: boolean;
@@ -24,6 +25,12 @@ export const syncCommand = ({ io, readConfig, observe }: CommandContext): Comman
   new Command("sync")
     .description("make the groups equal to the tenants once, then exit")
     .addOption(onlyTenants())
+    .addOption(
+      new Option(
+        "--skip-grace",
+        "with --only: read the whole source, and delete the groups of these tenants now if the tenants are gone, whatever the grace period and the limit say",
+      ).conflicts(["approveDeletions", "refresh", "approveRefresh"]),
+    )
     .option(
       "--approve-deletions <CODE>",
       "do the deletions and replacements that are held under this code, once",
@@ -47,11 +54,19 @@ export const syncCommand = ({ io, readConfig, observe }: CommandContext): Comman
     .option("--json", "print the report as one JSON object")
     .action(async (flags: Flags, command: Command) => {
       if (flags.cancel && !flags.refresh) command.error("error: --cancel takes a --refresh back: give both");
+      if (flags.skipGrace && !flags.only)
+        command.error("error: --skip-grace is about the tenants that --only names: give both");
+      const config = await readConfig(command);
+      if (flags.skipGrace && config.deletion.when === "never")
+        command.error(
+          "error: --skip-grace deletes no group, because deletion.when is never: set it to absent or flagged",
+        );
       const { composeSync } = await import("../compose/sync.ts");
-      await using(await composeSync(await readConfig(command), io, observe), async ({ ports, settings }) => {
+      await using(await composeSync(config, io, observe), async ({ ports, settings }) => {
         const only = flags.only && new Set(flags.only);
         const options = {
           only,
+          skipsGrace: flags.skipGrace,
           approval: flags.approveDeletions,
           verifyTokens: flags.verifyTokens,
           mark: markOf(flags),

@@ -141,7 +141,7 @@ function anOutcome(user_group_id: string): fc.Arbitrary<Outcome> {
       .record({ change: applied, token, isUnknownState: fc.boolean(), wasRemoved: fc.boolean() })
       .map((of) => aNotUpdated(of as Parameters<typeof aNotUpdated>[0])),
     fc.record({ change: aChange(user_group_id), mayHaveHappened: fc.boolean() }).map((of) => aFailed(of)),
-    fc.constant(aDeleted({ change: aDelete({ user_group_id }) })),
+    fc.boolean().map((skipsGrace) => aDeleted({ change: aDelete({ user_group_id, skipsGrace }) })),
   );
 }
 

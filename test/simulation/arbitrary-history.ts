@@ -184,6 +184,17 @@ const command: fc.Arbitrary<Command> = fc.oneof(
     }),
   },
   {
+    weight: 1,
+    arbitrary: fc.record({
+      name: fc.constant("sync" as const),
+      only: fc.uniqueArray(id, { minLength: 1, maxLength: 2 }),
+      approves: fc.constant(false),
+      verifies: fc.constant(false),
+      refreshes: fc.constant(false),
+      skipsGrace: fc.constant(true),
+    }),
+  },
+  {
     weight: 2,
     arbitrary: fc.record({
       name: fc.constant("rotate" as const),

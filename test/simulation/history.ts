@@ -147,6 +147,8 @@ export type Command =
       readonly verifies: boolean;
       /** Whether it asks for all groups again. */
       readonly refreshes: boolean;
+      /** Whether it deletes the groups of the tenants in `only` that are gone, without a grace period. */
+      readonly skipsGrace?: boolean;
     }
   | { readonly name: "rotate"; readonly selection: RotationSelection }
   /** Null: of all groups. */

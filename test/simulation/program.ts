@@ -65,6 +65,8 @@ export class Program {
       isWhole: command.name === "sync" && command.only === null,
       verifies: command.name === "sync" && command.only === null && command.verifies,
       wantsRefresh: command.name === "sync" && command.refreshes,
+      // The command line refuses `never`.
+      skipsGrace: command.name === "sync" && !!command.skipsGrace && config.deletion.when !== "never",
       tamperingsBefore: world.tamperings,
       isRefreshing: false,
       isAbout: (id) => command.name === "sync" && (command.only?.includes(id) ?? true),
@@ -129,7 +131,8 @@ export class Program {
     const { approval, refreshApproval } = this.#options;
     const beside = this.#session?.beside({ ...ports, source: this.#source("looks") }, settings);
     const mark = command.refreshes ? ({ kind: "refresh_wanted" } as const) : undefined;
-    const options = { only, approval, refreshApproval, verifyTokens: command.verifies, mark };
+    const { skipsGrace } = this.record;
+    const options = { only, skipsGrace, approval, refreshApproval, verifyTokens: command.verifies, mark };
     return sync(ports, settings, options, signal, beside).catch((error: unknown) => {
       // The sync has ended well, and the service of single tenants has failed after it.
       if (beside && error instanceof SyncError) return reportOn(new Tally(), 0, error);

@@ -41,6 +41,8 @@ export interface RunRecord {
   readonly verifies: boolean;
   /** Whether the operator wants it to ask for all its groups again. */
   readonly wantsRefresh: boolean;
+  /** Whether the operator wants the groups of its tenants deleted that are gone, without a grace period. */
+  readonly skipsGrace: boolean;
   /** The number of changes that other programs had made in the stores when the run started. */
   readonly tamperingsBefore: number;
   /** Whether the run decides about this id and records what it saw of the tenant. */
@@ -256,6 +258,8 @@ export class Watch {
     if (victim !== id) this.breach(`3: ${what} deletes the group of ${victim}`);
     const reason = this.#whyNotDeleted(id, intent, run);
     if (reason !== undefined && this.knowsTheLedger) this.breach(`3: ${what}, though ${reason}`);
+    // What the operator named doesn't count in the limit.
+    if (run.skipsGrace && isGone(row)) return;
     this.#removals.push({ id, at: this.#now(), recordedAt: run.wallTime(), isRecorded: false });
   }
 
@@ -422,14 +426,16 @@ export class Watch {
       if (intent !== "replace") return "its tenant is there, and this is no replacement";
       if (!wasBegun && config.update !== "replace") return "nothing is to be replaced";
     } else {
-      if (!run.isWhole) return "only some of the tenants were read";
+      if (run.skipsGrace ? !run.isAbout(id) : !run.isWhole) return "nobody has asked for that";
       if (!isConclusive(read)) return "the source showed no valid row";
       if (config.deletion.when === "never") return "nothing is to be deleted";
       const isFlagged = row !== undefined || this.#wasFlaggedLast(id);
-      if (config.deletion.when === "flagged" && !isFlagged && !wasBegun) return "it is not flagged";
+      const isEvidence = isFlagged || wasBegun || run.skipsGrace;
+      if (config.deletion.when === "flagged" && !isEvidence) return "it is not flagged";
     }
     if (wasBegun) return undefined;
     if (read.clocksDiffer) return "the clocks differ";
+    if (run.skipsGrace && row?.kind !== "active") return undefined;
     if (row?.kind !== "active") {
       if (!read.held.has(id) && !this.#hasServedGrace(id, read)) return "its grace period is not over";
       if (!this.#approved.has(id) && !this.#wasSeen(id, read)) return "this source never had its tenant";

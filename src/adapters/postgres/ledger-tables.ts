@@ -89,7 +89,7 @@ const definitions = (tables: LedgerTables): string => `
     scope text NOT NULL,
     removed_at timestamptz NOT NULL,
     user_group_id text COLLATE "C" NOT NULL,
-    -- 'delete', 'replace', or what a refresh found: 'gone' if somebody else had deleted it, 'token' if it had another one.
+    -- 'delete', 'skip_grace', 'replace', or what a refresh found: 'gone' if somebody else had deleted it, 'token' if it had another one.
     kind text NOT NULL
   );
   CREATE INDEX ON ${tables.removals} (scope, removed_at);

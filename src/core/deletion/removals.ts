@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Failure } from "../failure/sync-error.ts";
 import { intendsRemoval, type LedgerGroup } from "../group/ledger-group.ts";
-import { isRemoval, type Removal } from "../plan/change.ts";
+import { isClear, isRemoval, type Removal } from "../plan/change.ts";
 import { type DeletionLimit, removalsAllowed } from "../plan/deletion-policy.ts";
 import type { PlannedAction } from "../record/decide.ts";
 import { quantities, quantity } from "../text/quantity.ts";
@@ -52,7 +52,7 @@ export class RemovalSummaryBuilder {
     const counts = this.#counts;
     if (action.kind === "delete" || action.kind === "missing") counts.gone++;
     if (action.kind === "missing" && action.dueInMs === null) counts.kept++;
-    if (!isRemoval(action) || action.underWay) return;
+    if (!isRemoval(action) || isClear(action)) return;
     const replaces = action.kind === "replace";
     this.#addToCode(action.kind, action.user_group_id, replaces ? action.fingerprint : "");
     if (replaces) {
@@ -154,13 +154,13 @@ export function guardRemovals(removals: RemovalSummary, circumstances: Circumsta
 /** The removals that the guard decides on: all that are not under way yet. */
 const removalsDue = ({ deletions, replacements }: RemovalSummary): number => deletions + replacements;
 
-/** Whether this removal is done now. A removal that an earlier run began is finished, unless the read is inconclusive. */
-export function isAllowed({ underWay }: Pick<Removal, "underWay">, { kind }: GuardResult): boolean {
+/** Whether this removal is done now. A removal that is clear of the limit is done, unless the read is inconclusive. */
+export function isAllowed(removal: Removal, { kind }: GuardResult): boolean {
   switch (kind) {
     case "allowed":
       return true;
     case "held":
-      return underWay;
+      return isClear(removal);
     case "inconclusive":
       return false;
   }

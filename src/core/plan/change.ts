@@ -39,16 +39,22 @@ export interface Delete {
   /** `underWay` and `failedBefore` as for an `Apply`. */
   readonly underWay: boolean;
   readonly failedBefore: boolean;
+  /** The operator named the tenant: neither the grace period nor the limit holds the deletion, and it doesn't count in the limit. */
+  readonly skipsGrace?: boolean;
 }
 
 /** What is done to one group in the service. */
 export type Change = Apply | Delete;
 
-/** A change that ends a group and its token: it counts against `deletion.limit`. */
+/** A change that ends a group and its token. */
 export type Removal = Replace | Delete;
 
 export const isRemoval = (entry: { readonly kind: string }): entry is Removal =>
   entry.kind === "replace" || entry.kind === "delete";
+
+/** Whether the limit doesn't hold the removal: an earlier run began it, or the operator named the tenant. */
+export const isClear = (removal: Removal): boolean =>
+  removal.underWay || (removal.kind === "delete" && removal.skipsGrace === true);
 
 /** What `fingerprintOf` returns for every deletion. */
 export const DELETED = "deleted";

@@ -17,7 +17,7 @@ export interface ReadHistory {
   readonly approvals: number;
 }
 
-/** Stands for an approval code that was used, until a full sync has computed a new code. */
+/** Stands for a code of other removals than those that are held, until a full sync has computed a new code. */
 export const STALE_CODE = "";
 
 export const NO_READ_HISTORY: ReadHistory = {
@@ -94,10 +94,13 @@ export const afterPartialRead = (history: ReadHistory, { source, table }: Readin
 
 /** After an approval: its code can't be used again. */
 export const afterApproval = (history: ReadHistory): ReadHistory => ({
-  ...history,
+  ...withStaleCode(history),
   approvals: history.approvals + 1,
-  heldCode: history.heldCode === null ? null : STALE_CODE,
 });
+
+/** If some of the removals that are held may be done now: the code no longer stands for those that are held then. */
+export const withStaleCode = (history: ReadHistory): ReadHistory =>
+  history.heldCode === null ? history : { ...history, heldCode: STALE_CODE };
 
 /** When a sync of all tenants ran that reached its end. */
 export interface GoodSync {

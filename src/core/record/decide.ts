@@ -68,8 +68,10 @@ export interface PlanningContext {
   readonly reading: Reading;
   /** Whether GET changes an existing group; null as long as no answer has shown it. */
   readonly serviceUpdates: boolean | null;
-  /** The plan is about all tenants. No other plan deletes a group, or records that a tenant is gone. */
+  /** The plan is about all tenants. No other plan records that a tenant is gone, or deletes a group unless it skips the grace. */
   readonly isWhole: boolean;
+  /** The operator named these tenants: their groups are deleted now, if the tenants are gone from a read of the whole source. */
+  readonly skipsGrace?: boolean;
   /** The operator named these tenants: failed groups are tried even if their next try is not due. */
   readonly eager: boolean;
 }
@@ -107,7 +109,7 @@ export interface Decision {
  * |           | token still to be removed       |                                      |                            |
  * | gone      | any other, while clocks differ  | missing                              | left                       |
  * | gone      | a held deletion, or the grace   | delete                               | left                       |
- * |           | period is over                  |                                      |                            |
+ * |           | period is over or skipped       |                                      |                            |
  * | gone      | the grace period goes on        | missing                              | left                       |
  * | desired   | a replacement under way, or a   | replace                              | returned                   |
  * |           | deletion under way of a group   |                                      |                            |
@@ -121,9 +123,9 @@ export interface Decision {
  * | desired   | the same fingerprint            | none                                 | settled                    |
  *
  * A gone tenant is absent or flagged, see `absenceKind`. In a plan for some tenants alone, a group that would be deleted is
- * `missing`, and nothing is noted of a tenant that is gone. If the same change has failed before, `waiting` is planned until the
- * next try is due; and for a replacement that no run has begun, while the clocks differ. `guardRemovals` decides later whether
- * deletions and replacements may be done.
+ * `missing`, unless the operator skips the grace period; and nothing is noted of a tenant that is gone. If the same change has
+ * failed before, `waiting` is planned until the next try is due; and for a replacement that no run has begun, while the clocks
+ * differ. `guardRemovals` decides later whether deletions and replacements may be done.
  *
  * Nothing is noted that the ledger has already: `returned` needs an absence, `change dropped` an absence or a failed change,
  * `settled` one of them or another row, and `left` no absence of this kind that still stands.
@@ -221,28 +223,27 @@ function decideGone(
 ): Delete | Missing | Waiting {
   const { user_group_id, failures, held } = known;
   const failure = failures.change;
-  const { deletion, reading } = context;
+  const { deletion, reading, skipsGrace = false } = context;
   const kind = absenceKind(tenant, known, reading);
   const underWay = known.intent === "delete" || known.intent === "remove";
   const isFlagged = tenant !== undefined || kind === "flagged";
-  const isEvidence = deletion.when === "absent" || (deletion.when === "flagged" && (isFlagged || underWay));
-  if (!isEvidence) return { kind: "missing", user_group_id, absence: kind, dueInMs: null };
+  const isEvidence = deletion.when === "absent" || isFlagged || underWay || skipsGrace;
+  if (deletion.when === "never" || !isEvidence)
+    return { kind: "missing", user_group_id, absence: kind, dueInMs: null };
 
   const since = standingAbsence(known, kind, reading)?.at ?? reading.clock;
   // A held deletion stays due, because its approval code has to stay valid. Not after a long pause: the tenant may have been back.
   const isHeld = held === "delete" && !reading.afterLongPause;
-  const mayGo = reading.hostLeadMs === null && (isHeld || isGraceOver(since, reading.clock, deletion));
+  const waits = !skipsGrace && !isHeld && !isGraceOver(since, reading.clock, deletion);
+  const mayGo = reading.hostLeadMs === null && !waits;
   if (!underWay && !mayGo) {
     const dueInMs = graceLeftMs(since, reading.clock, deletion);
     return { kind: "missing", user_group_id, absence: kind, dueInMs };
   }
-  if (!context.isWhole) return { kind: "missing", user_group_id, absence: kind, dueInMs: 0 };
+  if (!context.isWhole && !skipsGrace) return { kind: "missing", user_group_id, absence: kind, dueInMs: 0 };
   const failedBefore = failure !== null;
-  return unlessWaiting(
-    { kind: "delete", user_group_id, absence: kind, underWay, failedBefore },
-    failure,
-    context,
-  );
+  const change = { kind: "delete", user_group_id, absence: kind, underWay, failedBefore } as const;
+  return unlessWaiting({ ...change, ...(skipsGrace && { skipsGrace }) }, failure, context);
 }
 
 /**

@@ -107,9 +107,12 @@ export type JournalEntry =
       readonly since: Date | null;
       readonly until: Date;
     }
-  /** `gone`: a refresh found the group gone, and made it again. `token`: it found another token. */
+  /**
+   * `gone`: a refresh found the group gone, and made it again. `token`: it found another token. `skip_grace`: the group is deleted
+   * because an operator named its tenant, which doesn't count in the limit.
+   */
   | {
-      readonly kind: "delete" | "replace" | "gone" | "token";
+      readonly kind: "delete" | "replace" | "gone" | "token" | "skip_grace";
       readonly user_group_id: string;
       readonly at: Date;
     };
@@ -288,11 +291,12 @@ function ended(record: GroupRecord, event: RecordedOutcome, now: Date): Next {
 function removalBy(record: GroupRecord, outcome: Outcome, at: Date): readonly JournalEntry[] {
   const { user_group_id, intent } = record;
   const isReplaced = outcome.kind === "replaced" || (outcome.kind === "not_updated" && outcome.wasRemoved);
+  const isDeleted = outcome.kind === "deleted" && intent !== "remove";
   const found = foundByRefresh(outcome);
   return [
     ...(found ? [found] : []),
     ...(isReplaced ? (["replace"] as const) : []),
-    ...(outcome.kind === "deleted" && intent !== "remove" ? (["delete"] as const) : []),
+    ...(isDeleted ? ([outcome.change.skipsGrace ? "skip_grace" : "delete"] as const) : []),
   ].map((kind) => ({ kind, user_group_id, at }));
 }
 

@@ -5,9 +5,10 @@ import {
   afterPartialRead,
   type ReadHistory,
   whileReading,
+  withStaleCode,
 } from "../../core/plan/read-history.ts";
 import type { LedgerWriting } from "../lease/lease.ts";
-import { changesOf, heldOf, isEvidence, type Plan } from "../plan/plan.ts";
+import { changeCounts, changesOf, heldOf, isEvidence, type Plan } from "../plan/plan.ts";
 
 /** Pauses the grace clock before a read: if the read fails, the time since the last good read must not count. */
 export async function pauseGraceClock(history: ReadHistory, { ledger, lease }: LedgerWriting): Promise<void> {
@@ -40,8 +41,10 @@ async function recordHistory(
   const isApproved = plan.guard.kind === "allowed" && plan.guard.approved;
   if (!isEvidence(plan)) return;
   if (!plan.isWhole) {
-    // A plan for some ids says nothing about the other tenants, but an approval code that it used is spent.
-    const after = afterPartialRead(isApproved ? afterApproval(before) : before, plan.reading);
+    // A plan for some ids says nothing about the other tenants, but it may use an approval code, or do what is held under one.
+    const { replace, delete: deletions } = changeCounts(plan);
+    const known = replace + deletions > 0 ? withStaleCode(before) : before;
+    const after = afterPartialRead(isApproved ? afterApproval(known) : known, plan.reading);
     if (after !== before)
       await ledger.write(lease, (transaction) => transaction.recordScope({ history: after }));
     return;

@@ -7,7 +7,7 @@ import type { GroupReads } from "../../ports/ledger/groups.ts";
 import type { Locks } from "../lease/tenant-locks.ts";
 import { candidatePages } from "../plan/candidate-pages.ts";
 import type { PlanOptions } from "../plan/make-plan.ts";
-import type { Plan } from "../plan/plan.ts";
+import { isEvidence, type Plan } from "../plan/plan.ts";
 import { type Reporting, reportFailure } from "../report/tally.ts";
 
 interface OwedReporting extends Reporting {
@@ -70,6 +70,7 @@ async function reportRecorded(
       // The tenant of a group that was never made, and that this run has not tried to make, is gone.
       const isForgotten = only !== undefined && isNeverMade(group);
       if (tally.hasFailed(id) || isForgotten) continue;
+      if (plan.skipsGrace && isEvidence(plan)) tally.failed(id, TENANT_PRESENT);
       for (const kind of failing) if (failures[kind]) tally.waits(id, failures[kind]);
       if (failing.length > 0) continue;
       if (isUnderWay && !locks.wasLookedUp(id)) tally.failed(id, intent === "remove" ? LEFT_OVER : UNSETTLED);
@@ -91,6 +92,11 @@ const UNSETTLED: Failure = {
 const LEFT_OVER: Failure = {
   code: "UNSETTLED",
   message: "its group is deleted, and its token may still be stored: a sync of all tenants removes the token",
+};
+
+const TENANT_PRESENT: Failure = {
+  code: "TENANT_PRESENT",
+  message: "its row is there, so its group is not deleted",
 };
 
 const inDoubt = (doubt: Doubt): Failure => ({

@@ -154,7 +154,12 @@ function pastFacts({ record }: Explanation): Fact[] {
     .map(({ name, at, note = [] }) => ({ name, value: [at, ...note] }));
 }
 
-const REMOVAL_TEXT = { delete: "deleted", replace: "replaced", gone: "found gone" } as const;
+const REMOVAL_TEXT = {
+  delete: "deleted",
+  skip_grace: "deleted by sync --skip-grace",
+  replace: "replaced",
+  gone: "found gone",
+} as const;
 
 const quoted = (value: Json): string => printable(JSON.stringify(value), LONGEST_VALUE);
 

@@ -46,8 +46,10 @@ export interface PlanOptions {
   readonly verifyTokens?: boolean | undefined;
   /** What the operator says of all these groups. It is in the ledger before the first call. */
   readonly mark?: GroupEvent | undefined;
-  /** Only these ids, even if their next attempt is not due. Such a plan deletes no group. */
+  /** Only these ids, even if their next attempt is not due. Such a plan deletes no group unless it skips the grace period. */
   readonly only?: ReadonlySet<string> | undefined;
+  /** Reads the whole source, and deletes the groups of `only` whose tenants are gone now. */
+  readonly skipsGrace?: boolean | undefined;
   /** Nobody has named the ids of `only`: they may be unknown, and a failed change waits until its next attempt is due. */
   readonly isNoticed?: boolean | undefined;
   /** The code by which the operator approves the held removals. */
@@ -103,7 +105,7 @@ export async function makePlan(
   state: LedgerState,
   now: Date,
   stop: AbortSignal,
-  { only, isNoticed = false, approval }: PlanOptions = {},
+  { only, isNoticed = false, approval, ...options }: PlanOptions = {},
 ): Promise<Plan> {
   const { source, ledger } = ports;
   const { name, rules, deletion } = settings;
@@ -111,7 +113,8 @@ export async function makePlan(
   const isWhole = only === undefined;
   const recent = await ledger.removalsSince(new Date(now.getTime() - LIMIT_PERIOD_MS));
   const eager = !isWhole && !isNoticed;
-  const context = planningContext(settings, state, now, { isWhole, eager });
+  const skipsGrace = !isWhole && options.skipsGrace === true;
+  const context = planningContext(settings, state, now, { isWhole, eager, skipsGrace });
   const expected = context.reading;
   const entries = ports.openSpool<PlanEntry>();
   const { baseUrl } = service;
@@ -120,10 +123,11 @@ export async function makePlan(
   const visit: PlanRead["visit"] = (tenant, group) => builder.add(tenant, decide(tenant, group, context));
   const read = { source, ledger, service, rules, stop, tableBefore: expected.table, builder, visit };
   try {
-    const { table, warnings, unknown } = await (isWhole ? readAll(read) : readSome(only, read));
+    const readsAll = isWhole || skipsGrace;
+    const { table, warnings, unknown } = await (readsAll ? readAll(read, only) : readSome(only, read));
     if (unknown.size > 0 && !isNoticed) throw unknownIds(unknown);
     const plan = builder.build(
-      { reading: { ...expected, table }, isWhole, sourceTable: table, warnings, unknown },
+      { reading: { ...expected, table }, isWhole, skipsGrace, sourceTable: table, warnings, unknown },
       { recent, limit: deletion.limit, approval },
     );
     const kept = keptGroupsWarnings(service, settings.update === "upsert" ? plan.counts.update : 0);
@@ -140,7 +144,7 @@ export const planningContext = (
   { update, deletion, source }: PlanSettings,
   { service, history, longPauseMs = null, hostLeadMs = null }: LedgerState,
   now: Date,
-  which: Pick<PlanningContext, "isWhole" | "eager">,
+  which: Pick<PlanningContext, "isWhole" | "eager" | "skipsGrace">,
 ): PlanningContext => ({
   now,
   update,

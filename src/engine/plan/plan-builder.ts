@@ -77,9 +77,14 @@ export class PlanBuilder {
     return this.#counts.replace + this.#counts.delete;
   }
 
+  /** Whether the read is conclusive depends on each row, even if the plan isn't about its tenant. */
+  seeRow(tenant: Tenant | undefined): void {
+    if (tenant !== undefined && tenant.kind !== "rejected") this.#conclusive = true;
+  }
+
   /** Adds what was decided about an id. */
   add(tenant: Tenant | undefined, { action, note, settles }: Decision): void {
-    if (tenant !== undefined && tenant.kind !== "rejected") this.#conclusive = true;
+    this.seeRow(tenant);
     if (action === null && tenant?.kind === "desired") this.#unchanged++;
     if (action !== null) {
       this.#append(action);
@@ -92,7 +97,7 @@ export class PlanBuilder {
 
   /** Returns the plan. Nothing can be added afterwards. */
   build(
-    known: Pick<Plan, "reading" | "isWhole" | "sourceTable" | "warnings" | "unknown">,
+    known: Pick<Plan, "reading" | "isWhole" | "skipsGrace" | "sourceTable" | "warnings" | "unknown">,
     circumstances: Omit<Circumstances, "conclusive" | "owned">,
   ): Plan {
     const removals = this.#removals.summary();
@@ -110,8 +115,8 @@ export class PlanBuilder {
       removals,
       guard: guardRemovals(removals, {
         ...circumstances,
-        // A plan for some ids takes no tenant for gone, and so needs no evidence.
-        conclusive: conclusive || !known.isWhole,
+        // A plan from lookups of some ids takes no tenant for gone, and so needs no evidence.
+        conclusive: conclusive || !(known.isWhole || known.skipsGrace),
         owned: this.#owned,
       }),
     };

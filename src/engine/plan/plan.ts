@@ -30,6 +30,8 @@ export interface Plan {
   readonly conclusive: boolean;
   /** False if the operator has named the ids that the plan is about. */
   readonly isWhole: boolean;
+  /** The whole source was read, and the groups of the named tenants that are gone are deleted now. */
+  readonly skipsGrace?: boolean;
   readonly reading: Reading;
   readonly removals: RemovalSummary;
   readonly guard: GuardResult;

@@ -41,15 +41,16 @@ interface ReadSource {
 
 /**
  * Reads the source and the ledger side by side, in one snapshot of each. Leaves out buckets whose rows equal what the ledger
- * has recorded.
+ * has recorded. With `only`, reads all buckets, and visits these ids alone.
  */
-export async function readAll(read: PlanRead): Promise<ReadSource> {
+export async function readAll(read: PlanRead, only?: ReadonlySet<string>): Promise<ReadSource> {
   const { source, ledger, service, rules, stop, tableBefore, builder, visit } = read;
   const snapshot = await source.open(columnsOf(rules), digestSeed(rules), stop, tableBefore);
+  const unknown = new Set(only);
   try {
     // An empty ledger has no buckets to compare.
     const { changed, ...unread } =
-      service.baseUrl === null
+      service.baseUrl === null || only !== undefined
         ? ALL_BUCKETS
         : await findChangedBuckets(snapshot, ledger, { serviceUpdates: doesUpdate(service.evidence) });
     builder.addUnread(unread);
@@ -58,10 +59,12 @@ export async function readAll(read: PlanRead): Promise<ReadSource> {
       builder.addUnread({ unchanged: 0, notReady, owing: 0 });
       await mergeById(readTenants(rows, rules), groups, (tenant, group) => {
         if (group !== undefined) builder.see(group);
-        visit(tenant, group);
+        const id = tenant?.user_group_id ?? group?.user_group_id;
+        if (only === undefined || (id !== undefined && unknown.delete(id))) visit(tenant, group);
+        else builder.seeRow(tenant);
       });
     }
-    return { table: snapshot.table, warnings: roleWarnings(await snapshot.role()), unknown: new Set() };
+    return { table: snapshot.table, warnings: roleWarnings(await snapshot.role()), unknown };
   } finally {
     await snapshot.close();
   }

@@ -108,7 +108,7 @@ interface Page {
 
 /** What was removed, and what others have removed at the service. */
 export interface DeletionReads {
-  /** How many groups groupsync has deleted or replaced at this time or later. */
+  /** How many groups groupsync has deleted or replaced at this time or later, without those that an operator named. */
   removalsSince(time: Date): Promise<number>;
   /** The groups that refreshes found gone or with another token, at this time or later and since the last approval. */
   foundSince(time: Date): Promise<RefreshFindings>;
@@ -124,8 +124,11 @@ export interface GroupJournal {
 }
 
 export interface RecordedRemoval {
-  /** `gone`: somebody else had deleted the group, and a refresh has made it again. */
-  readonly kind: HeldRemoval["kind"] | "gone";
+  /**
+   * `gone`: somebody else had deleted the group, and a refresh has made it again. `skip_grace`: an operator had the group
+   * deleted by its id.
+   */
+  readonly kind: HeldRemoval["kind"] | "gone" | "skip_grace";
   readonly at: Date;
 }
 

@@ -96,6 +96,8 @@ interface Circumstance {
   readonly limit: Limit;
   readonly grace: Grace;
   readonly when: DeletionPolicy["when"];
+  /** Of a sync of this tenant alone. */
+  readonly skipsGrace?: boolean;
 }
 
 describe("deletion.when absent", () => {
@@ -123,11 +125,32 @@ describe("deletion.when", () => {
   });
 });
 
+/** `sync --only ID --skip-grace`, if the ledger has a group, and neither grace period nor limit matters. */
+// biome-ignore format: a table is read by its columns
+const SKIPPED: Record<Gone, Record<Read, Fate>> = {
+  absent:  { healthy: "delete", empty: "doubt",  elsewhere: "delete" },
+  flagged: { healthy: "delete", empty: "delete", elsewhere: "delete" },
+  purged:  { healthy: "delete", empty: "doubt",  elsewhere: "delete" },
+};
+
+describe("the grace period is skipped", () => {
+  const cells = entries(SKIPPED).flatMap(([tenant, byRead]) =>
+    entries(byRead).map(([read, fate]) => [tenant, read, fate] as const),
+  );
+  it.each(cells)("a tenant that is %s, a read that is %s: %s", (tenant, read, fate) => {
+    for (const ownership of ["owned", "deleting"] as const) {
+      const of = { tenant, ownership, read, skipsGrace: true };
+      for (const when of ["absent", "flagged"] as const) expect(fatesOf({ ...of, when })).toEqual(all(fate));
+      expect(fatesOf({ ...of, when: "never" })).toEqual(all("keep"));
+    }
+  });
+});
+
 /** The same for every group that the ledger has in this way. */
 function fatesOf({
   ownership,
   ...circumstance
-}: Pick<Circumstance, "tenant" | "read" | "when"> & { ownership: Ownership }): Row {
+}: Omit<Circumstance, "known" | "limit" | "grace"> & { ownership: Ownership }): Row {
   const rows = KNOWN[ownership].map((known) => {
     const fate = (limit: Limit, grace: Grace): Fate => fateOf({ ...circumstance, known, limit, grace });
     return row(
@@ -146,7 +169,7 @@ const HOUR = 3_600_000;
 const LIMIT = { count: 3, percent: 10 };
 const OWNED = 50;
 
-function fateOf({ tenant, known, read, limit, grace, when }: Circumstance): Fate {
+function fateOf({ tenant, known, read, limit, grace, when, skipsGrace = false }: Circumstance): Fate {
   const reading = aReading({ clock: { ms: 100 * HOUR, reads: 100 }, sourceChanged: read === "elsewhere" });
   const healthyHours = grace === "over" ? 24 : 23;
   const absence = anAbsence({
@@ -157,7 +180,7 @@ function fateOf({ tenant, known, read, limit, grace, when }: Circumstance): Fate
   const { action: decision } = decide(
     tenant === "flagged" ? aFlaggedTenant() : undefined,
     known && { ...known, absence },
-    aDecisionContext({ deletion, reading }),
+    aDecisionContext({ deletion, reading, isWhole: !skipsGrace, skipsGrace }),
   );
   return inWords(decision, clearanceFor(decision, limit, read !== "empty" || tenant === "flagged"));
 }

@@ -48,6 +48,7 @@ describe("a plan's removals are counted:", () => {
     ["a replacement under way", aReplace({ underWay: true }), {}],
     ["a deletion", aDelete(), { deletions: 1, gone: 1 }],
     ["a deletion under way", aDelete({ underWay: true }), { gone: 1 }],
+    ["a deletion that the operator named", aDelete({ skipsGrace: true }), { gone: 1 }],
     [
       "a deletion of a tenant unseen in the new source",
       aDelete({ absence: "unseen" }),
@@ -75,7 +76,11 @@ describe("a plan's removals are counted:", () => {
 
 test("the code covers the removals that are due, and no others", () => {
   const due = [aDelete({ user_group_id: "a" }), aReplace({ user_group_id: "b" })] as const;
-  const others = [aDelete({ user_group_id: "c", underWay: true }), aMissing(1)];
+  const others = [
+    aDelete({ user_group_id: "c", underWay: true }),
+    aDelete({ user_group_id: "d", skipsGrace: true }),
+    aMissing(1),
+  ];
   expect(codeOf([...due, ...others])).toBe(codeOf(due));
 });
 
@@ -257,8 +262,11 @@ describe("a removal is done", () => {
   };
   it.each(Object.values(clearances))("or not, where the plan is $kind", (guard) => {
     const { due, begun } = done[guard.kind];
-    expect(isAllowed({ underWay: false }, guard)).toBe(due);
-    expect(isAllowed({ underWay: true }, guard)).toBe(begun);
+    for (const removal of [aDelete(), aReplace()]) {
+      expect(isAllowed(removal, guard)).toBe(due);
+      expect(isAllowed({ ...removal, underWay: true }, guard)).toBe(begun);
+    }
+    expect(isAllowed(aDelete({ skipsGrace: true }), guard)).toBe(begun);
   });
 });
 

@@ -12,6 +12,7 @@ import {
   type ReadHistory,
   STALE_CODE,
   whileReading,
+  withStaleCode,
 } from "../../../src/core/plan/read-history.ts";
 import { aReadHistory, aReading } from "../../builders/groups.ts";
 
@@ -128,9 +129,14 @@ describe("what is held", () => {
     expect(evidenceAfter(held(5), healthy(10)).heldCode).toBeNull();
   });
 
-  it("has a code that is stale once a part of it is approved", () => {
+  it("has a code that is stale once a part of it is approved or done", () => {
     expect(afterApproval(evidenceAfter(held(5))).heldCode).toBe(STALE_CODE);
     expect(afterApproval(evidenceAfter(healthy(5))).heldCode).toBeNull();
+    expect(withStaleCode(evidenceAfter(held(5)))).toEqual({
+      ...evidenceAfter(held(5)),
+      heldCode: STALE_CODE,
+    });
+    expect(withStaleCode(evidenceAfter(healthy(5)))).toEqual(evidenceAfter(healthy(5)));
   });
 
   it("needs a word of its own for each approval", () => {

@@ -331,6 +331,14 @@ describe("a removal", () => {
     expect(removals(...CREATED, ended(aNotUpdated({ wasRemoved: true })))).toEqual(["replace"]);
   });
 
+  test("that the operator named is told apart", () => {
+    const deleted = ended(aDeleted({ change: aDelete({ skipsGrace: true }) }));
+    expect(removals(...CREATED, begun(aDelete()), deleted)).toEqual(["skip_grace"]);
+    expect(removals(...CREATED, begun(aDelete()), ended(aDeleted()), begun(aDelete()), deleted)).toEqual([
+      "delete",
+    ]);
+  });
+
   test("by somebody else, that a refresh has found, is told apart", () => {
     const found = anApplied({ change: anApply({ refreshes: true }), drift: ["gone"] });
     expect(removals(...CREATED, begun(), ended(found))).toEqual(["gone"]);

@@ -57,6 +57,16 @@ test.each([
     ["sync", "--only", "a", "--verify-tokens"],
     "option '--verify-tokens' cannot be used with option '--only <ID>'",
   ],
+  [
+    "sync with --skip-grace alone",
+    ["sync", "--skip-grace"],
+    "--skip-grace is about the tenants that --only names",
+  ],
+  [
+    "sync with --skip-grace and --refresh",
+    ["sync", "--only", "a", "--skip-grace", "--refresh"],
+    "option '--skip-grace' cannot be used with option '--refresh'",
+  ],
   ["an unknown option", ["sync", "--josn"], "unknown option '--josn'\n(Did you mean --json?)"],
   ["an option without its value", ["sync", "--only"], "option '--only <ID>' argument missing"],
 ])("%s is wrong usage", async (_, args, message) => {

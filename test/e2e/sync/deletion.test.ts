@@ -58,3 +58,34 @@ test("a DELETE names the data source that the group was created with, if the con
     { user_group_id: "t-00002", data_source_provided_id: "source-elsewhere" },
   ]);
 });
+
+test("sync --only --skip-grace deletes a held group and one in its grace period, and no limit counts them", async () => {
+  const world = await aSyncedWorld({ tenants: 8, config: AT_ONCE });
+  await world.removeTenants(1, 4);
+  expect(await world.sync()).toMatchObject({ code: 4, report: { held: 4 } });
+  await world.removeTenants(5, 5);
+  const skipGrace = (...ids: string[]) => world.sync(...ids.flatMap((id) => ["--only", id]), "--skip-grace");
+  expect(await skipGrace("t-00001", "t-00005")).toMatchObject({ code: 0, report: { deleted: 2, held: 0 } });
+  expect(Object.keys(await world.stored())).toEqual([2, 3, 4, 6, 7, 8].map((n) => `t-0000${n}`));
+  expect(await world.stored()).toEqual(await world.live());
+  expect(await world.status()).toMatchObject({ held: { code: null, count: 3 } });
+  expect((await world.run("explain", "t-00001")).stdout).toMatch(/deleted by sync --skip-grace +20/);
+
+  const named = await skipGrace("t-00006");
+  expect(named).toMatchObject({
+    code: 3,
+    report: { deleted: 0, errors: [{ user_group_id: "t-00006", code: "TENANT_PRESENT" }] },
+  });
+  // The limit lets three go.
+  expect(await world.sync()).toMatchObject({ code: 0, report: { deleted: 3, held: 0 } });
+  await expectInSync(world);
+});
+
+test("sync --skip-grace is wrong usage with deletion.when: never", async () => {
+  const world = await aSyncedWorld({ tenants: 2, config: { deletion: { when: "never" } } });
+  await world.removeTenants(1, 1);
+  const refused = await world.run("sync", "--only", "t-00001", "--skip-grace");
+  expect(refused).toMatchObject({ code: 64, stdout: "" });
+  expect(refused.stderr).toContain("deletion.when is never");
+  expect(await world.requests()).toMatchObject({ total: 0 });
+});

@@ -108,7 +108,7 @@ const reads = ({ state, now }: CommittedLedger): Omit<LedgerView, "groups"> => (
   },
 
   async removalsSince(time) {
-    return state.removals.filter(({ at }) => at >= time).length;
+    return state.removals.filter(({ at, kind }) => at >= time && kind !== "skip_grace").length;
   },
 
   async candidates(list, { limit, after }) {

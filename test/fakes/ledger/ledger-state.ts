@@ -1,5 +1,4 @@
 import { NO_EVIDENCE } from "../../../src/core/apply/update-evidence.ts";
-import type { HeldRemoval } from "../../../src/core/deletion/removals.ts";
 import type { RememberedRejection } from "../../../src/core/group/rejections.ts";
 import { NO_READ_HISTORY, type ReadHistory } from "../../../src/core/plan/read-history.ts";
 import type { LeaseState } from "../../../src/core/record/recent-writes.ts";
@@ -17,7 +16,9 @@ import type { FormerToken } from "../../contracts/ledger/rig.ts";
 import type { Point, Step } from "../instance.ts";
 
 /** A group that was deleted or replaced. */
-export interface Removed extends HeldRemoval {
+export interface Removed {
+  readonly kind: "delete" | "replace" | "skip_grace";
+  readonly user_group_id: string;
   readonly at: Date;
 }
 
