@@ -100,7 +100,6 @@ export class PlanBuilder {
     known: Pick<Plan, "reading" | "isWhole" | "skipsGrace" | "sourceTable" | "warnings" | "unknown">,
     circumstances: Omit<Circumstances, "conclusive" | "owned">,
   ): Plan {
-    const removals = this.#removals.summary();
     const conclusive = this.#conclusive;
     return {
       entries: this.#entries,
@@ -112,8 +111,7 @@ export class PlanBuilder {
       owing: this.#owing,
       conclusive,
       ...known,
-      removals,
-      guard: guardRemovals(removals, {
+      guard: guardRemovals(this.#removals.summary(), {
         ...circumstances,
         // A plan from lookups of some ids takes no tenant for gone, and so needs no evidence.
         conclusive: conclusive || !(known.isWhole || known.skipsGrace),

@@ -1,9 +1,4 @@
-import {
-  type GuardResult,
-  type HeldRemoval,
-  isAllowed,
-  type RemovalSummary,
-} from "../../core/deletion/removals.ts";
+import { type GuardResult, type HeldRemoval, isAllowed } from "../../core/deletion/removals.ts";
 import { type Change, isRemoval, type Removal } from "../../core/plan/change.ts";
 import type { Reading } from "../../core/plan/read-history.ts";
 import type { Missing, Note, PlannedAction } from "../../core/record/decide.ts";
@@ -33,7 +28,6 @@ export interface Plan {
   /** The whole source was read, and the groups of the named tenants that are gone are deleted now. */
   readonly skipsGrace?: boolean;
   readonly reading: Reading;
-  readonly removals: RemovalSummary;
   readonly guard: GuardResult;
   /** The table that was read, with its schema; null for a query. */
   readonly sourceTable: string | null;
@@ -70,7 +64,7 @@ export const isEvidence = ({ conclusive, reading }: Plan): boolean =>
   conclusive && reading.hostLeadMs === null;
 
 /** How many changes of each kind will be made. */
-export function changeCounts({ counts, removals, guard }: Plan): Record<Change["kind"], number> {
+export function changeCounts({ counts, guard }: Plan): Record<Change["kind"], number> {
   const { create, update, replace } = counts;
   switch (guard.kind) {
     case "allowed":
@@ -79,8 +73,8 @@ export function changeCounts({ counts, removals, guard }: Plan): Record<Change["
       return {
         create,
         update,
-        replace: replace - removals.replacements,
-        delete: counts.delete - removals.deletions,
+        replace: replace - guard.removals.replacements,
+        delete: counts.delete - guard.removals.deletions,
       };
     case "inconclusive":
       return { create, update, replace: 0, delete: 0 };
