@@ -256,10 +256,8 @@ async function recorded(
   observe({ kind: "started", run });
   const finish = async (error: SyncError | undefined, at = now()): Promise<void> => {
     onEnd(at.getTime() - startedAt.getTime());
-    if (error && isUsageMistake(error)) {
-      await ledger.write(lease, (transaction) => transaction.discardRun(run));
-      return;
-    }
+    if (error && isUsageMistake(error))
+      return ledger.write(lease, (transaction) => transaction.finishRun(run, null, at));
     const { outcome, counts, requests, ...report } = reportOn(tally, 0, error);
     const reason = reasonOf(report);
     const failure = reason ? { code: reason.code, message: reason.message } : null;

@@ -117,6 +117,7 @@ export const aScopeState = (overrides: Partial<ScopeState> = {}): ScopeState => 
   history: NO_READ_HISTORY,
   tokens: { complete: null, verifiedAt: null, tables: [] },
   canary: null,
+  refreshApproved: null,
   lease: null,
   ledgerId: "ledger",
   readAt: new Date(0),

@@ -1,7 +1,6 @@
 import { ledgerGroupsContract } from "./ledger/groups.ts";
-import { ledgerHeldContract } from "./ledger/held.ts";
+import { ledgerJournalContract } from "./ledger/journal.ts";
 import { ledgerLeaseContract } from "./ledger/lease.ts";
-import { ledgerRefreshContract } from "./ledger/refresh.ts";
 import { ledgerRequestsContract } from "./ledger/requests.ts";
 import type { LedgerDatabase, LedgerPlace } from "./ledger/rig.ts";
 import { ledgerRunsContract } from "./ledger/runs.ts";
@@ -14,10 +13,9 @@ import { ledgerTokensContract } from "./ledger/tokens.ts";
 /** What every ledger does, wherever it is kept. */
 export function ledgerContract(name: string, makePlace: () => Promise<LedgerPlace>): void {
   ledgerGroupsContract(name, makePlace);
-  ledgerHeldContract(name, makePlace);
   ledgerTokensContract(name, makePlace);
   ledgerScopeContract(name, makePlace);
-  ledgerRefreshContract(name, makePlace);
+  ledgerJournalContract(name, makePlace);
   ledgerRunsContract(name, makePlace);
   ledgerLeaseContract(name, makePlace);
   ledgerRequestsContract(name, makePlace);

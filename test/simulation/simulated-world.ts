@@ -1,7 +1,7 @@
 import { refreshHold } from "../../src/core/drift/refresh.ts";
 import { type Group, groupFingerprint } from "../../src/core/group/group.ts";
-import { LIMIT_PERIOD_MS } from "../../src/core/plan/deletion-policy.ts";
 import { isSameMark, type OwnersMark } from "../../src/core/tokens/destination.ts";
+import { foundLately } from "../../src/engine/refresh/held-refresh.ts";
 import { ledgerStatus } from "../../src/engine/report/ledger-status.ts";
 import { inMemoryLedger } from "../fakes/ledger/ledger.ts";
 import { LedgerState } from "../fakes/ledger/ledger-state.ts";
@@ -277,7 +277,7 @@ export class SimulatedWorld {
     const noStep = async (): Promise<void> => {};
     const now = new Date(this.time.now().getTime() + this.clockOffset);
     const ledger = inMemoryLedger(this.ledger, noStep, () => this.time.now());
-    const found = await ledger.foundSince(new Date(now.getTime() - LIMIT_PERIOD_MS));
+    const found = await foundLately(ledger, now);
     const owned = await ledger.candidateCount({ kind: "existing" });
     return refreshHold("default", found, { limit: this.config.deletion.limit, owned })?.approval;
   }

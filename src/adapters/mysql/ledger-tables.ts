@@ -92,7 +92,6 @@ const definitions = (tables: LedgerTables): readonly string[] => [
     scope ${SCOPE} NOT NULL PRIMARY KEY,
     base_url TEXT,
     team_id BIGINT,
-    refresh_approved_at DATETIME(6),
     state LONGTEXT NOT NULL
   ) ${TABLE_OPTIONS}`,
   // A writer locks its entry in the second index. A renewal of the lease doesn't touch the entry; a new holder

@@ -113,8 +113,6 @@ const definitions = (tables: LedgerTables): string => `
     -- The service that has the groups; null as long as it has never answered well.
     base_url text,
     team_id bigint,
-    -- Until then, the operator has approved that refreshes go on.
-    refresh_approved_at timestamptz,
     -- JSON. It has all that no statement selects by.
     state text NOT NULL
   );

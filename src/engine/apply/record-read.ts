@@ -8,6 +8,7 @@ import {
   withStaleCode,
 } from "../../core/plan/read-history.ts";
 import type { LedgerWriting } from "../lease/lease.ts";
+import { markHeld } from "../plan/mark-held.ts";
 import { changeCounts, changesOf, heldOf, isEvidence, type Plan } from "../plan/plan.ts";
 
 /** Pauses the grace clock before a read: if the read fails, the time since the last good read must not count. */
@@ -36,7 +37,7 @@ export async function recordRead(
 async function recordHistory(
   plan: Plan,
   before: ReadHistory,
-  { ledger, lease }: LedgerWriting,
+  { ledger, lease, clock }: LedgerWriting,
 ): Promise<void> {
   const isApproved = plan.guard.kind === "allowed" && plan.guard.approved;
   if (!isEvidence(plan)) return;
@@ -54,7 +55,8 @@ async function recordHistory(
   const after = afterFullRead(before, reading, heldCode);
   await ledger.write(lease, async (transaction) => {
     await transaction.recordScope({ history: isApproved ? afterApproval(after) : after });
-    if (heldCode !== null || before.heldCode !== null) await transaction.markHeld(heldOf(plan));
+    if (heldCode !== null || before.heldCode !== null)
+      await markHeld(heldOf(plan), ledger, transaction, clock.now());
   });
 }
 

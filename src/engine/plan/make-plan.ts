@@ -111,7 +111,8 @@ export async function makePlan(
   const { name, rules, deletion } = settings;
   const { service, history } = state;
   const isWhole = only === undefined;
-  const recent = await ledger.removalsSince(new Date(now.getTime() - LIMIT_PERIOD_MS));
+  const lately = new Date(now.getTime() - LIMIT_PERIOD_MS);
+  const { count: recent } = await ledger.journalSum(["delete", "replace"], lately);
   const eager = !isWhole && !isNoticed;
   const skipsGrace = !isWhole && options.skipsGrace === true;
   const context = planningContext(settings, state, now, { isWhole, eager, skipsGrace });

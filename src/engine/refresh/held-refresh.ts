@@ -1,12 +1,14 @@
-import { type RefreshFindings, type RefreshHold, refreshHold } from "../../core/drift/refresh.ts";
+import { type RefreshHold, refreshHold } from "../../core/drift/refresh.ts";
 import { type DeletionPolicy, LIMIT_PERIOD_MS } from "../../core/plan/deletion-policy.ts";
 import type { UpdatePolicy } from "../../core/record/decide.ts";
+import type { JournalSum } from "../../ports/ledger/groups.ts";
 import type { LedgerView } from "../../ports/ledger/ledger.ts";
 import type { Warning } from "../../ports/observer.ts";
+import type { LedgerWriting } from "../lease/lease.ts";
 
 /** Why a refresh that began now would be held; null if it wouldn't be. */
 export async function heldRefresh(
-  ledger: Pick<LedgerView, "candidateCount" | "foundSince">,
+  ledger: Pick<LedgerView, "candidateCount" | "journalSum" | "scope">,
   { name, deletion: { limit } }: { readonly name: string; readonly deletion: Pick<DeletionPolicy, "limit"> },
   now: Date,
 ): Promise<RefreshHold | null> {
@@ -15,9 +17,20 @@ export async function heldRefresh(
   return refreshHold(name, found, { limit, owned: await ledger.candidateCount({ kind: "existing" }) });
 }
 
-/** What refreshes found in the time in which it counts. */
-export const foundLately = (ledger: Pick<LedgerView, "foundSince">, now: Date): Promise<RefreshFindings> =>
-  ledger.foundSince(new Date(now.getTime() - LIMIT_PERIOD_MS));
+/** What refreshes found in the time in which it counts, and since the last approval. */
+export async function foundLately(
+  ledger: Pick<LedgerView, "journalSum" | "scope">,
+  now: Date,
+): Promise<JournalSum> {
+  const { refreshApproved } = await ledger.scope();
+  return ledger.journalSum(["gone", "token"], new Date(now.getTime() - LIMIT_PERIOD_MS), refreshApproved);
+}
+
+/** The operator has approved what refreshes have found until now. */
+export async function approveFound({ ledger, lease, clock }: LedgerWriting): Promise<void> {
+  const { last } = await foundLately(ledger, clock.now());
+  if (last) await ledger.write(lease, (to) => to.recordScope({ refreshApproved: last.id }));
+}
 
 /**
  * A warning if a GET could change a group although `service.update: never` forbids that, else null. Anybody may have changed

@@ -5,7 +5,7 @@ import { type Applying, applyChanges } from "../apply/apply-changes.ts";
 import type { PlanOptions } from "../plan/make-plan.ts";
 import type { Plan } from "../plan/plan.ts";
 import { groupsToAsk } from "./groups-to-ask.ts";
-import { heldRefresh } from "./held-refresh.ts";
+import { approveFound, heldRefresh } from "./held-refresh.ts";
 import { type RefreshSettings, type RefreshStart, startOfRefresh } from "./refresh-start.ts";
 
 /**
@@ -36,7 +36,7 @@ export async function refreshGroups(
   const mayBeFound = isApproved ? Number.POSITIVE_INFINITY : Math.max(0, start.mayBeFound);
   const asked = await ask(groupsToAsk(plan, which, run), { ...start, mayBeFound }, run);
   if (signal.aborted) return;
-  if (isApproved) return ledger.write(run.lease, (transaction) => transaction.approveRefresh(clock.now()));
+  if (isApproved) return approveFound(run);
   const hold = await heldRefresh(ledger, settings, clock.now());
   if (hold) reportHold(hold, start.due - asked, run);
 }

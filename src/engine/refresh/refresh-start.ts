@@ -39,7 +39,7 @@ export interface RefreshStart {
 }
 
 interface Known {
-  readonly ledger: Pick<LedgerView, "candidateCount" | "foundSince" | "history">;
+  readonly ledger: Pick<LedgerView, "candidateCount" | "journalSum" | "scope" | "history">;
   /** Whether a GET changes an existing group; null if nobody knows. */
   readonly updates: boolean | null;
   readonly now: Date;

@@ -1,6 +1,5 @@
 import type { MissingGroups } from "../../core/deletion/missing-tenants.ts";
 import type { HeldRemoval } from "../../core/deletion/removals.ts";
-import type { RefreshFindings } from "../../core/drift/refresh.ts";
 import type { LedgerGroup } from "../../core/group/ledger-group.ts";
 import type { BucketSum } from "../../core/group/tenant.ts";
 import type { Change } from "../../core/plan/change.ts";
@@ -106,14 +105,24 @@ interface Page {
   readonly after?: GroupRecord | undefined;
 }
 
-/** What was removed, and what others have removed at the service. */
-export interface DeletionReads {
-  /** How many groups groupsync has deleted or replaced at this time or later, without those that an operator named. */
-  removalsSince(time: Date): Promise<number>;
-  /** The groups that refreshes found gone or with another token, at this time or later and since the last approval. */
-  foundSince(time: Date): Promise<RefreshFindings>;
+/** What the ledger remembers of groups that were removed, or that refreshes found gone or with another token. */
+export interface JournalReads {
+  /** Sums up the entries of these kinds from this time on; with `after`, only those that were entered after that one. */
+  journalSum(kinds: readonly JournalKind[], since: Date, after?: string | null): Promise<JournalSum>;
   /** What the ledger remembers of the past of one group, whether it has that group still or not. */
   journalOf(id: string): Promise<GroupJournal>;
+}
+
+/**
+ * `gone`, `token`: a refresh found that somebody else had deleted the group, which it has made again, or changed its token.
+ * `skip_grace`: an operator had the group deleted by its id.
+ */
+export type JournalKind = HeldRemoval["kind"] | "skip_grace" | "gone" | "token";
+
+export interface JournalSum {
+  readonly count: number;
+  /** The one that was entered last; null if there is none. */
+  readonly last: { readonly id: string; readonly user_group_id: string; readonly at: Date } | null;
 }
 
 export interface GroupJournal {
@@ -124,11 +133,7 @@ export interface GroupJournal {
 }
 
 export interface RecordedRemoval {
-  /**
-   * `gone`: somebody else had deleted the group, and a refresh has made it again. `skip_grace`: an operator had the group
-   * deleted by its id.
-   */
-  readonly kind: HeldRemoval["kind"] | "gone" | "skip_grace";
+  readonly kind: Exclude<JournalKind, "token">;
   readonly at: Date;
 }
 
@@ -137,11 +142,4 @@ export interface FormerToken {
   readonly fingerprint: string;
   readonly since: Date | null;
   readonly until: Date;
-}
-
-export interface DeletionWrites {
-  /** Marks these groups, which come in the order of their ids, as held, and no others. */
-  markHeld(held: AsyncIterable<readonly HeldRemoval[]>): Promise<void>;
-  /** The operator has approved what refreshes have found until now. */
-  approveRefresh(now: Date): Promise<void>;
 }

@@ -1,4 +1,4 @@
-import type { DeletionReads, DeletionWrites, GroupReads, GroupWrites } from "./groups.ts";
+import type { GroupReads, GroupWrites, JournalReads } from "./groups.ts";
 import type { Lease, Leases } from "./lease.ts";
 import type { Requests } from "./requests.ts";
 import type {
@@ -30,7 +30,7 @@ export interface LedgerView
   extends SchemaReads,
     ScopeReads,
     GroupReads,
-    DeletionReads,
+    JournalReads,
     RunReads,
     RejectionReads {}
 
@@ -38,7 +38,6 @@ export interface LedgerTransaction
   extends SchemaWrites,
     ScopeWrites,
     GroupWrites,
-    DeletionWrites,
     RunWrites,
     RejectionWrites {
   /**

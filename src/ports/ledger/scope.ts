@@ -42,6 +42,8 @@ export interface ScopeState {
   readonly tokens: TokenDestinations;
   /** The canary that a probe has begun to make, and that the service may still have; null if there is none. */
   readonly canary: Canary | null;
+  /** The last entry of the journal that the operator has approved: no refresh is held for what was found until then. */
+  readonly refreshApproved: string | null;
   /** Null if nobody holds it. */
   readonly lease: LeaseHolder | null;
   /** Identifies this ledger, with all its scopes, among all ledgers. Null if the tables are missing. */
@@ -62,7 +64,7 @@ export interface ScopeWrites {
   recordScope(changes: ScopeChanges): Promise<void>;
 }
 
-export interface ScopeChanges extends Partial<Pick<ScopeState, "history" | "canary">> {
+export interface ScopeChanges extends Partial<Pick<ScopeState, "history" | "canary" | "refreshApproved">> {
   readonly service?: BoundService | undefined;
   /** When the service has answered well. It counts once the service is recorded. */
   readonly answeredAt?: Date | undefined;
@@ -79,10 +81,11 @@ export type RunSelection = { readonly command: string } | { readonly failedWith:
 
 export interface RunWrites {
   startRun(command: string, now: Date): Promise<RunId>;
-  /** Also deletes what is too old of the history of runs, removals and tokens: a run that begins has no time for that. */
-  finishRun(run: RunId, result: RunResult, now: Date): Promise<void>;
-  /** Takes a run that has changed nothing out of the history. */
-  discardRun(run: RunId): Promise<void>;
+  /**
+   * If the result is null, takes the run out of the history: it has changed nothing. Also deletes what is too old of the history
+   * of runs, removals and tokens: a run that begins has no time for that.
+   */
+  finishRun(run: RunId, result: RunResult | null, now: Date): Promise<void>;
 }
 
 export type RunId = string;

@@ -1,5 +1,4 @@
 import type { Outcome } from "../../../src/core/apply/outcome.ts";
-import type { HeldRemoval } from "../../../src/core/deletion/removals.ts";
 import type { AbsenceKind, GraceClock, LedgerGroup } from "../../../src/core/group/ledger-group.ts";
 import type { Change } from "../../../src/core/plan/change.ts";
 import type { EventOf } from "../../../src/core/record/next.ts";
@@ -119,16 +118,6 @@ export const leave = (
     at,
     ids.map((user_group_id) => ({ kind: "left", user_group_id, absence, clock })),
     now,
-  );
-
-/** Marks what is held, in batches. */
-export const hold = (at: Opened, ...batches: HeldRemoval[][]): Promise<void> =>
-  write(at, (transaction) =>
-    transaction.markHeld(
-      (async function* () {
-        yield* batches;
-      })(),
-    ),
   );
 
 export const groupsOf = ({ ledger }: Opened): Promise<LedgerGroup[]> => collect(ledger.groups());

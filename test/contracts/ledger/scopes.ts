@@ -20,7 +20,6 @@ import { collect } from "../collect.ts";
 import {
   begin,
   carryOut,
-  hold,
   inDays,
   LATER,
   type LedgerDatabase,
@@ -88,7 +87,7 @@ export function ledgerScopesContract(name: string, makePlace: () => Promise<Ledg
         teamId: null,
         evidence: NO_EVIDENCE,
       });
-      expect(await ledger.removalsSince(new Date(0))).toBe(0);
+      expect((await ledger.journalSum(["delete"], new Date(0))).count).toBe(0);
       expect(await ledger.requests()).toEqual([]);
       expect(await at.database.formerTokens()).toEqual([]);
       const runs = await ledger.history(new Date(0), 10);
@@ -120,7 +119,6 @@ export async function expectEmpty(view: LedgerView): Promise<void> {
   const { readAt, ledgerId, lease } = await view.scope();
   expect(await view.scope()).toEqual({ ...aScopeState({ ledgerId, lease }), readAt: expect.any(Date) });
   expect(readAt.getTime()).toBeGreaterThan(0);
-  expect(await view.removalsSince(new Date(0))).toBe(0);
   expect(await view.rejections()).toEqual([]);
   expect(await collect(view.groups())).toEqual([]);
   expect(await view.buckets({ unverifiedAtRest: true })).toEqual([]);
@@ -128,7 +126,7 @@ export async function expectEmpty(view: LedgerView): Promise<void> {
   expect(await view.journalOf("acme")).toEqual({ removals: [], formerTokens: [] });
   expect(await view.candidates({ kind: "owing" }, { limit: 1 })).toEqual([]);
   expect(await view.candidateCount({ kind: "rotatable", due: LATER })).toBe(0);
-  expect(await view.foundSince(new Date(0))).toEqual({ count: 0, last: null });
+  expect(await view.journalSum(["delete", "gone"], new Date(0))).toEqual({ count: 0, last: null });
   expect((await view.sharedTokens(new Map([["b", FIRST_TOKEN]]), "all")).size).toBe(0);
   expect(await view.history(new Date(0), 1)).toEqual([]);
   expect(await view.sums()).toMatchObject({
@@ -192,10 +190,10 @@ export function ledgerScopeTablesContract(name: string, makeDatabase: () => Prom
       await write(at, async (to) => {
         await to.recordScope({ answeredAt: NOW });
         await to.recordRejections([], [aRejection()], NOW);
-        await to.approveRefresh(LATER);
+        await to.recordScope({ refreshApproved: "1" });
         await to.recordScope({ canary: null });
       });
-      await hold(at, [{ kind: "delete", user_group_id: "acme" }]);
+      await take(at, [{ kind: "held", user_group_id: "acme", removal: "delete" }]);
       await carryOut(at, aDeleted());
       await runAt(at, "sync", inDays(1_000));
       expect(await linesOf()).toEqual(before);

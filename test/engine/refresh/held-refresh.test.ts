@@ -15,7 +15,7 @@ async function worldWithGone(count: number): Promise<World> {
   const world = await aSyncedWorld(IDS);
   for (const user_group_id of IDS.slice(0, count)) {
     await world.time.sleep(HOUR);
-    world.ledger.found.push({ user_group_id, at: world.time.now() });
+    world.ledger.enter({ kind: "gone", user_group_id, at: world.time.now() });
   }
   return world;
 }
@@ -53,7 +53,7 @@ test("groups that were gone a day ago count no more, and neither do those that t
   await world.time.sleep(1);
   expect(await holdOf(world)).toBeNull();
   const approved = await worldWithGone(4);
-  approved.ledger.refreshApprovedAt = approved.time.now();
+  approved.ledger.refreshApproved = approved.ledger.journal.at(-1)?.id ?? null;
   expect(await holdOf(approved)).toBeNull();
 });
 
@@ -61,10 +61,10 @@ test("the code is of one scope, and good until another group is found gone", asy
   const world = await worldWithGone(4);
   const code = (await holdOf(world))?.approval;
   expect((await holdOf(world, THREE, "another"))?.approval).not.toBe(code);
-  world.ledger.found.push({ user_group_id: "t29", at: world.time.now() });
+  world.ledger.enter({ kind: "gone", user_group_id: "t29", at: world.time.now() });
   expect((await holdOf(world))?.approval).not.toBe(code);
 });
 
 test("if no group was gone, nobody counts the groups", async () => {
-  expect(await lookIn(await worldWithGone(0))).toEqual({ hold: null, asked: ["foundSince"] });
+  expect(await lookIn(await worldWithGone(0))).toEqual({ hold: null, asked: ["scope", "journalSum"] });
 });

@@ -77,8 +77,8 @@ describe("a daemon's sync that has nothing to send", () => {
       "too many groups were gone",
       { deletion: KEEPS },
       (world) => {
-        const gone = ["x", "y"].map((user_group_id) => ({ user_group_id, at: world.time.now() }));
-        world.ledger.found.push(...gone);
+        for (const user_group_id of ["x", "y"])
+          world.ledger.enter({ kind: "gone", user_group_id, at: world.time.now() });
       },
     ],
   ])("sends a POST with a token of nobody if %s", async (_, settings, change) => {

@@ -5,30 +5,10 @@ import { noCounts } from "../../../src/core/report/counts.ts";
 import { ledgerStatus } from "../../../src/engine/report/ledger-status.ts";
 import type { ScopeChanges } from "../../../src/ports/ledger/scope.ts";
 import { anApplied, anApply, aReadHistory } from "../../builders/groups.ts";
-import {
-  carryOut,
-  hold,
-  inDays,
-  NOW,
-  type Opened,
-  opened,
-  runAt,
-  write,
-} from "../../contracts/ledger/rig.ts";
-import { inMemoryLedger } from "../../fakes/ledger/ledger.ts";
-import { LedgerState } from "../../fakes/ledger/ledger-state.ts";
+import { carryOut, inDays, type Opened, opened, runAt, take, write } from "../../contracts/ledger/rig.ts";
+import { inMemoryPlace } from "../../fakes/ledger/ledger.ts";
 
-function aLedger(): Promise<Opened> {
-  const state = new LedgerState();
-  const ledger = () =>
-    inMemoryLedger(
-      state,
-      async () => {},
-      () => NOW,
-    );
-  const none = async (): Promise<never[]> => [];
-  return opened(async () => ({ ledger, view: ledger, formerTokens: none, analyze: async () => {} }));
-}
+const aLedger = (): Promise<Opened> => opened(inMemoryPlace);
 
 const SERVICE = { baseUrl: "https://service.test", teamId: 7, evidence: NO_EVIDENCE };
 const record = (at: Opened, changes: ScopeChanges) => write(at, (to) => to.recordScope(changes));
@@ -40,7 +20,10 @@ test("held groups are told, a hundred at most, with the code that approves all",
     ...({ kind: "delete", user_group_id: `id ${String(n).padStart(3, "0")}` } as const),
   }));
   for (const { user_group_id } of all) await carryOut(at, anApplied({ change: anApply({ user_group_id }) }));
-  await hold(at, all);
+  await take(
+    at,
+    all.map(({ user_group_id }) => ({ kind: "held", user_group_id, removal: "delete" })),
+  );
   expect((await ledgerStatus(at.ledger)).held).toBeNull();
   await recordCode(at, "c0de");
   const held = { count: 101, code: "c0de", groups: all.slice(0, 100) };
@@ -52,7 +35,7 @@ test("held groups are told, a hundred at most, with the code that approves all",
 test("a code that a run has changed meanwhile is not told", async () => {
   const at = await aLedger();
   await carryOut(at, anApplied());
-  await hold(at, [{ kind: "delete", user_group_id: "acme" }]);
+  await take(at, [{ kind: "held", user_group_id: "acme", removal: "delete" }]);
   await recordCode(at, "before");
   const candidateCount: typeof at.ledger.candidateCount = async (list) => {
     await recordCode(at, "after");

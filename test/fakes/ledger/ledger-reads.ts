@@ -73,12 +73,13 @@ const reads = ({ state, now }: CommittedLedger): Omit<LedgerView, "groups"> => (
   },
 
   async scope() {
-    const { history, canary, tokens } = state;
+    const { history, canary, tokens, refreshApproved } = state;
     return {
       service: state.service.baseUrl === null ? NO_SERVICE : state.service,
       history,
       tokens,
       canary,
+      refreshApproved,
       lease: state.lease && state.lease.expiresAt > now() ? holderOf(state.lease) : null,
       ledgerId: state.id,
       readAt: now(),
@@ -107,10 +108,6 @@ const reads = ({ state, now }: CommittedLedger): Omit<LedgerView, "groups"> => (
     return state.sharedGroups;
   },
 
-  async removalsSince(time) {
-    return state.removals.filter(({ at, kind }) => at >= time && kind !== "skip_grace").length;
-  },
-
   async candidates(list, { limit, after }) {
     return candidatesIn(state, list)
       .filter((row) => after === undefined || inOrderOf(list)(row, after) > 0)
@@ -121,10 +118,12 @@ const reads = ({ state, now }: CommittedLedger): Omit<LedgerView, "groups"> => (
     return candidatesIn(state, list).length;
   },
 
-  async foundSince(time) {
-    const { refreshApprovedAt: approved } = state;
-    const gone = state.found.filter(({ at }) => at >= time && (approved === null || at > approved));
-    return { count: gone.length, last: gone.at(-1) ?? null };
+  async journalSum(kinds, since, after) {
+    const found = state.journal.filter(
+      ({ id, kind, at }) => kinds.includes(kind) && at >= since && Number(id) > Number(after ?? 0),
+    );
+    const { id, user_group_id, at } = found.at(-1) ?? {};
+    return { count: found.length, last: id && user_group_id && at ? { id, user_group_id, at } : null };
   },
 
   async sharedTokens(tokens, of) {
@@ -175,9 +174,10 @@ const reads = ({ state, now }: CommittedLedger): Omit<LedgerView, "groups"> => (
 
   async journalOf(id) {
     return {
-      removals: state.removals
-        .filter(({ user_group_id }) => user_group_id === id)
-        .map(({ kind, at }) => ({ kind, at }))
+      removals: state.journal
+        .flatMap(({ kind, user_group_id, at }) =>
+          user_group_id === id && kind !== "token" ? [{ kind, at }] : [],
+        )
         .reverse(),
       formerTokens: state.formerTokens
         .filter(({ user_group_id }) => user_group_id === id)

@@ -3,7 +3,7 @@ import type { RememberedRejection } from "../../../src/core/group/rejections.ts"
 import { NO_READ_HISTORY, type ReadHistory } from "../../../src/core/plan/read-history.ts";
 import type { LeaseState } from "../../../src/core/record/recent-writes.ts";
 import type { GroupRecord } from "../../../src/core/record/record.ts";
-import type { SharedGroups } from "../../../src/ports/ledger/groups.ts";
+import type { JournalKind, SharedGroups } from "../../../src/ports/ledger/groups.ts";
 import type { LeaseHolder } from "../../../src/ports/ledger/lease.ts";
 import type { RequestId } from "../../../src/ports/ledger/requests.ts";
 import type {
@@ -15,9 +15,8 @@ import type {
 import type { FormerToken } from "../../contracts/ledger/rig.ts";
 import type { Point, Step } from "../instance.ts";
 
-/** A group that was deleted or replaced. */
-export interface Removed {
-  readonly kind: "delete" | "replace" | "skip_grace";
+export interface Journaled {
+  readonly kind: JournalKind;
   readonly user_group_id: string;
   readonly at: Date;
 }
@@ -66,10 +65,9 @@ export class LedgerState {
   id: string | null = null;
   readonly rows = new Map<string, GroupRecord>();
   readonly runs: RecordedRun[] = [];
-  removals: Removed[] = [];
-  /** The groups that refreshes found gone, the last one at the end. */
-  found: { readonly user_group_id: string; readonly at: Date }[] = [];
-  refreshApprovedAt: Date | null = null;
+  journal: (Journaled & { readonly id: string })[] = [];
+  entries = 0;
+  refreshApproved: string | null = null;
   formerTokens: FormerToken[] = [];
   tokens = NO_TOKENS;
   history: ReadHistory = NO_READ_HISTORY;
@@ -89,6 +87,20 @@ export class LedgerState {
   /** What other scopes share with this one. */
   sharedGroups: readonly SharedGroups[] = [];
 
+  enter(entry: Journaled): void {
+    this.journal.push({ ...entry, id: String(++this.entries) });
+  }
+
+  /** The groups that were deleted or replaced. */
+  get removals(): readonly Journaled[] {
+    return this.journal.filter(({ kind }) => kind !== "gone" && kind !== "token");
+  }
+
+  /** The groups that refreshes found gone or with another token. */
+  get found(): readonly Journaled[] {
+    return this.journal.filter(({ kind }) => kind === "gone" || kind === "token");
+  }
+
   /** What the lease tells of the writes. */
   get leaseState(): LeaseState {
     const { epoch = 0, writes = 0, writesBefore = 0, server = null } = this.lease ?? {};
@@ -100,16 +112,14 @@ export class LedgerState {
     const { server: _, epochs: _epochs, rows, runs, requests, writers, ...others } = this;
     const kept = {
       ...others,
-      removals: [...others.removals],
-      found: [...others.found],
+      journal: [...others.journal],
       formerTokens: [...others.formerTokens],
     };
     const [keptRows, keptRuns] = [new Map(rows), [...runs]];
     return () => {
       Object.assign(this, {
         ...kept,
-        removals: [...kept.removals],
-        found: [...kept.found],
+        journal: [...kept.journal],
         formerTokens: [...kept.formerTokens],
       });
       rows.clear();
@@ -124,9 +134,8 @@ export class LedgerState {
   forgetScope(): void {
     this.rows.clear();
     this.runs.splice(1);
-    this.removals = [];
-    this.found = [];
-    this.refreshApprovedAt = null;
+    this.journal = [];
+    this.refreshApproved = null;
     this.formerTokens = [];
     this.tokens = NO_TOKENS;
     this.history = NO_READ_HISTORY;

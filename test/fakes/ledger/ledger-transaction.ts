@@ -1,4 +1,3 @@
-import type { HeldRemoval } from "../../../src/core/deletion/removals.ts";
 import type { Rejection } from "../../../src/core/group/rejections.ts";
 import { compareIds } from "../../../src/core/group/tenant.ts";
 import { type EventOf, next } from "../../../src/core/record/next.ts";
@@ -40,7 +39,7 @@ export class LedgerChanges {
   take(event: EventOf, now: Date): void {
     this.enlist(() => {
       const { user_group_id } = event;
-      const { rows, formerTokens, removals, found } = this.state;
+      const { rows, formerTokens } = this.state;
       const { record, journal } = next(rows.get(user_group_id) ?? null, event, now);
       if (record) rows.set(user_group_id, record);
       else rows.delete(user_group_id);
@@ -49,9 +48,7 @@ export class LedgerChanges {
         if (entry.kind === "former_token") {
           const { tokenFingerprint: fingerprint, since, until } = entry;
           formerTokens.push({ user_group_id, fingerprint, since, until });
-        } else if (entry.kind === "gone" || entry.kind === "token")
-          found.push({ user_group_id, at: entry.at });
-        else removals.push({ kind: entry.kind, user_group_id, at: entry.at });
+        } else this.state.enter(entry);
       }
     });
   }
@@ -86,13 +83,13 @@ const writes = (ledger: LedgerChanges): Omit<LedgerTransaction, "assertOpen"> =>
     ledger.enlist(() => ledger.state.forgetScope());
   },
 
-  async recordScope({ service, answeredAt, history, canary, tokens }) {
+  async recordScope({ service, answeredAt, history, tokens, ...more }) {
     ledger.enlist(() => {
       const { state } = ledger;
       if (service || answeredAt)
         state.service = { ...state.service, ...service, ...(answeredAt && { answeredAt }) };
       if (history) state.history = history;
-      if (canary !== undefined) state.canary = canary;
+      Object.assign(state, more);
       if (tokens) state.tokens = { ...state.tokens, ...tokens };
     });
   },
@@ -113,27 +110,6 @@ const writes = (ledger: LedgerChanges): Omit<LedgerTransaction, "assertOpen"> =>
     for (const { user_group_id } of rows) ledger.take({ ...event, user_group_id }, now);
   },
 
-  async markHeld(held) {
-    const all: HeldRemoval[] = [];
-    for await (const batch of held) all.push(...batch);
-    const sorted = all.toSorted((a, b) => compareIds(a.user_group_id, b.user_group_id));
-    if (all.some((one, index) => one !== sorted[index])) throw new Error("not in the order of the ids");
-    ledger.enlist(() => {
-      const { rows } = ledger.state;
-      const kinds = new Map(all.map(({ user_group_id, kind }) => [user_group_id, kind]));
-      for (const [id, row] of rows) rows.set(id, { ...row, held: kinds.get(id) ?? null });
-    });
-  },
-
-  async approveRefresh(now) {
-    ledger.enlist(() => {
-      ledger.state.refreshApprovedAt = now;
-      const { found } = ledger.state;
-      const untilNow = found.map((gone) => (gone.at > now ? { ...gone, at: now } : gone));
-      found.splice(0, found.length, ...untilNow);
-    });
-  },
-
   async startRun(command, now) {
     const id = String(++ledger.state.runsStarted);
     const run = { id, command, startedAt: now, finishedAt: null, result: null };
@@ -146,20 +122,14 @@ const writes = (ledger: LedgerChanges): Omit<LedgerTransaction, "assertOpen"> =>
       const { runs } = ledger.state;
       const index = runs.findIndex((run) => run.id === id);
       const run = runs[index];
-      if (run) runs[index] = { ...run, finishedAt: now, result: structuredClone(result) };
-      const { removals, formerTokens } = ledger.state;
+      if (run && result) runs[index] = { ...run, finishedAt: now, result: structuredClone(result) };
+      else runs.splice(index, 1);
+      const { journal, formerTokens } = ledger.state;
       const age = (time: Date): number => now.getTime() - time.getTime();
       const kept = runs.filter(({ startedAt }, index) => index < LEAST_RUNS || age(startedAt) <= KEPT_RUNS);
       runs.splice(0, runs.length, ...kept);
-      ledger.state.removals = removals.filter(({ at }) => age(at) <= KEPT_REMOVALS);
+      ledger.state.journal = journal.filter(({ at }) => age(at) <= KEPT_REMOVALS);
       ledger.state.formerTokens = formerTokens.filter(({ until }) => age(until) <= KEPT_TOKENS);
-    });
-  },
-
-  async discardRun(id) {
-    ledger.enlist(() => {
-      const { runs } = ledger.state;
-      runs.splice(0, runs.length, ...runs.filter((run) => run.id !== id));
     });
   },
 

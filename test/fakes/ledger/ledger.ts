@@ -1,10 +1,11 @@
 import { RecentWrites } from "../../../src/core/record/recent-writes.ts";
 import type { Ledger } from "../../../src/ports/ledger/ledger.ts";
 import type { LedgerRequest, Requests } from "../../../src/ports/ledger/requests.ts";
+import type { LedgerPlace } from "../../contracts/ledger/rig.ts";
 import type { Step } from "../instance.ts";
 import { InMemoryLeases } from "./lease.ts";
 import { type CommittedLedger, inMemoryReads } from "./ledger-reads.ts";
-import { type LedgerState, newLedgerId, type RequestRow, stepping } from "./ledger-state.ts";
+import { LedgerState, newLedgerId, type RequestRow, stepping } from "./ledger-state.ts";
 
 /** `disconnect`: as if the process were gone, the database ends its transactions. */
 export interface InMemoryLedger extends Ledger {
@@ -71,3 +72,25 @@ const requests = ({ state, now }: CommittedLedger): Requests => ({
 });
 
 const isForLease = ({ user_group_id }: LedgerRequest): boolean => user_group_id === null;
+
+/** For the tests that every ledger passes. */
+export async function inMemoryPlace(): Promise<LedgerPlace> {
+  const scopes = new Map<string, LedgerState>();
+  const stateOf = (scope = "default"): LedgerState => {
+    const state = scopes.get(scope) ?? new LedgerState();
+    scopes.set(scope, state);
+    return state;
+  };
+  const ledger = (scope?: string): InMemoryLedger =>
+    inMemoryLedger(
+      stateOf(scope),
+      async () => {},
+      () => new Date(),
+    );
+  return {
+    ledger,
+    view: ledger,
+    formerTokens: async (scope) => stateOf(scope).formerTokens,
+    analyze: async () => {},
+  };
+}

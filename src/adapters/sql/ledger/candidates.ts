@@ -4,7 +4,7 @@ import type { GroupRecord } from "../../../core/record/record.ts";
 import type { GroupReads } from "../../../ports/ledger/groups.ts";
 import type { LedgerReader } from "./ledger-reader.ts";
 import { recordsWhere } from "./records.ts";
-import { countWhere, type LedgerScope } from "./scope.ts";
+import type { LedgerScope } from "./scope.ts";
 
 export const candidateReads = (reader: LedgerReader): Pick<GroupReads, "candidates" | "candidateCount"> => ({
   candidates: (list, { limit, after }) =>
@@ -25,10 +25,14 @@ export const candidateReads = (reader: LedgerReader): Pick<GroupReads, "candidat
     }),
 
   candidateCount: (list) =>
-    reader.read(0, (ledger) => {
+    reader.read(0, async (ledger) => {
       const values: unknown[] = [ledger.scope];
       const condition = conditionOf(list, ledger, (value) => `$${values.push(value)}`);
-      return countWhere(ledger, ledger.tables.groups, condition, values);
+      const [row] = await ledger.connection.query<{ count: string }>(
+        `SELECT count(*) AS "count" FROM ${ledger.tables.groups} WHERE ${condition}`,
+        values,
+      );
+      return Number(row?.count ?? 0);
     }),
 });
 

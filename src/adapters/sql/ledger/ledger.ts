@@ -7,8 +7,8 @@ import type { InTransaction } from "../connection/connections.ts";
 import { databaseError } from "../connection/failures.ts";
 import type { Database } from "../dialect/database.ts";
 import type { LedgerLocation } from "../dialect/ledger-tables.ts";
-import { deletionReads, deletionWrites } from "./deletions.ts";
 import { groupReads, groupWrites } from "./groups.ts";
+import { journalReads } from "./journal.ts";
 import { ifHeld, ifOfNoOther, leaseState, leases } from "./lease.ts";
 import { LedgerReader } from "./ledger-reader.ts";
 import { rejectionReads, rejectionWrites } from "./rejections.ts";
@@ -92,7 +92,7 @@ const allReads = (reader: LedgerReader): LedgerView => ({
   ...schemaReads(reader),
   ...scopeReads(reader),
   ...groupReads(reader),
-  ...deletionReads(reader),
+  ...journalReads(reader),
   ...runReads(reader),
   ...rejectionReads(reader),
 });
@@ -105,7 +105,6 @@ const allWrites = (
   ...schemaWrites(ledger),
   ...scopeWrites(ledger),
   ...groupWrites(ledger, saved),
-  ...deletionWrites(ledger),
   ...runWrites(ledger, historyMs),
   ...rejectionWrites(ledger),
 });

@@ -77,19 +77,19 @@ export const runWrites = (ledger: LedgerScope, historyMs: number): RunWrites => 
       return started?.id ?? "";
     },
 
-    async finishRun(run, { outcome, counts, requests, error }, now) {
-      const message = error === null ? null : storable(error.message);
-      await connection.query(
-        `UPDATE ${tables.runs}
-         SET finished_at = $2, outcome = $3, counts = $4, requests = $5, error_code = $6, error_message = $7
-         WHERE id = $1`,
-        [run, now, outcome, JSON.stringify(counts), requests, error?.code ?? null, message],
-      );
+    async finishRun(run, result, now) {
+      if (result === null) await connection.query(`DELETE FROM ${tables.runs} WHERE id = $1`, [run]);
+      else {
+        const { outcome, counts, requests, error } = result;
+        const message = error === null ? null : storable(error.message);
+        await connection.query(
+          `UPDATE ${tables.runs}
+           SET finished_at = $2, outcome = $3, counts = $4, requests = $5, error_code = $6, error_message = $7
+           WHERE id = $1`,
+          [run, now, outcome, JSON.stringify(counts), requests, error?.code ?? null, message],
+        );
+      }
       await forgetOld(ledger, now, historyMs);
-    },
-
-    async discardRun(run) {
-      await connection.query(`DELETE FROM ${tables.runs} WHERE id = $1`, [run]);
     },
   };
 };

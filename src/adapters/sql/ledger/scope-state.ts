@@ -16,6 +16,7 @@ const NOTHING_KNOWN: KnownScope = {
   history: NO_READ_HISTORY,
   tokens: { complete: null, verifiedAt: null, tables: [] },
   canary: null,
+  refreshApproved: null,
 };
 
 function knownIn(state: string): KnownScope {
@@ -66,14 +67,14 @@ const leaseOf = ({ epoch, holder, acquiredAt, expiresAt, handOverMs }: ScopeColu
     : null;
 
 export const scopeWrites = (ledger: LedgerScope): ScopeWrites => ({
-  async recordScope({ service, answeredAt, history, tokens, canary }) {
+  async recordScope({ service, answeredAt, tokens, ...more }) {
     const { connection, tables, scope } = ledger;
     const before = await lockedScope(ledger);
     const after: KnownScope = {
+      ...before,
+      ...more,
       service: { ...before.service, ...service, ...(answeredAt && { answeredAt }) },
-      history: history ?? before.history,
       tokens: { ...before.tokens, ...tokens },
-      canary: canary === undefined ? before.canary : canary,
     };
     const { baseUrl, teamId } = after.service;
     await connection.query(

@@ -18,20 +18,6 @@ export const ofIds = ({ dialect }: LedgerScope): string =>
 /** PostgreSQL would refuse the other ids, and the ledger has none of them. */
 export const possibleIds = (ids: readonly string[]): string[] => ids.filter((id) => storable(id) === id);
 
-/** How many rows of a table fulfil the condition. */
-export async function countWhere(
-  { connection }: LedgerScope,
-  table: string,
-  condition: string,
-  values: readonly unknown[],
-): Promise<number> {
-  const [row] = await connection.query<{ count: string }>(
-    `SELECT count(*) AS "count" FROM ${table} WHERE ${condition}`,
-    values,
-  );
-  return Number(row?.count ?? 0);
-}
-
 /** In UTF-16 code units. MariaDB refuses statements beyond 16 MB, and quoting can make a text four times as long. */
 const BATCH_LENGTH = 1_000_000;
 

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { type CandidateList, DOUBTED } from "../../../../src/core/record/candidates.ts";
 import type { EventOf } from "../../../../src/core/record/next.ts";
+import type { JournalSum } from "../../../../src/ports/ledger/groups.ts";
 import type { Ledger } from "../../../../src/ports/ledger/ledger.ts";
 import { anApplied, anApply } from "../../../builders/groups.ts";
 import { anEvent, begun, ended } from "../../../builders/records.ts";
@@ -59,6 +60,11 @@ function created(user_group_id: string): EventOf[] {
   return [begun(change), ended(anApplied({ change }))];
 }
 
+const countOf = async (sum: Promise<JournalSum>): Promise<unknown> => {
+  const { count, last } = await sum;
+  return { count, last: last?.user_group_id, at: last?.at };
+};
+
 /** All that a ledger tells of its groups. */
 async function toldBy(ledger: Ledger): Promise<unknown> {
   const options = { limit: 100 };
@@ -76,8 +82,12 @@ async function toldBy(ledger: Ledger): Promise<unknown> {
         return [await ledger.candidateCount(list), all, rest];
       }),
     ),
-    gone: (await ledger.foundSince(NOW)).count,
-    removals: [await ledger.removalsSince(NOW), await ledger.removalsSince(inDays(2))],
+    journal: await Promise.all(
+      [NOW, inDays(2)].flatMap((since) => [
+        countOf(ledger.journalSum(["delete", "replace"], since)),
+        countOf(ledger.journalSum(["gone", "token"], since)),
+      ]),
+    ),
     sums: await ledger.sums(),
     journals: await Promise.all(ODD_IDS.map((id) => ledger.journalOf(id))),
   };
