@@ -18,7 +18,8 @@ import type { TokenStore } from "../ports/token-store.ts";
 import type { LeaseSettings } from "./lease/acquire-lease.ts";
 import { type HeldLease, withLease } from "./lease/lease.ts";
 import { keepLostWrites, recordLostWrites } from "./lease/lost-writes.ts";
-import { TenantLocks } from "./lease/tenant-locks.ts";
+import { Committer } from "./loop/committer.ts";
+import { Keys } from "./loop/keys.ts";
 import { type RunReport, reasonOf, reportOn } from "./report/run-report.ts";
 import { Tally } from "./report/tally.ts";
 import { insistOnScope } from "./scope/scope.ts";
@@ -209,16 +210,18 @@ async function openRun(
     },
     signal: ending,
   };
+  const { concurrency } = settings;
   return {
     ...calling,
     neutral: new NeutralRequests(calling),
+    committer: new Committer({ ...calling, identity, concurrency }),
     owners,
     identity,
     isForSingleTenants: false,
     removals: { isStillRight: async () => true },
-    locks: new TenantLocks(),
+    keys: new Keys(),
     refusals: new StoreOutageDetector(),
-    concurrency: settings.concurrency,
+    concurrency,
   };
 }
 

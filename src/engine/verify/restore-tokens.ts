@@ -6,9 +6,9 @@ import type { GroupRecord } from "../../core/record/record.ts";
 import type { Secret } from "../../core/secret/secret.ts";
 import type { LedgerTransaction } from "../../ports/ledger/ledger.ts";
 import type { Observe } from "../../ports/observer.ts";
-import { type Applying, applyChanges } from "../apply/apply-changes.ts";
 import type { LedgerWriting } from "../lease/lease.ts";
-import { ALREADY_LOCKED, withLock } from "../lease/tenant-locks.ts";
+import { HELD_ALREADY, holding } from "../loop/keys.ts";
+import { type Applying, workThrough } from "../loop/work-through.ts";
 import { candidatePages } from "../plan/candidate-pages.ts";
 import { type Reporting, reportFailure } from "../report/tally.ts";
 import { isRefusal, retryInHalves, retryWhileBusy, type TokenWriting } from "../tokens/retry-batch.ts";
@@ -43,8 +43,8 @@ export async function restoreTokens(
   if (run.signal.aborted) return unrestored;
   for await (const page of candidatePages(run.ledger, { kind: "vouched", of }, BATCH)) {
     const ids = page.map(({ user_group_id }) => user_group_id);
-    await withLock(run.locks, ids, async () => {
-      await restore(select(await upToDate(page, run)), unrestored, { ...run, locks: ALREADY_LOCKED });
+    await holding(run.keys, ids, async () => {
+      await restore(select(await upToDate(page, run)), unrestored, { ...run, keys: HELD_ALREADY });
     });
     if (run.signal.aborted) break;
   }
@@ -54,9 +54,9 @@ export async function restoreTokens(
 /** What the page says of a tenant is outdated if somebody has looked the tenant up meanwhile: reads that part again. */
 async function upToDate(
   page: readonly GroupRecord[],
-  { ledger, locks }: Pick<Applying, "ledger" | "locks">,
+  { ledger, keys }: Pick<Applying, "ledger" | "keys">,
 ): Promise<readonly GroupRecord[]> {
-  const isOutdated = ({ user_group_id }: GroupRecord): boolean => locks.wasLookedUp(user_group_id);
+  const isOutdated = ({ user_group_id }: GroupRecord): boolean => keys.wasLookedUp(user_group_id);
   const again = page.filter(isOutdated).map(({ user_group_id }) => user_group_id);
   const records = [
     ...page.filter((record) => !isOutdated(record)),
@@ -114,7 +114,7 @@ export async function askForTokens(groups: readonly Askable[], run: Applying): P
     if (event.kind === "failed") failed.add(event.user_group_id);
     run.observe(event);
   };
-  if (groups.length > 0) await applyChanges(getsOf(groups), { ...run, observe });
+  if (groups.length > 0) await workThrough(getsOf(groups), { ...run, observe });
   return failed;
 }
 

@@ -1,5 +1,5 @@
 import { isDue } from "../../core/failure/backoff.ts";
-import type { Applying } from "../apply/apply-changes.ts";
+import type { Applying } from "../loop/work-through.ts";
 import type { PlanOptions } from "../plan/make-plan.ts";
 import type { Plan } from "../plan/plan.ts";
 import { restoreTokens, type Unrestored } from "./restore-tokens.ts";
