@@ -61,6 +61,8 @@ export class Committer {
   #answers = 0;
   #gathering = new AbortController();
   #isUrgent = false;
+  /** Why the tokens of some groups were not stored. No further token is tried: the run has to end. */
+  #failure: { readonly error: unknown } | undefined;
 
   constructor(run: Committing) {
     this.#run = run;
@@ -94,9 +96,13 @@ export class Committer {
     while (this.#pending.length > 0) {
       await this.#gather();
       const batch = this.#take();
-      await retryInHalves(batch, (part) => this.#commit(part), this.#run).catch((error: unknown) =>
-        this.#fail(batch, error),
-      );
+      if (this.#failure) await this.#fail(batch.filter(isAnswer), this.#failure.error);
+      // What was not sent is withdrawn all the same.
+      const left = this.#failure ? batch.filter((pending) => !isAnswer(pending)) : batch;
+      await retryInHalves(left, (part) => this.#commit(part), this.#run).catch(async (error: unknown) => {
+        this.#failure ??= { error };
+        await this.#fail(left, error);
+      });
       this.#answers = batch.filter(isAnswer).length;
     }
     this.#isCommitting = false;
@@ -129,6 +135,7 @@ export class Committer {
   }
 
   async #commit(batch: readonly Pending[]): Promise<void> {
+    if (batch.length === 0) return;
     const entries = batch.map(({ entry }) => entry);
     const committed = await this.#write(entries).catch((error: unknown) => {
       const [only, ...others] = entries;

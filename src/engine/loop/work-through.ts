@@ -168,9 +168,9 @@ class Turns {
       isSent = true;
       this.#answered(outcome);
       const recorded = recordOutcome(begun, outcome, run);
+      if (calls.endOfRun) this.fail(calls.endOfRun);
       this.#hurryIfNobodyIsReady();
       await recorded;
-      calls.endRunIfDue();
     } catch (error) {
       this.fail(error);
     } finally {

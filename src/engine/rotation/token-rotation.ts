@@ -66,7 +66,7 @@ export class TokenRotation {
       await this.#leave(rotation, asSyncError(error)).catch(() => {});
       throw error;
     }
-    calls.endRunIfDue();
+    if (calls.endOfRun) throw calls.endOfRun;
     return true;
   }
 
