@@ -124,7 +124,8 @@ export class Keys implements KeyTable {
     this.#lookUpAgain = lookUpAgain;
   }
 
-  /** Drops what a full sync has planned for these tenants. Call this before the lookup, and `served` for each of them. */
+  /** Drops what a full sync has planned for these tenants. Call this before their groups are held for
+   * the lookup, and `served` for each of them. */
   looksUp(ids: readonly string[]): void {
     for (const id of ids) {
       this.#lookedUp.add(id);

@@ -54,19 +54,19 @@ async function serveTenants(
     keys.served(id);
     served(id, end);
   };
+  const serve = async (some: readonly string[], holding: Promise<Hold>, on: () => void): Promise<void> => {
+    const hold = await holding;
+    try {
+      const found = await lookUp(some, lookups, settings.rules);
+      on();
+      await serveHeld(some, found, hold, tell, settings, outer);
+    } finally {
+      hold.release();
+    }
+  };
   try {
-    const found = await lookUp(usable, lookups, settings.rules);
-    lookedUp();
-    const serve = async (some: readonly string[], holding: Promise<Hold>): Promise<void> => {
-      const hold = await holding;
-      try {
-        await serveHeld(some, found, hold, tell, settings, outer);
-      } finally {
-        hold.release();
-      }
-    };
     const { free, busy, hold } = keys.holdFree(usable);
-    const work = [serve(free, hold), ...busy.map((id) => serve([id], keys.hold([id])))];
+    const work = [serve(free, hold, lookedUp), ...busy.map((id) => serve([id], keys.hold([id]), () => {}))];
     // Wait for all of them before the first error is thrown, because a call under way must not be abandoned.
     const failed = (await Promise.allSettled(work)).find(({ status }) => status === "rejected");
     if (failed?.status === "rejected") throw failed.reason;
@@ -87,6 +87,7 @@ async function lookUp(
   rules: PlanSettings["rules"],
 ): Promise<ReadonlyMap<string | null, Tenant>> {
   const tenants = new Map<string | null, Tenant>();
+  if (ids.length === 0) return tenants;
   for await (const batch of readTenants(inOneBatch(await lookups.rowsOf(ids)), rules))
     for (const tenant of batch) tenants.set(tenant.user_group_id, tenant);
   return tenants;
