@@ -3,8 +3,8 @@ import { asSyncError, type Failure, interrupted, withHint } from "../core/failur
 import type { DueTokens, GroupSelection } from "../core/record/candidates.ts";
 import type { EventOf, GroupEvent } from "../core/record/next.ts";
 import { dueBefore, mayStart, type RotationPolicy } from "../core/rotation/rotation-policy.ts";
+import { holding } from "./lease/keys.ts";
 import { leasedRun, NO_TOKENS, type Run, type RunPorts, type RunSettings } from "./leased-run.ts";
-import { holding } from "./loop/keys.ts";
 import { candidatePages } from "./plan/candidate-pages.ts";
 import type { RunReport } from "./report/run-report.ts";
 import { reportFailure } from "./report/tally.ts";

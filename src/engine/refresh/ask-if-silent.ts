@@ -1,7 +1,7 @@
 import { LONGEST_SILENCE, msUntilAsked } from "../../core/drift/refresh.ts";
 import { isInterruption, SyncError } from "../../core/failure/sync-error.ts";
 import type { RunEvent } from "../../ports/observer.ts";
-import { HELD_ALREADY, holding } from "../loop/keys.ts";
+import { HELD_ALREADY, holding } from "../lease/keys.ts";
 import type { Applying } from "../loop/work-through.ts";
 import { makePlan, type PlanPorts, type PlanSettings } from "../plan/make-plan.ts";
 import { Tally } from "../report/tally.ts";

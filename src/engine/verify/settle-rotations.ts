@@ -1,6 +1,6 @@
 import { intendsRemoval } from "../../core/group/ledger-group.ts";
 import { confirmedGroup } from "../../core/record/candidates.ts";
-import { HELD_ALREADY, holding } from "../loop/keys.ts";
+import { HELD_ALREADY, holding } from "../lease/keys.ts";
 import type { Applying } from "../loop/work-through.ts";
 import { askForTokens } from "./restore-tokens.ts";
 

@@ -1,9 +1,9 @@
 import { RejectionMemory } from "../../core/group/rejections.ts";
 import type { RejectedTenant } from "../../core/group/tenant.ts";
 import type { Observe } from "../../ports/observer.ts";
+import type { KeyTable } from "../lease/keys.ts";
 import type { LedgerWriting } from "../lease/lease.ts";
-import type { KeyTable } from "../loop/keys.ts";
-import type { Plan } from "../plan/plan.ts";
+import type { Plan } from "./plan.ts";
 
 interface Recording extends LedgerWriting {
   readonly observe: Observe;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { Keys } from "../../../src/engine/loop/keys.ts";
+import { Keys } from "../../../src/engine/lease/keys.ts";
 
 /** Waits until all code that needn't wait for anything has run. */
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

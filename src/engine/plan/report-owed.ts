@@ -4,11 +4,11 @@ import { owes } from "../../core/record/owes.ts";
 import type { RecentWrites } from "../../core/record/recent-writes.ts";
 import { DOUBT_TEXT, isNeverMade } from "../../core/record/record.ts";
 import type { GroupReads } from "../../ports/ledger/groups.ts";
-import type { KeyTable } from "../loop/keys.ts";
-import { candidatePages } from "../plan/candidate-pages.ts";
-import type { PlanOptions } from "../plan/make-plan.ts";
-import { isEvidence, type Plan } from "../plan/plan.ts";
+import type { KeyTable } from "../lease/keys.ts";
 import { type Reporting, reportFailure } from "../report/tally.ts";
+import { candidatePages } from "./candidate-pages.ts";
+import type { PlanOptions } from "./make-plan.ts";
+import { isEvidence, type Plan } from "./plan.ts";
 
 interface OwedReporting extends Reporting {
   readonly ledger: Pick<GroupReads, "candidates" | "records">;

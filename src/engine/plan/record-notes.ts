@@ -2,9 +2,9 @@ import type { GraceClock } from "../../core/group/ledger-group.ts";
 import type { ReadHistory } from "../../core/plan/read-history.ts";
 import type { Note } from "../../core/record/decide.ts";
 import type { Observe } from "../../ports/observer.ts";
+import type { KeyTable } from "../lease/keys.ts";
 import type { LedgerWriting } from "../lease/lease.ts";
-import type { KeyTable } from "../loop/keys.ts";
-import { isEvidence, type Plan, type PlanEntry } from "../plan/plan.ts";
+import { isEvidence, type Plan, type PlanEntry } from "./plan.ts";
 
 /**
  * Records the notes of a plan: tenants that left, came back or aren't ready, groups that are settled or were never made. They need
