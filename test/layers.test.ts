@@ -39,17 +39,17 @@ const RULES: Rules = {
       rooms: {
         lease: [],
         report: [],
-        plan: ["report"],
+        plan: ["lease", "report"],
         explain: ["check", "plan", "refresh"],
         tokens: ["lease"],
         scope: [],
         service: ["lease", "report", "scope", "tokens"],
-        apply: ["lease", "plan", "report", "service", "tokens"],
+        loop: ["lease", "plan", "report", "service", "tokens"],
         check: ["plan", "refresh", "rotation", "service", "tokens", "verify"],
-        verify: ["apply", "lease", "plan", "report", "tokens"],
-        rotation: ["apply", "lease", "plan", "report", "service", "tokens"],
-        refresh: ["apply", "lease", "plan", "report", "service"],
-        serving: ["apply", "lease", "plan", "refresh", "report", "verify"],
+        verify: ["loop", "lease", "plan", "report", "tokens"],
+        rotation: ["loop", "lease", "plan", "report", "service", "tokens"],
+        refresh: ["loop", "lease", "plan", "report", "service"],
+        serving: ["loop", "lease", "plan", "refresh", "report", "verify"],
       },
     },
 
@@ -121,8 +121,8 @@ describe("the rules", () => {
 
   test("are kept by whoever imports what the tables name", () => {
     const found = planted([
-      ["engine/sync.ts", 'import "./apply/apply.ts"; import type { Group } from "../core/group.ts";'],
-      ["engine/apply/apply.ts", 'import "../lease/lease.ts"; import "../../ports/clock.ts";'],
+      ["engine/sync.ts", 'import "./loop/work-through.ts"; import type { Group } from "../core/group.ts";'],
+      ["engine/loop/work-through.ts", 'import "../lease/lease.ts"; import "../../ports/clock.ts";'],
       file("engine/lease/lease.ts"),
       [
         "adapters/postgres/source.ts",

@@ -3,10 +3,10 @@ import type { Delete } from "../core/plan/change.ts";
 import { FORGET } from "../core/report/health.ts";
 import type { KnownService } from "../ports/ledger/scope.ts";
 import type { TokenStore } from "../ports/token-store.ts";
-import { applyChanges } from "./apply/apply-changes.ts";
 import { deleteLeftCanary } from "./canary.ts";
 import { withLease } from "./lease/lease.ts";
 import { leasedRun, NO_TOKENS, type Run, type RunPorts, type RunSettings } from "./leased-run.ts";
+import { workThrough } from "./loop/work-through.ts";
 import { candidatePages } from "./plan/candidate-pages.ts";
 import { type RunReport, reportOn } from "./report/run-report.ts";
 import { Tally } from "./report/tally.ts";
@@ -72,7 +72,7 @@ export async function deleteAndForget(
       missing: 0,
     });
     observe({ kind: "phase", phase: "applying" });
-    await applyChanges(deletions(halfDeleted, run), run);
+    await workThrough(deletions(halfDeleted, run), run);
     const canary = await deleteLeftCanary(run, settings);
     if (run.signal.aborted) throw interrupted();
     if (canary) throw canary;

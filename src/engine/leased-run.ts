@@ -16,9 +16,10 @@ import type { KnownService } from "../ports/ledger/scope.ts";
 import type { Observe, RunSummary } from "../ports/observer.ts";
 import type { TokenStore } from "../ports/token-store.ts";
 import type { LeaseSettings } from "./lease/acquire-lease.ts";
+import { Keys } from "./lease/keys.ts";
 import { type HeldLease, withLease } from "./lease/lease.ts";
 import { keepLostWrites, recordLostWrites } from "./lease/lost-writes.ts";
-import { TenantLocks } from "./lease/tenant-locks.ts";
+import { Committer } from "./loop/committer.ts";
 import { type RunReport, reasonOf, reportOn } from "./report/run-report.ts";
 import { Tally } from "./report/tally.ts";
 import { insistOnScope } from "./scope/scope.ts";
@@ -209,16 +210,18 @@ async function openRun(
     },
     signal: ending,
   };
+  const { concurrency } = settings;
   return {
     ...calling,
     neutral: new NeutralRequests(calling),
+    committer: new Committer({ ...calling, identity, concurrency }),
     owners,
     identity,
     isForSingleTenants: false,
     removals: { isStillRight: async () => true },
-    locks: new TenantLocks(),
+    keys: new Keys(),
     refusals: new StoreOutageDetector(),
-    concurrency: settings.concurrency,
+    concurrency,
   };
 }
 
@@ -285,11 +288,19 @@ async function recorded(
   };
 }
 
+const refuse = async (): Promise<never> => {
+  throw new Error("this run must not touch a token store");
+};
+
 /** For a run that stores no token: it has no destination, so it makes no table there and claims none. */
 export const NO_TOKENS: TokenStore = {
   destinations: [],
+  batchSize: 1,
   prepare: async () => {},
   inspect: async () => {},
   read: async () => new Map(),
   lagging: async () => new Map(),
+  write: refuse,
+  writeAtOnce: refuse,
+  remove: refuse,
 };

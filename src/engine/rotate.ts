@@ -3,7 +3,7 @@ import { asSyncError, type Failure, interrupted, withHint } from "../core/failur
 import type { DueTokens, GroupSelection } from "../core/record/candidates.ts";
 import type { EventOf, GroupEvent } from "../core/record/next.ts";
 import { dueBefore, mayStart, type RotationPolicy } from "../core/rotation/rotation-policy.ts";
-import { withLock } from "./lease/tenant-locks.ts";
+import { holding } from "./lease/keys.ts";
 import { leasedRun, NO_TOKENS, type Run, type RunPorts, type RunSettings } from "./leased-run.ts";
 import { candidatePages } from "./plan/candidate-pages.ts";
 import type { RunReport } from "./report/run-report.ts";
@@ -199,7 +199,7 @@ export class Rotations {
           if (next.done === true) return;
           const id = next.value;
           this.tried.add(id);
-          if (await withLock(run.locks, [id], () => this.#rotation.rotate(id, signal))) continue;
+          if (await holding(run.keys, [id], () => this.#rotation.rotate(id, signal))) continue;
           this.tried.delete(id);
           return;
         }

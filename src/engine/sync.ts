@@ -4,15 +4,15 @@ import type { RotationPolicy } from "../core/rotation/rotation-policy.ts";
 import type { KnownService } from "../ports/ledger/scope.ts";
 import type { OpenSpool } from "../ports/spool.ts";
 import type { TenantSource } from "../ports/tenant-source.ts";
-import { type Applying, applyChanges } from "./apply/apply-changes.ts";
-import { recordNotes } from "./apply/record-notes.ts";
-import { pauseGraceClock, recordRead } from "./apply/record-read.ts";
-import { recordRejections } from "./apply/record-rejections.ts";
-import { RemovalCheck } from "./apply/removal-check.ts";
-import { reportOwed } from "./apply/report-owed.ts";
 import { deleteCanaryOrWarn } from "./canary.ts";
 import { leasedRun, type Run, type RunPorts, type RunSettings } from "./leased-run.ts";
+import { RemovalCheck } from "./loop/removal-check.ts";
+import { type Applying, workThrough } from "./loop/work-through.ts";
 import { makePlan, type PlanOptions, type PlanSettings, readLedgerState } from "./plan/make-plan.ts";
+import { recordNotes } from "./plan/record-notes.ts";
+import { pauseGraceClock, recordRead } from "./plan/record-read.ts";
+import { recordRejections, rejectedRows } from "./plan/record-rejections.ts";
+import { reportOwed } from "./plan/report-owed.ts";
 import { reportGuard, reportPlan } from "./plan/report-plan.ts";
 import { refreshGroups } from "./refresh/refresh-groups.ts";
 import type { RefreshPolicy } from "./refresh/refresh-start.ts";
@@ -22,7 +22,7 @@ import { changeAll, Rotations } from "./rotate.ts";
 import type { WorkBeside } from "./serving/serve-tenants.ts";
 import { lostLedgerWarnings } from "./tokens/lost-ledger.ts";
 import { settleRotations } from "./verify/settle-rotations.ts";
-import { type VerifySettings, verifyAfterTakeover, verifyTokens } from "./verify/verify-tokens.ts";
+import { type VerifySettings, verifyTokens } from "./verify/verify-tokens.ts";
 
 export interface SyncPorts extends RunPorts {
   readonly source: TenantSource;
@@ -87,19 +87,19 @@ async function syncOnce(
   const turn = isWhole ? await rotations.takeTurn() : 0;
 
   observe({ kind: "phase", phase: "reading" });
-  if (isWhole) run.locks.beginPlan();
+  if (isWhole) run.keys.beginPlan();
   const state = await readLedgerState(run, isWhole);
   const { history, now } = state;
   if (isWhole) await pauseGraceClock(history, run);
   const plan = await makePlan(ports, settings, state, now, run.signal, options);
-  if (isWhole) run.locks.planIsMade();
+  if (isWhole) run.keys.planIsMade();
   const removals = new RemovalCheck(ports, settings.rules, plan.sourceTable, run.signal);
   try {
     await reportPlan(plan, run);
     await reportGuard(plan, options, run);
     observe({ kind: "phase", phase: "applying" });
     await recordNotes(plan, history, run);
-    await recordRejections(plan, options.only, run);
+    await recordRejections(rejectedRows(plan, options.only), run);
     const { failedGets, unaskable } = await verifyTokens(plan, options, settings, now, run);
     const changes = await recordRead(plan, history, failedGets, run);
     for (const id of [...failedGets, ...unaskable]) rotations.tried.add(id);
@@ -108,7 +108,6 @@ async function syncOnce(
     await rotations.rotateWanted();
     if (isWhole) await rotations.rotateAged(plan.owing > 0);
     await refreshGroups(plan, options, settings, run);
-    await verifyAfterTakeover(run);
     const { silence } = settings.refresh;
     if (isWhole && silence) await seekSignOfLife(plan, undefined, silence, settings, run);
     await reportOwed(plan, options, { ...run, recent: ports.recent });
@@ -141,5 +140,5 @@ async function applyInTurns(
     }
   }
   for (let most = turn; !isDone && !run.signal.aborted; most = isDone ? 0 : await rotations.takeTurn())
-    await applyChanges(next(most || Number.POSITIVE_INFINITY), run);
+    await workThrough(next(most || Number.POSITIVE_INFINITY), run);
 }

@@ -150,7 +150,7 @@ describe("the order of effects", () => {
       "before begun a",
       "after commit",
       "after getOrCreate a",
-      "after writeTokens a",
+      "after writeTokens",
       "before ended a",
       "after commit",
       "after commit",

@@ -23,13 +23,8 @@ export interface HeldLease extends Lease {
    * end its work as if it were told to stop. Never aborts if the holder doesn't hand the lease over.
    */
   readonly wanted: AbortSignal;
-  /**
-   * Throws LEASE_LOST if the lease may not last. Call this right before every call that changes the service, or a token store
-   * outside of the ledger's database.
-   */
+  /** Throws LEASE_LOST if the lease may not last. Call this right before every call that changes the service. */
   assertHeld(): void;
-  /** Until when requests of a former holder that never released the lease may take effect; null if none can. */
-  readonly unsureUntil: Date | null;
   /**
    * The run doesn't end before this task, even if the lease is lost. If another instance has taken over by then, the ledger
    * refuses what the task writes.
@@ -76,7 +71,6 @@ export async function withLease<T>(
 /** Renews the lease several times within its length, and notices when it is lost. */
 class Heartbeat implements HeldLease {
   readonly epoch: string;
-  readonly unsureUntil: Date | null;
   readonly #ports: LeasePorts;
   readonly #ttlMs: number;
   readonly #callMs: number;
@@ -94,12 +88,11 @@ class Heartbeat implements HeldLease {
 
   constructor(
     ports: LeasePorts,
-    { lease, validFrom, formerCallsMs, unsureUntil }: GrantedLease,
+    { lease, validFrom, formerCallsMs }: GrantedLease,
     { ttlMs, callMs, handsOver = false }: LeaseSettings,
   ) {
     this.#ports = ports;
     this.epoch = lease.epoch;
-    this.unsureUntil = unsureUntil;
     this.#ttlMs = ttlMs;
     this.#callMs = callMs;
     this.#validFrom = validFrom;

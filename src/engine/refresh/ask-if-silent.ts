@@ -1,8 +1,8 @@
 import { LONGEST_SILENCE, msUntilAsked } from "../../core/drift/refresh.ts";
 import { isInterruption, SyncError } from "../../core/failure/sync-error.ts";
 import type { RunEvent } from "../../ports/observer.ts";
-import type { Applying } from "../apply/apply-changes.ts";
-import { ALREADY_LOCKED, withLock } from "../lease/tenant-locks.ts";
+import { HELD_ALREADY, holding } from "../lease/keys.ts";
+import type { Applying } from "../loop/work-through.ts";
 import { makePlan, type PlanPorts, type PlanSettings } from "../plan/make-plan.ts";
 import { Tally } from "../report/tally.ts";
 import type { RefreshPolicy } from "./refresh-start.ts";
@@ -39,7 +39,7 @@ async function askOnce(
   silence: Silence,
   outer: Applying,
 ): Promise<void> {
-  const { ledger, clock, locks } = outer;
+  const { ledger, clock, keys } = outer;
   const now = clock.now();
   const limit = silence.failed.size + 1;
   const oldest = await ledger.candidates({ kind: "refreshable", since: now, now }, { limit });
@@ -49,11 +49,11 @@ async function askOnce(
     if (event.kind === "drift") outer.tally.counts.drift[event.drift]++;
     outer.observe(event);
   };
-  const run = { ...outer, observe, tally: new Tally(), locks: ALREADY_LOCKED };
+  const run = { ...outer, observe, tally: new Tally(), keys: HELD_ALREADY };
   if (candidate === undefined) return seekSignOfLife(undefined, undefined, silence, settings, run);
   const { user_group_id: id } = candidate;
   const ids = new Set([id]);
-  await withLock(locks, [id], async () => {
+  await holding(keys, [id], async () => {
     const plan = await makePlan(ports, settings, await ledger.scope(), now, run.signal, {
       only: ids,
       isNoticed: true,

@@ -1,12 +1,10 @@
 import { waitBeforeAttempt } from "../../core/failure/backoff.ts";
 import { type Failure, SyncError } from "../../core/failure/sync-error.ts";
 import { tokenFingerprint } from "../../core/group/group.ts";
-import { refusalIn } from "../../core/tokens/token-copies.ts";
 import type { LedgerTransaction } from "../../ports/ledger/ledger.ts";
 import type { StoredToken } from "../../ports/token-store.ts";
-import { isRefusal, type TokenWriting } from "../tokens/retry-batch.ts";
+import { isRefusal, retryWhileBusy, type TokenWriting } from "../tokens/retry-batch.ts";
 import { hasSharedToken, tokenShared } from "../tokens/shared-tokens.ts";
-import { storeInTables, storeOutside } from "../tokens/store-tokens.ts";
 
 /** Records in the ledger that a token is stored. */
 type Recording = (transaction: LedgerTransaction) => Promise<unknown>;
@@ -18,7 +16,8 @@ const LONGEST_TRY_AT_THE_END = 10_000;
 /**
  * Proves before a rotation that the store takes this group's token, and stores the new token after it. The old token is
  * dead by then, so a refused write is tried again for a minute, and no other rotation starts meanwhile. If the write still
- * fails, no rotation starts for the rest of the run.
+ * fails, no rotation starts for the rest of the run. The pauses are shorter than those of `retryWhileBusy`, because the
+ * tenant is locked out until its new token is stored.
  */
 export class LiveTokenWriter {
   readonly #run: TokenWriting;
@@ -46,21 +45,21 @@ export class LiveTokenWriter {
   async prove(live: StoredToken, record: Recording = async () => {}): Promise<Failure | undefined> {
     const { ledger, lease, tokens, signal } = this.#run;
     const { user_group_id } = live;
-    const rewrite = { rewrite: true };
-    const outside = await storeOutside([live], this.#run, rewrite);
     const write = async (transaction: LedgerTransaction): Promise<SyncError | undefined> => {
-      const refused = await storeInTables([live], outside, transaction, this.#run, rewrite);
-      const refusal = refused.get(user_group_id);
+      const options = { rewrite: true, assertHeld: () => lease.assertHeld(), signal };
+      const refusal = (await tokens.write([live], transaction, options)).get(user_group_id);
       if (refusal === undefined) await record(transaction);
       return refusal;
     };
-    const refusal = await ledger.write(lease, write).catch((error: unknown) => {
-      if (!isRefusal(error)) throw error;
-      return error;
-    });
+    const refusal = await retryWhileBusy(() => ledger.write(lease, write), this.#run).catch(
+      (error: unknown) => {
+        if (!isRefusal(error)) throw error;
+        return error;
+      },
+    );
     if (refusal) return { code: refusal.code, message: refusal.message };
     const expected = new Map([[user_group_id, tokenFingerprint(live.token)]]);
-    const lagging = await tokens.lagging(expected, signal);
+    const lagging = await retryWhileBusy(() => tokens.lagging(expected, signal), this.#run);
     return lagging.size === 0 ? undefined : NOT_READ_BACK;
   }
 
@@ -132,20 +131,17 @@ export class LiveTokenWriter {
 
   /** Tries the quickest way to store the token first. Refuses if the lease is lost or the token belongs to another group. */
   async #tryToStore(token: StoredToken): Promise<SyncError | undefined> {
-    const { ledger, lease } = this.#run;
-    const { outside, tables } = this.#run.tokens;
+    const { ledger, lease, tokens } = this.#run;
     try {
-      const isInTables = await tables?.writeAtOnce(token, lease);
-      if (isInTables && !outside) return undefined;
+      if (await tokens.writeAtOnce(token, lease)) return undefined;
       if (await hasSharedToken(token, this.#run)) return tokenShared();
-      const stores = [
-        ...(tables && !isInTables ? [ledger.write(lease, (to) => tables.write([token], to))] : []),
-        ...(outside ? [storeOutside([token], this.#run)] : []),
-      ];
-      // A store that is away doesn't keep the token from the others.
-      await Promise.allSettled(stores);
-      const refusals = (await Promise.all(stores)).map((refused) => refused.get(token.user_group_id));
-      return refusalIn(isInTables ? [undefined, ...refusals] : refusals);
+      const refused = await ledger.write(lease, (transaction) =>
+        tokens.write([token], transaction, {
+          assertHeld: () => transaction.assertOpen(),
+          asFarAsPossible: true,
+        }),
+      );
+      return refused.get(token.user_group_id);
     } catch (error) {
       if (!(error instanceof SyncError) || ["LEASE_LOST", "LEDGER_REWOUND"].includes(error.code)) throw error;
       return error;

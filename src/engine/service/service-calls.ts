@@ -97,9 +97,9 @@ export class ServiceCalls {
     this.#hasFailedBefore = Object.values(before?.failures ?? {}).some((failure) => failure !== null);
   }
 
-  /** Throws what ends the run although the failure was of this group alone. Call it once that failure is recorded. */
-  endRunIfDue(): void {
-    endWith(this.#end);
+  /** What ends the run although the failure was of this group alone, which is to be recorded all the same. */
+  get endOfRun(): SyncError | undefined {
+    return this.#end;
   }
 
   /** Whether a call of this run or of an earlier run may have had its effect. */

@@ -1,18 +1,18 @@
 import { asSyncError, type Failure, isInterruption, tenantNotReady } from "../../core/failure/sync-error.ts";
 import { digestSeed } from "../../core/group/desired-group.ts";
 import { columnsOf } from "../../core/group/group-rules.ts";
-import { isUsableId } from "../../core/group/tenant.ts";
-import type { Change } from "../../core/plan/change.ts";
-import type { ReadHistory } from "../../core/plan/read-history.ts";
+import { isUsableId, type Tenant } from "../../core/group/tenant.ts";
+import type { Upsert } from "../../core/plan/change.ts";
+import { type Decision, decide, type PlannedAction, type PlanningContext } from "../../core/record/decide.ts";
+import type { GroupRecord } from "../../core/record/record.ts";
 import type { Observe, RunEvent } from "../../ports/observer.ts";
 import type { Served } from "../../ports/serve-tenant.ts";
-import type { TenantLookups, TenantSource } from "../../ports/tenant-source.ts";
-import { type Applying, applyChanges } from "../apply/apply-changes.ts";
-import { recordNotes } from "../apply/record-notes.ts";
-import { recordRejections } from "../apply/record-rejections.ts";
-import { ALREADY_LOCKED, type Lock, type TenantLocks } from "../lease/tenant-locks.ts";
-import { makePlan, type PlanPorts, type PlanSettings } from "../plan/make-plan.ts";
-import { changesOf, type Plan, type PlanEntry } from "../plan/plan.ts";
+import type { TenantLookups } from "../../ports/tenant-source.ts";
+import { HELD_ALREADY, type Hold, type Keys } from "../lease/keys.ts";
+import { type Applying, workThrough } from "../loop/work-through.ts";
+import { type PlanPorts, type PlanSettings, planningContext } from "../plan/make-plan.ts";
+import { inOneBatch, readTenants } from "../plan/read-tenants.ts";
+import { recordRejections } from "../plan/record-rejections.ts";
 import { Tally } from "../report/tally.ts";
 import { restoreTokens } from "../verify/restore-tokens.ts";
 import { settleRotations } from "../verify/settle-rotations.ts";
@@ -20,148 +20,122 @@ import { mayPass, type OpenService, type ServedTenant, type ServingEvents } from
 
 /** Opens the lookups for a run. The caller closes them. Rejects as `TenantSource.lookups` does. */
 export async function openService(
-  ports: PlanPorts,
+  { source }: Pick<PlanPorts, "source">,
   settings: PlanSettings,
   run: ServingRun,
 ): Promise<OpenService & { close(): Promise<void> }> {
   const { rules } = settings;
   const { table } = (await run.ledger.scope()).history;
-  const lookups = await ports.source.lookups(columnsOf(rules), digestSeed(rules), run.signal, table);
-  const servingPorts = { ...ports, source: withKept(ports.source, lookups) };
+  const lookups = await source.lookups(columnsOf(rules), digestSeed(rules), run.signal, table);
   return {
     get isIndexed() {
       return lookups.isIndexed;
     },
-    serve: (ids, on) => serveTenants(ids, on, servingPorts, settings, run),
+    serve: (ids, on) => serveTenants(ids, on, lookups, settings, run),
     close: () => lookups.close(),
   };
 }
-
-/** The source with one connection for all lookups, which stays open. */
-const withKept = (source: TenantSource, lookups: TenantLookups): TenantSource => ({
-  open: (...request) => source.open(...request),
-  lookups: async () => ({
-    table: lookups.table,
-    isIndexed: lookups.isIndexed,
-    rowsOf: (ids) => lookups.rowsOf(ids),
-    close: async () => {},
-  }),
-});
 
 /** Serves tenants that somebody else works on when that work ends, and each of them alone, so that nobody waits with them. */
 async function serveTenants(
   ids: readonly string[],
   { served, lookedUp }: ServingEvents,
-  ports: PlanPorts,
+  lookups: TenantLookups,
   settings: PlanSettings,
   outer: ServingRun,
 ): Promise<void> {
   for (const id of ids) if (!isUsableId(id)) served(id, { served: UNKNOWN });
-  const { lock, free, busy } = outer.locks.acquireFree(ids.filter(isUsableId));
-  const serve = (some: readonly string[], of: Lock, onLookedUp: () => void): Promise<void> =>
-    serveLocked(some, of, { served, lookedUp: onLookedUp }, ports, settings, outer);
-  const work = [
-    serve(free, lock, lookedUp),
-    ...busy.map(async (id) => serve([id], await outer.locks.acquire([id]), () => {})),
-  ];
-  // Wait for all of them before the first error is thrown, because a call under way must not be abandoned.
-  const failed = (await Promise.allSettled(work)).find(({ status }) => status === "rejected");
-  if (failed?.status === "rejected") throw failed.reason;
+  const usable = ids.filter(isUsableId);
+  const { keys, fail } = outer;
+  keys.looksUp(usable);
+  const unserved = new Set(usable);
+  const tell: Tell = (id, end) => {
+    unserved.delete(id);
+    keys.served(id);
+    served(id, end);
+  };
+  const serve = async (some: readonly string[], holding: Promise<Hold>, on: () => void): Promise<void> => {
+    const hold = await holding;
+    try {
+      const found = await lookUp(some, lookups, settings.rules);
+      on();
+      await serveHeld(some, found, hold, tell, settings, outer);
+    } finally {
+      hold.release();
+    }
+  };
+  try {
+    const { free, busy, hold } = keys.holdFree(usable);
+    const work = [serve(free, hold, lookedUp), ...busy.map((id) => serve([id], keys.hold([id]), () => {}))];
+    // Wait for all of them before the first error is thrown, because a call under way must not be abandoned.
+    const failed = (await Promise.allSettled(work)).find(({ status }) => status === "rejected");
+    if (failed?.status === "rejected") throw failed.reason;
+  } catch (error) {
+    const { code, message } = asSyncError(error);
+    keys.leavesUnserved(unserved, { code, message });
+    if (!mayPass(error) && !isInterruption({ code })) fail(error);
+    throw error;
+  } finally {
+    for (const id of usable) keys.served(id);
+  }
+}
+
+/** The tenants with these ids, as their rows are now. */
+async function lookUp(
+  ids: readonly string[],
+  lookups: TenantLookups,
+  rules: PlanSettings["rules"],
+): Promise<ReadonlyMap<string | null, Tenant>> {
+  const tenants = new Map<string | null, Tenant>();
+  if (ids.length === 0) return tenants;
+  for await (const batch of readTenants(inOneBatch(await lookups.rowsOf(ids)), rules))
+    for (const tenant of batch) tenants.set(tenant.user_group_id, tenant);
+  return tenants;
 }
 
 /** A tenant while it is served. */
-interface Tenant {
-  /** Why the plan leaves its group as it is. */
-  left?: ServedTenant;
+interface Serving extends Decision {
+  /** Why its group is left as it is. */
+  readonly left: ServedTenant | undefined;
+  /** The call that follows. */
+  readonly change: Upsert | undefined;
   /** What became of its token, if a store lacked it. */
   restored?: ServedTenant;
-  /** The call that follows: a change of the plan, or a GET that settles what an earlier run left under way. */
-  next?: "change" | "settle";
   isTold: boolean;
 }
 
-type Tenants = ReadonlyMap<string, Tenant>;
 type Tell = (id: string, end: ServedTenant) => void;
 
 /**
  * Makes the groups of some tenants equal to their rows: the decision, the intents and the stores are those of a full sync. Deletes
- * and replaces nothing, and leaves evidence, grace periods and limits alone. Ends the lock of each tenant once that tenant is
- * served: the others may take long.
+ * and replaces nothing, and leaves evidence, grace periods and limits alone. Releases each group once its tenant is served: the
+ * others may take long.
  */
-async function serveLocked(
+async function serveHeld(
   ids: readonly string[],
-  lock: Lock,
-  { served, lookedUp }: ServingEvents,
-  ports: PlanPorts,
+  found: ReadonlyMap<string | null, Tenant>,
+  hold: Hold,
+  told: Tell,
   settings: PlanSettings,
   outer: ServingRun,
 ): Promise<void> {
-  if (ids.length === 0) return lookedUp();
-  const tenants: Tenants = new Map(ids.map((id) => [id, { isTold: false }]));
+  if (ids.length === 0) return;
+  const { keys, ledger, committer, clock, signal } = outer;
+  const [state, records] = await Promise.all([ledger.scope(), ledger.records(ids)]);
+  const context = planningContext(settings, state, clock.now(), { isWhole: false, eager: false });
+  const tenants = new Map(ids.map((id) => [id, servingOf(found.get(id), records.get(id), context)]));
   const tell: Tell = (id, end) => {
-    note(tenants, id, { isTold: true });
-    served(id, end);
+    const tenant = tenants.get(id);
+    if (tenant) tenant.isTold = true;
+    told(id, end);
     // A call that settles the group may still be under way.
-    if (tenants.get(id)?.next !== "settle") lock.releaseOne(id);
+    if (!tenant?.settles) hold.releaseOne(id);
   };
-  const { locks, ledger, clock, signal } = outer;
-  try {
-    await locks.looksUp(ids);
-    const state = await ledger.scope();
-    const only = new Set(ids);
-    const plan = await makePlan(ports, settings, state, clock.now(), signal, { only, isNoticed: true });
-    lookedUp();
-    try {
-      await readPlan(plan, tenants, locks);
-      await carryOut(plan, state.history, tenants, tell, outer);
-    } finally {
-      plan.entries.close();
-    }
-  } catch (error) {
-    const { code, message } = asSyncError(error);
-    const untold = ids.filter((id) => !tenants.get(id)?.isTold);
-    locks.leavesUnserved(untold, { code, message });
-    if (!mayPass(error) && !isInterruption({ code })) outer.fail(error);
-    throw error;
-  } finally {
-    lock.release();
-  }
-}
-
-function note(tenants: Tenants, id: string, found: Partial<Tenant>): void {
-  const tenant = tenants.get(id);
-  if (tenant) Object.assign(tenant, found);
-}
-
-/** Notes of each tenant what the plan says. */
-async function readPlan(plan: Plan, tenants: Tenants, locks: TenantLocks): Promise<void> {
-  for (const id of plan.unknown) note(tenants, id, { left: { served: UNKNOWN } });
-  for await (const entries of plan.entries.read())
-    for (const entry of entries) {
-      if (entry.user_group_id === null) continue;
-      const left = whyLeft(entry);
-      if (left) note(tenants, entry.user_group_id, { left });
-      if (isUpsert(entry)) note(tenants, entry.user_group_id, { next: "change" });
-      if (entry.kind === "replace")
-        locks.leavesUnserved([entry.user_group_id], { ...CHANGED, desired: entry.fingerprint });
-    }
-  for (const id of plan.leftUnderWay) note(tenants, id, { next: "settle" });
-}
-
-/** Does what the plan says, and tells of each tenant as soon as its end is known. */
-async function carryOut(
-  plan: Plan,
-  history: ReadHistory,
-  tenants: Tenants,
-  tell: Tell,
-  outer: ServingRun,
-): Promise<void> {
-  const ids = [...tenants.keys()];
   const run: Applying = {
     ...outer,
     observe: observing(tell, outer),
     tally: new Tally(),
-    locks: ALREADY_LOCKED,
+    keys: HELD_ALREADY,
     isForSingleTenants: true,
   };
   // Why the group is left as it is matters more than a token that was stored again, and less than one that wasn't.
@@ -170,22 +144,44 @@ async function carryOut(
       if (end.served.kind === "failed" || !tenants.get(id)?.left) ended(id, end);
     }, outer);
 
-  await recordNotes(plan, history, run);
+  for (const { action } of tenants.values())
+    if (action?.kind === "replace")
+      keys.leavesUnserved([action.user_group_id], { ...CHANGED, desired: action.fingerprint });
+  const notes = [...tenants.values()].flatMap(({ note }) => note ?? []);
+  await Promise.all(
+    notes.map((note) => committer.commit({ user_group_id: note.user_group_id, events: () => [note] })),
+  );
   // A change of the group may follow, so what becomes of a token is not told yet.
-  await restoreTokens(ids, {
-    ...run,
-    observe: observingTokens((id, restored) => note(tenants, id, { restored })),
-  });
-  if (run.signal.aborted) return;
-  for (const [id, tenant] of tenants) if (!tenant.next) tell(id, endWithoutCall(tenant));
-  await applyChanges(upsertsOf(plan), run);
-  await settleRotations(plan.leftUnderWay, { ...run, observe: observingTokens(tell) });
-  await recordRejections(plan, new Set(ids), run);
-  if (run.signal.aborted) return;
+  const restored: Tell = (id, end) => Object.assign(tenants.get(id) ?? {}, { restored: end });
+  await restoreTokens(ids, { ...run, observe: observingTokens(restored) });
+  if (signal.aborted) return;
+  for (const [id, tenant] of tenants) if (!tenant.change && !tenant.settles) tell(id, endWithoutCall(tenant));
+  await workThrough(each([...tenants.values()].flatMap(({ change }) => change ?? [])), run);
+  const left = ids.filter((id) => tenants.get(id)?.settles);
+  await settleRotations(left, { ...run, observe: observingTokens(tell) });
+  const rejected = [...tenants.values()].flatMap(({ action }) => (action?.kind === "rejected" ? action : []));
+  await recordRejections({ rejected: each(rejected), count: rejected.length, of: new Set(ids) }, run);
+  if (signal.aborted) return;
   for (const [id, tenant] of tenants) if (!tenant.isTold) tell(id, endWithoutCall(tenant));
 }
 
-const endWithoutCall = ({ restored, left }: Tenant): ServedTenant =>
+function servingOf(
+  tenant: Tenant | undefined,
+  record: GroupRecord | undefined,
+  context: PlanningContext,
+): Serving {
+  const decision = decide(tenant, record, context);
+  const { action } = decision;
+  const isUpsert = action?.kind === "create" || action?.kind === "update";
+  const left = tenant || record ? action && whyLeft(action) : { served: UNKNOWN };
+  return { ...decision, left: left ?? undefined, change: isUpsert ? action : undefined, isTold: false };
+}
+
+async function* each<T>(items: readonly T[]): AsyncGenerator<T> {
+  yield* items;
+}
+
+const endWithoutCall = ({ restored, left }: Serving): ServedTenant =>
   restored ?? left ?? { served: UNCHANGED };
 
 /** Takes the events of the work on single tenants: hands over their ends, and passes on what concerns the run around it. */
@@ -207,14 +203,8 @@ const CHANGED: Failure = {
 const UNCHANGED: Served = { kind: "done", outcome: "unchanged" };
 const UNKNOWN: Served = { kind: "unknown" };
 
-async function* upsertsOf(plan: Plan): AsyncGenerator<Change> {
-  for await (const change of changesOf(plan)) if (isUpsert(change)) yield change;
-}
-
-const isUpsert = ({ kind }: PlanEntry): boolean => kind === "create" || kind === "update";
-
 /** What becomes of a tenant for whose group the plan makes no call now. */
-function whyLeft(entry: PlanEntry): ServedTenant | undefined {
+function whyLeft(entry: PlannedAction): ServedTenant | undefined {
   switch (entry.kind) {
     case "rejected":
       return conflict("rejected", entry);
@@ -273,7 +263,7 @@ const isPassedOn = ({ kind }: RunEvent): boolean =>
 
 /** A run in which single tenants can be served. */
 export interface ServingRun extends Applying {
-  readonly locks: TenantLocks;
+  readonly keys: Keys;
   /** Ends the run, and the work beside it, with this error: nothing more can be done. */
   readonly fail: (error: unknown) => void;
 }

@@ -1,19 +1,17 @@
-import type { Failure } from "../../core/failure/sync-error.ts";
+import type { Failure, SyncError } from "../../core/failure/sync-error.ts";
 import type { Upsert } from "../../core/plan/change.ts";
 import { type ConfirmedGroup, isVouchedFor, knownGroup } from "../../core/record/candidates.ts";
 import { type EventOf, storingFailed } from "../../core/record/next.ts";
 import type { GroupRecord } from "../../core/record/record.ts";
 import type { Secret } from "../../core/secret/secret.ts";
-import type { Refusals } from "../../core/tokens/token-copies.ts";
 import type { LedgerTransaction } from "../../ports/ledger/ledger.ts";
 import type { Observe } from "../../ports/observer.ts";
-import { type Applying, applyChanges } from "../apply/apply-changes.ts";
+import { HELD_ALREADY, holding } from "../lease/keys.ts";
 import type { LedgerWriting } from "../lease/lease.ts";
-import { ALREADY_LOCKED, withLock } from "../lease/tenant-locks.ts";
+import { type Applying, workThrough } from "../loop/work-through.ts";
 import { candidatePages } from "../plan/candidate-pages.ts";
 import { type Reporting, reportFailure } from "../report/tally.ts";
-import { isRefusal, retryInHalves, type TokenWriting } from "../tokens/retry-batch.ts";
-import { storeInTables, storeOutside } from "../tokens/store-tokens.ts";
+import { isRefusal, retryInHalves, retryWhileBusy, type TokenWriting } from "../tokens/retry-batch.ts";
 
 /** Groups per page. Each takes one read of each store, and if a store's quota runs out, the whole page is read again. */
 const BATCH = 250;
@@ -45,8 +43,8 @@ export async function restoreTokens(
   if (run.signal.aborted) return unrestored;
   for await (const page of candidatePages(run.ledger, { kind: "vouched", of }, BATCH)) {
     const ids = page.map(({ user_group_id }) => user_group_id);
-    await withLock(run.locks, ids, async () => {
-      await restore(select(await upToDate(page, run)), unrestored, { ...run, locks: ALREADY_LOCKED });
+    await holding(run.keys, ids, async () => {
+      await restore(select(await upToDate(page, run)), unrestored, { ...run, keys: HELD_ALREADY });
     });
     if (run.signal.aborted) break;
   }
@@ -56,9 +54,9 @@ export async function restoreTokens(
 /** What the page says of a tenant is outdated if somebody has looked the tenant up meanwhile: reads that part again. */
 async function upToDate(
   page: readonly GroupRecord[],
-  { ledger, locks }: Pick<Applying, "ledger" | "locks">,
+  { ledger, keys }: Pick<Applying, "ledger" | "keys">,
 ): Promise<readonly GroupRecord[]> {
-  const isOutdated = ({ user_group_id }: GroupRecord): boolean => locks.wasLookedUp(user_group_id);
+  const isOutdated = ({ user_group_id }: GroupRecord): boolean => keys.wasLookedUp(user_group_id);
   const again = page.filter(isOutdated).map(({ user_group_id }) => user_group_id);
   const records = [
     ...page.filter((record) => !isOutdated(record)),
@@ -76,15 +74,15 @@ async function restore(
   const expected = new Map(
     vouched.map(({ user_group_id, tokenFingerprint }) => [user_group_id, tokenFingerprint ?? ""]),
   );
-  const lagging = await run.tokens.lagging(expected, run.signal);
+  const lagging = await retryWhileBusy(() => run.tokens.lagging(expected, run.signal), run);
   const found = vouched.flatMap((entry): Found[] => {
     const copies = lagging.get(entry.user_group_id);
     return copies?.token && !copies.isContradicted ? [{ ...entry, token: copies.token }] : [];
   });
   if (lagging.size > 0) run.observe({ kind: "restoring", tokens: lagging.size });
-  const batchSize = run.tokens.tables?.batchSize ?? BATCH;
+  const { batchSize } = run.tokens;
   for (let from = 0; from < found.length && !run.signal.aborted; from += batchSize)
-    await retryInHalves(found.slice(from, from + batchSize), (batch) => copy(batch, run));
+    await retryInHalves(found.slice(from, from + batchSize), (batch) => copy(batch, run), run);
 
   const stored = vouched.filter(({ user_group_id }) => !lagging.has(user_group_id));
   const askable: Askable[] = [];
@@ -116,17 +114,19 @@ export async function askForTokens(groups: readonly Askable[], run: Applying): P
     if (event.kind === "failed") failed.add(event.user_group_id);
     run.observe(event);
   };
-  if (groups.length > 0) await applyChanges(getsOf(groups), { ...run, observe });
+  if (groups.length > 0) await workThrough(getsOf(groups), { ...run, observe });
   return failed;
 }
 
 /** Writes tokens to the stores that lack them, and records which tokens all stores have now. */
 async function copy(found: readonly Found[], run: TokenWriting & Reporting): Promise<void> {
-  const { ledger, lease, clock, tally, observe } = run;
+  const { ledger, lease, tokens, clock, tally, observe } = run;
   const now = clock.now();
-  const outside = await storeOutside(found, run);
-  const write = async (transaction: LedgerTransaction): Promise<Refusals> => {
-    const refusals = await storeInTables(found, outside, transaction, run);
+  const write = async (transaction: LedgerTransaction): Promise<ReadonlyMap<string, SyncError>> => {
+    const refusals = await tokens.write(found, transaction, {
+      assertHeld: () => lease.assertHeld(),
+      signal: run.signal,
+    });
     const results = found.map((entry): EventOf => {
       const refusal = refusals.get(entry.user_group_id);
       return refusal ? notStored(entry, refusal, now) : storedEverywhere(entry);

@@ -1,7 +1,7 @@
 import { intendsRemoval } from "../../core/group/ledger-group.ts";
 import { confirmedGroup } from "../../core/record/candidates.ts";
-import type { Applying } from "../apply/apply-changes.ts";
-import { ALREADY_LOCKED, withLock } from "../lease/tenant-locks.ts";
+import { HELD_ALREADY, holding } from "../lease/keys.ts";
+import type { Applying } from "../loop/work-through.ts";
 import { askForTokens } from "./restore-tokens.ts";
 
 /**
@@ -18,12 +18,12 @@ export async function settleRotations(left: readonly string[], run: Applying): P
     if (!record?.intent || intendsRemoval(record.intent)) return;
     const confirmed = confirmedGroup(record);
     if (confirmed === null) return;
-    const asked = await askForTokens([{ user_group_id, confirmed }], { ...run, locks: ALREADY_LOCKED });
+    const asked = await askForTokens([{ user_group_id, confirmed }], { ...run, keys: HELD_ALREADY });
     for (const id of asked) failed.add(id);
   };
   for (const id of left) {
     if (run.signal.aborted) break;
-    await withLock(run.locks, [id], () => settle(id));
+    await holding(run.keys, [id], () => settle(id));
   }
   return failed;
 }

@@ -3,7 +3,7 @@ import { describe, expect, it, test } from "vitest";
 import { ServiceFailure } from "../../../src/core/failure/service-failure.ts";
 import type { GroupRecord } from "../../../src/core/record/record.ts";
 import { noCounts } from "../../../src/core/report/counts.ts";
-import type { TenantLocks } from "../../../src/engine/lease/tenant-locks.ts";
+import type { Keys } from "../../../src/engine/lease/keys.ts";
 import { readLongPause } from "../../../src/engine/plan/read-long-pause.ts";
 import type { RunReport } from "../../../src/engine/report/run-report.ts";
 import { type SyncSettings, sync } from "../../../src/engine/sync.ts";
@@ -228,16 +228,16 @@ test("a look at a missing tenant meanwhile doesn't let its old absence go on", a
   world.tenants = tenants("here");
   await syncs(world, 2);
   await world.time.sleep(12 * HOUR);
-  let locks: TenantLocks | undefined;
+  let keys: Keys | undefined;
   const instance = new Instance({
     at: async ({ call }) => {
       // The look finds what the plan finds: the tenant is gone.
-      if (call === "sourceBuckets") await locks?.looksUp(["a"]);
+      if (call === "sourceBuckets") keys?.looksUp(["a"]);
     },
   });
   const clock = new VirtualClock(world.time);
-  const beside = async (run: { readonly locks: TenantLocks }) => {
-    locks = run.locks;
+  const beside = async (run: { readonly keys: Keys }) => {
+    keys = run.keys;
     return async () => {};
   };
   const ports = { ...world.ports(instance, clock), observe: () => {} };

@@ -77,7 +77,6 @@ export async function call(
       breaker,
       lease: {
         epoch: "1",
-        unsureUntil: null,
         lost: lost.signal,
         assertHeld: () => {
           if (lost.signal.aborted) throw new SyncError("LEASE_LOST", "lost");

@@ -307,21 +307,6 @@ describe("a tenant", () => {
     expect(world.ledger.rows.get("a")).toMatchObject({ absence: { kind: "unseen" } });
   });
 
-  it("is looked up only once the outcome of a call for it is recorded", async () => {
-    const world = new World(tenants("a"));
-    const intents: unknown[] = [];
-    const session = aSession(world, {
-      at: async ({ when, call }) => {
-        if (when === "after" && call === "getOrCreate") session.server.notice("a");
-        if (when === "before" && call === "rowsOf") intents.push(world.ledger.rows.get("a")?.intent);
-        if (call === "commit") await world.time.sleep(1_000);
-      },
-    });
-    await session.run;
-    await world.time.sleep(5_000);
-    expect(intents).toEqual([null]);
-  });
-
   it("whose row changes before the full sync reads it counts as failed if only the next one may replace its group", async () => {
     const world = new World(tenants("a", "b"));
     const session = aSession(world, {

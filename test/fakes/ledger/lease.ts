@@ -74,7 +74,9 @@ export class InMemoryLeases implements Leases {
     };
     const changes = new LedgerChanges(this.#state);
     this.#recent.begins();
-    const transaction = inMemoryTransaction(changes, step);
+    const transaction = inMemoryTransaction(changes, step, () => {
+      if (this.#pauseOf(writer) > LONGEST_PAUSE / 2) throw new SyncError("PAUSED", "stood still");
+    });
     this.#writers.add(writer);
     this.#state.writers.add(writer);
     let result: T;

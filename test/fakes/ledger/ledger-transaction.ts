@@ -57,9 +57,13 @@ export class LedgerChanges {
 const openChanges = new WeakMap<LedgerTransaction, LedgerChanges>();
 
 /** A transaction that collects its writes in `changes`. */
-export function inMemoryTransaction(changes: LedgerChanges, step: Step = async () => {}): LedgerTransaction {
+export function inMemoryTransaction(
+  changes: LedgerChanges,
+  step: Step = async () => {},
+  assertOpen: () => void = () => {},
+): LedgerTransaction {
   const names = { change: firstOf, recordScope: scopeCall };
-  const transaction = stepping(writes(changes), step, names);
+  const transaction = { ...stepping(writes(changes), step, names), assertOpen };
   openChanges.set(transaction, changes);
   return transaction;
 }
@@ -74,7 +78,7 @@ const scopeCall = ([changes]: readonly unknown[]): { readonly call: string } => 
   call: (changes as ScopeChanges).answeredAt ? "recordAnswer" : "recordScope",
 });
 
-const writes = (ledger: LedgerChanges): LedgerTransaction => ({
+const writes = (ledger: LedgerChanges): Omit<LedgerTransaction, "assertOpen"> => ({
   async forgetScope() {
     ledger.enlist(() => ledger.state.forgetScope());
   },

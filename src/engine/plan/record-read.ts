@@ -8,8 +8,8 @@ import {
   withStaleCode,
 } from "../../core/plan/read-history.ts";
 import type { LedgerWriting } from "../lease/lease.ts";
-import { markHeld } from "../plan/mark-held.ts";
-import { changeCounts, changesOf, heldOf, isEvidence, type Plan } from "../plan/plan.ts";
+import { markHeld } from "./mark-held.ts";
+import { changeCounts, changesOf, heldOf, isEvidence, type Plan } from "./plan.ts";
 
 /** Pauses the grace clock before a read: if the read fails, the time since the last good read must not count. */
 export async function pauseGraceClock(history: ReadHistory, { ledger, lease }: LedgerWriting): Promise<void> {

@@ -4,16 +4,16 @@ import { owes } from "../../core/record/owes.ts";
 import type { RecentWrites } from "../../core/record/recent-writes.ts";
 import { DOUBT_TEXT, isNeverMade } from "../../core/record/record.ts";
 import type { GroupReads } from "../../ports/ledger/groups.ts";
-import type { Locks } from "../lease/tenant-locks.ts";
-import { candidatePages } from "../plan/candidate-pages.ts";
-import type { PlanOptions } from "../plan/make-plan.ts";
-import { isEvidence, type Plan } from "../plan/plan.ts";
+import type { KeyTable } from "../lease/keys.ts";
 import { type Reporting, reportFailure } from "../report/tally.ts";
+import { candidatePages } from "./candidate-pages.ts";
+import type { PlanOptions } from "./make-plan.ts";
+import { isEvidence, type Plan } from "./plan.ts";
 
 interface OwedReporting extends Reporting {
   readonly ledger: Pick<GroupReads, "candidates" | "records">;
   readonly recent: Pick<RecentWrites, "savedUnderLease">;
-  readonly locks: Locks;
+  readonly keys: KeyTable;
   readonly throttle: { readonly hasAnswered: boolean };
   readonly signal: AbortSignal;
 }
@@ -28,18 +28,18 @@ export async function reportOwed(
   { only }: Pick<PlanOptions, "only">,
   run: OwedReporting,
 ): Promise<void> {
-  const { tally, ledger, locks, throttle } = run;
-  for (const id of plan.isWhole ? locks.lookedUp : []) {
+  const { tally, ledger, keys, throttle } = run;
+  for (const id of plan.isWhole ? keys.lookedUp : []) {
     if (throttle.hasAnswered) break;
-    (await locks.acquire([id])).release();
+    (await keys.hold([id])).release();
   }
   if (run.signal.aborted) return;
   const owedNothing = plan.isWhole && plan.owing === 0 && Object.values(plan.counts).every((n) => n === 0);
   // To find what the ledger owes reads all groups, so look only if anything may be owed.
-  if (!owedNothing || tally.requests + locks.lookedUp.length > 0) await reportRecorded(plan, only, run);
-  if (!plan.isWhole || locks.unserved.size === 0) return;
-  const groups = await ledger.records([...locks.unserved.keys()]);
-  for (const [id, why] of locks.unserved) {
+  if (!owedNothing || tally.requests + keys.lookedUp.length > 0) await reportRecorded(plan, only, run);
+  if (!plan.isWhole || keys.unserved.size === 0) return;
+  const groups = await ledger.records([...keys.unserved.keys()]);
+  for (const [id, why] of keys.unserved) {
     const isServed = why.desired !== undefined && why.desired === groups.get(id)?.fingerprint;
     if (!isServed && !tally.hasFailed(id)) reportFailure(id, why, run);
   }
@@ -51,7 +51,7 @@ const MOST_SAVED = 1_000;
 async function reportRecorded(
   plan: Plan,
   only: ReadonlySet<string> | undefined,
-  { tally, ledger, locks, recent }: OwedReporting,
+  { tally, ledger, keys, recent }: OwedReporting,
 ): Promise<void> {
   const { create, update, ...others } = plan.counts;
   const owedNothing = plan.owing === 0 && Object.values(others).every((n) => n === 0);
@@ -73,7 +73,7 @@ async function reportRecorded(
       if (plan.skipsGrace && isEvidence(plan)) tally.failed(id, TENANT_PRESENT);
       for (const kind of failing) if (failures[kind]) tally.waits(id, failures[kind]);
       if (failing.length > 0) continue;
-      if (isUnderWay && !locks.wasLookedUp(id)) tally.failed(id, intent === "remove" ? LEFT_OVER : UNSETTLED);
+      if (isUnderWay && !keys.wasLookedUp(id)) tally.failed(id, intent === "remove" ? LEFT_OVER : UNSETTLED);
       else if (doubt !== null && owed.includes("doubted")) tally.failed(id, inDoubt(doubt));
     }
   }

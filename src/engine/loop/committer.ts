@@ -1,0 +1,221 @@
+import { asSyncError, type SyncError } from "../../core/failure/sync-error.ts";
+import type { EventOf, GroupEvent } from "../../core/record/next.ts";
+import type { GroupRecord } from "../../core/record/record.ts";
+import type { Secret } from "../../core/secret/secret.ts";
+import type { Observe } from "../../ports/observer.ts";
+import type { ChangeOptions, StoredToken } from "../../ports/token-store.ts";
+import type { ServiceIdentity } from "../service/service-identity.ts";
+import { isRefusal, retryInHalves, type TokenWriting } from "../tokens/retry-batch.ts";
+import { idsWithSharedTokens, tokenShared } from "../tokens/shared-tokens.ts";
+
+interface Committing extends TokenWriting {
+  readonly identity: ServiceIdentity;
+  readonly observe: Observe;
+  /** Most calls in flight. */
+  readonly concurrency: number;
+}
+
+/** What is to be committed about one group. */
+export interface Entry {
+  readonly user_group_id: string;
+  /** The live token, to be stored; or `remove` the stored one. */
+  readonly token?: Secret | "remove" | undefined;
+  /** What to record. `refusal` says why the token was not stored or not removed. */
+  readonly events: (refusal?: SyncError) => readonly GroupEvent[];
+}
+
+export interface Committed {
+  /** What the ledger knew of the group before; null for an unknown group. */
+  readonly before: GroupRecord | null;
+  readonly refusal: SyncError | undefined;
+}
+
+interface Pending {
+  readonly entry: Entry;
+  readonly resolve: (committed: Committed) => void;
+  readonly reject: (error: unknown) => void;
+  isCommitted: boolean;
+}
+
+/** If the last transaction had this many answers, the service is fast, and the next one waits for more. */
+const FAST = 16;
+/** How long a transaction waits for more answers, in milliseconds. It costs nearly the same for many as for one. */
+const GATHER_MS = 100;
+/** The most groups that are under way ahead of their calls, however fast the service is. */
+const MOST_AHEAD = 768;
+/** The first call waits for the first transaction alone, so the first transaction is small. */
+const LEAST_AHEAD = 8;
+
+/**
+ * Commits what becomes of groups: the intents of some and the outcomes of others, in one transaction after another. A
+ * transaction has all that came while the one before was being committed: one entry if the service is slow, many if it is fast.
+ * Only if it is fast does a transaction wait for more.
+ *
+ * Writes the tokens first and the ledger second: the ledger must not vouch for a token that isn't stored.
+ */
+export class Committer {
+  readonly #run: Committing;
+  #pending: Pending[] = [];
+  #isCommitting = false;
+  /** How many answers the last transaction had. */
+  #answers = 0;
+  #gathering = new AbortController();
+  #isUrgent = false;
+  /** Why the tokens of some groups were not stored. No further token is tried: the run has to end. */
+  #failure: { readonly error: unknown } | undefined;
+
+  constructor(run: Committing) {
+    this.#run = run;
+  }
+
+  /** How many groups may be under way: after a crash, the next run has to ask for each of them. */
+  get ahead(): number {
+    return Math.min(MOST_AHEAD, this.#run.concurrency + LEAST_AHEAD + 2 * this.#answers);
+  }
+
+  /** Resolves once the entry is committed, and its token stored. Rejects if it can't be. */
+  commit(entry: Entry): Promise<Committed> {
+    const committed = new Promise<Committed>((resolve, reject) => {
+      this.#pending.push({ entry, resolve, reject, isCommitted: false });
+    });
+    if (this.#isFull) this.#gathering.abort();
+    if (!this.#isCommitting) void this.#commitPending();
+    return committed;
+  }
+
+  /** Somebody waits for what is pending: commits it without a wait for more. */
+  hurry(): void {
+    this.#isUrgent = true;
+    this.#gathering.abort();
+  }
+
+  async #commitPending(): Promise<void> {
+    this.#isCommitting = true;
+    // The entries of the same moment go together.
+    await Promise.resolve();
+    while (this.#pending.length > 0) {
+      await this.#gather();
+      const batch = this.#take();
+      if (this.#failure) await this.#fail(batch.filter(isAnswer), this.#failure.error);
+      // What was not sent is withdrawn all the same.
+      const left = this.#failure ? batch.filter((pending) => !isAnswer(pending)) : batch;
+      await retryInHalves(left, (part) => this.#commit(part), this.#run).catch(async (error: unknown) => {
+        this.#failure ??= { error };
+        await this.#fail(left, error);
+      });
+      this.#answers = batch.filter(isAnswer).length;
+    }
+    this.#isCommitting = false;
+  }
+
+  async #gather(): Promise<void> {
+    this.#gathering = new AbortController();
+    if (this.#answers >= FAST && !this.#isFull && !this.#isUrgent)
+      await this.#run.clock.sleep(GATHER_MS, this.#gathering.signal);
+    this.#isUrgent = false;
+  }
+
+  /** Takes as many answers as the store takes at once. */
+  #take(): readonly Pending[] {
+    const { batchSize } = this.#run.tokens;
+    const taken: Pending[] = [];
+    const left: Pending[] = [];
+    let answers = 0;
+    for (const pending of this.#pending)
+      (isAnswer(pending) && ++answers > batchSize ? left : taken).push(pending);
+    this.#pending = left;
+    return taken;
+  }
+
+  get #isFull(): boolean {
+    return (
+      this.#pending.length >= this.#run.tokens.batchSize &&
+      this.#pending.filter(isAnswer).length >= this.#run.tokens.batchSize
+    );
+  }
+
+  async #commit(batch: readonly Pending[]): Promise<void> {
+    if (batch.length === 0) return;
+    const entries = batch.map(({ entry }) => entry);
+    const committed = await this.#write(entries).catch((error: unknown) => {
+      const [only, ...others] = entries;
+      if (only === undefined || others.length > 0 || !isRefusal(error)) throw error;
+      return this.#record(entries, async () => new Map([[only.user_group_id, error]]));
+    });
+    for (const [index, pending] of batch.entries()) {
+      const known = committed[index];
+      if (known === undefined) continue;
+      pending.isCommitted = true;
+      pending.resolve(known);
+    }
+  }
+
+  async #write(entries: readonly Entry[]): Promise<readonly Committed[]> {
+    const { tokens, lease, signal } = this.#run;
+    const live: StoredToken[] = entries.flatMap(({ user_group_id, token }) =>
+      token === undefined || token === "remove" ? [] : [{ user_group_id, token }],
+    );
+    const dead = entries.filter(({ token }) => token === "remove").map(idOf);
+    const shared = await idsWithSharedTokens(live, this.#run);
+    const own = live.filter(({ user_group_id }) => !shared.has(user_group_id));
+    const options: ChangeOptions = { assertHeld: () => lease.assertHeld(), signal };
+    return this.#record(
+      entries,
+      async (transaction) =>
+        new Map([
+          ...[...shared].map((id) => [id, tokenShared()] as const),
+          ...(own.length > 0 ? await tokens.write(own, transaction, options) : []),
+          ...(dead.length > 0 ? await tokens.remove(dead, transaction, options) : []),
+        ]),
+    );
+  }
+
+  /** Runs `store` and records the entries, in one transaction. `store` resolves to the refusals by id. */
+  async #record(
+    entries: readonly Entry[],
+    store: (transaction: Transaction) => Promise<ReadonlyMap<string, SyncError>>,
+  ): Promise<readonly Committed[]> {
+    const { ledger, lease, clock, identity, observe } = this.#run;
+    const now = clock.now();
+    const service = identity.unrecorded;
+    const answeredAt = identity.unrecordedAnswer;
+    const committed = await ledger.write(lease, async (transaction) => {
+      const refused = await store(transaction);
+      if (service || answeredAt) await transaction.recordScope({ service, answeredAt });
+      const events = entries.flatMap(({ user_group_id, events: of }) =>
+        of(refused.get(user_group_id)).map((event): EventOf => ({ ...event, user_group_id })),
+      );
+      const before = await transaction.change(events, now);
+      return entries.map(({ user_group_id: id }) => ({
+        before: before.get(id) ?? null,
+        refusal: refused.get(id),
+      }));
+    });
+    if (service) identity.recorded(service);
+    if (answeredAt) {
+      identity.answerRecorded(answeredAt);
+      observe({ kind: "answered", at: answeredAt });
+    }
+    return committed;
+  }
+
+  /**
+   * Records the deletions of a transaction that failed, although the tokens are still stored. For any other entry, the next
+   * run's GET finds out what happened; after a deletion, that GET would create the group again.
+   */
+  async #fail(batch: readonly Pending[], error: unknown): Promise<void> {
+    const deleted = batch
+      .filter(({ entry, isCommitted }) => entry.token === "remove" && !isCommitted)
+      .map(({ entry }) => entry);
+    const refused = new Map(deleted.map(({ user_group_id }) => [user_group_id, asSyncError(error)]));
+    if (deleted.length > 0) await this.#record(deleted, async () => refused).catch(() => {});
+    for (const { reject } of batch) reject(error);
+  }
+}
+
+type Transaction = Parameters<Parameters<TokenWriting["ledger"]["write"]>[1]>[0];
+
+const idOf = ({ user_group_id }: Entry): string => user_group_id;
+
+/** Whether the entry tells what came of a call. */
+const isAnswer = ({ entry }: Pending): boolean => entry.token !== undefined;

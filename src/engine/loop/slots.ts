@@ -1,0 +1,82 @@
+/** The most that wait for a retry while others work in their places. Fewer than the failures in a row that show an outage. */
+const MOST_WAITING = 8;
+
+/** Lets some work at the same time, in the order in which they came. */
+export class Slots {
+  readonly #most: () => number;
+  readonly #queue = new Set<(isFree: boolean) => void>();
+  #used = 0;
+  #waiting = 0;
+  #isClosed = false;
+
+  /** `most` is asked again whenever somebody leaves. */
+  constructor(most: () => number) {
+    this.#most = most;
+  }
+
+  /** How many wait for a slot. */
+  get queued(): number {
+    return this.#queue.size;
+  }
+
+  /** Resolves to a slot; to undefined once `close` was called, or `outdated` aborts meanwhile. */
+  async enter(outdated: AbortSignal): Promise<Slot | undefined> {
+    if (this.#isClosed || outdated.aborted) return undefined;
+    if (this.#used < this.#most() && this.#queue.size === 0) this.#used++;
+    else if (!(await this.#isAdmitted(outdated))) return undefined;
+    return this.#slot();
+  }
+
+  #isAdmitted(outdated: AbortSignal): Promise<boolean> {
+    return new Promise((resolve) => {
+      this.#queue.add(resolve);
+      outdated.addEventListener("abort", () => {
+        if (this.#queue.delete(resolve)) resolve(false);
+      });
+    });
+  }
+
+  /** Nobody enters any more. */
+  close(): void {
+    this.#isClosed = true;
+    for (const resolve of this.#queue) resolve(false);
+    this.#queue.clear();
+  }
+
+  #slot(): Slot {
+    let isMine = true;
+    const leave = (): void => {
+      if (!isMine) return;
+      isMine = false;
+      this.#used--;
+      this.#admit();
+    };
+    return {
+      leave,
+      whileWaiting: async (wait) => {
+        if (isMine && this.#waiting < MOST_WAITING) {
+          this.#waiting++;
+          leave();
+          await wait();
+          this.#waiting--;
+        } else await wait();
+      },
+    };
+  }
+
+  #admit(): void {
+    for (const resolve of this.#queue) {
+      if (this.#used >= this.#most()) return;
+      this.#queue.delete(resolve);
+      this.#used++;
+      resolve(true);
+    }
+  }
+}
+
+export interface Slot {
+  /** Can be called again. */
+  leave(): void;
+  /** Lets another one work in this one's place meanwhile, and from then on. */
+  whileWaiting(wait: () => Promise<void>): Promise<void>;
+}

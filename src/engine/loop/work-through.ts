@@ -1,0 +1,234 @@
+import type { Outcome } from "../../core/apply/outcome.ts";
+import type { Failure } from "../../core/failure/sync-error.ts";
+import { type Change, isRemoval, type Removal } from "../../core/plan/change.ts";
+import type { Begun } from "../../ports/ledger/groups.ts";
+import type { TokenStore } from "../../ports/token-store.ts";
+import type { Hold, KeyTable } from "../lease/keys.ts";
+import type { WaitBeforeRetry } from "../service/call-with-retries.ts";
+import { type ServiceCalling, ServiceCalls } from "../service/service-calls.ts";
+import type { Waiting } from "../tokens/retry-batch.ts";
+import type { Committed, Entry } from "./committer.ts";
+import { type OutcomeRecording, recordOutcome } from "./outcome.ts";
+import type { RemovalCheck } from "./removal-check.ts";
+import { deleteGroup, replaceGroup } from "./remove-group.ts";
+import { Slots } from "./slots.ts";
+import { upsertGroup } from "./upsert-group.ts";
+
+/** What a step needs to make changes at the service. */
+export interface Applying extends ServiceCalling, OutcomeRecording, Waiting {
+  readonly keys: KeyTable;
+  readonly tokens: TokenStore;
+  readonly removals: Pick<RemovalCheck, "isStillRight">;
+  /** Most calls in flight. */
+  readonly concurrency: number;
+}
+
+interface Options {
+  /** Begins no change after this aborts. Changes in flight go on to their end, with all their retries. */
+  readonly until?: AbortSignal;
+  /** Sends no call after this aborts, not even a retry. Calls in flight are awaited, and their answers recorded. */
+  readonly stop?: AbortSignal;
+  /** Called with each outcome, before it is recorded. */
+  readonly answered?: (outcome: Outcome) => void;
+}
+
+/**
+ * Makes the changes: each one takes its turn, see `Turns`. Rejects if the run has to end, after it has recorded all answers that
+ * have come.
+ */
+export async function workThrough(
+  changes: AsyncIterable<Change>,
+  run: Applying,
+  options: Options = {},
+): Promise<void> {
+  const turns = new Turns(run, options);
+  const left = changes[Symbol.asyncIterator]();
+  try {
+    let isDone = false;
+    for (let room = await turns.room(); room > 0 && !isDone; room = await turns.room()) {
+      const chunk: Change[] = [];
+      while (chunk.length < room && !isDone) {
+        const result = await left.next();
+        if (result.done === true) isDone = true;
+        else chunk.push(result.value);
+      }
+      turns.take(chunk);
+    }
+  } catch (error) {
+    turns.fail(error);
+  }
+  await turns.ended();
+}
+
+/**
+ * The turns of groups, side by side. In its turn a group is held, so that nobody else works on it: intent → service → token store →
+ * ledger. Each step is durable before the next one starts. The intents of several groups are committed ahead of their calls,
+ * because a call must not wait for a commit; a turn whose call was never sent withdraws its intent.
+ */
+class Turns {
+  readonly #run: Applying;
+  readonly #answered: (outcome: Outcome) => void;
+  readonly #ending = new AbortController();
+  /** Once it aborts, no call is sent. */
+  readonly #signal: AbortSignal;
+  /** Once it aborts, no change begins. */
+  readonly #beginning: AbortSignal;
+  readonly #open = new Set<Promise<void>>();
+  readonly #slots: Slots;
+  /** Removals whose intent is committed, and that wait for their slot. */
+  readonly #removals = new Set<Removal>();
+  #failure: { readonly error: unknown } | undefined;
+  #ended: () => void = () => {};
+
+  constructor(run: Applying, { until, stop, answered = () => {} }: Options) {
+    this.#run = run;
+    this.#answered = answered;
+    this.#signal = AbortSignal.any([run.signal, this.#ending.signal, ...(stop ? [stop] : [])]);
+    this.#beginning = AbortSignal.any([this.#signal, ...(until ? [until] : [])]);
+    // One call at a time until an answer shows that this is the right service and team.
+    this.#slots = new Slots(() => (run.identity.confirmed ? run.concurrency : 1));
+    this.#beginning.addEventListener("abort", () => this.#slots.close(), { once: true });
+    if (this.#beginning.aborted) this.#slots.close();
+  }
+
+  /** How many turns may begin. Waits until one may; 0 if none will. */
+  async room(): Promise<number> {
+    const { committer } = this.#run;
+    while (!this.#beginning.aborted && this.#open.size >= committer.ahead)
+      await new Promise<void>((resolve) => {
+        this.#ended = resolve;
+      });
+    return this.#beginning.aborted ? 0 : committer.ahead - this.#open.size;
+  }
+
+  take(changes: readonly Change[]): void {
+    for (const change of changes) {
+      const turn = this.#turn(change)
+        .catch((error: unknown) => this.fail(error))
+        .finally(() => {
+          this.#open.delete(turn);
+          this.#ended();
+        });
+      this.#open.add(turn);
+    }
+  }
+
+  fail(error: unknown): void {
+    this.#failure ??= { error };
+    this.#ending.abort();
+    this.#ended();
+  }
+
+  async ended(): Promise<void> {
+    await Promise.all(this.#open);
+    if (this.#failure) throw this.#failure.error;
+  }
+
+  async #turn(change: Change): Promise<void> {
+    const { keys } = this.#run;
+    const { user_group_id: id } = change;
+    for (let isOver = false; !isOver; ) {
+      const hold = await keys.hold([id]);
+      try {
+        // What is planned for a tenant that was looked up is dropped. But only a full sync replaces a group.
+        if (this.#beginning.aborted || (keys.wasLookedUp(id) && change.kind !== "replace")) return;
+        const { before } = await this.#commit({
+          user_group_id: id,
+          events: () => [{ kind: "begun", change }],
+        });
+        isOver = await this.#make({ change, before }, hold);
+      } finally {
+        hold.release();
+      }
+    }
+  }
+
+  /** Makes a change whose intent is committed. Resolves to false if it was outdated by then. */
+  async #make(begun: Begun, { outdated }: Hold): Promise<boolean> {
+    const run = this.#run;
+    const { change, before } = begun;
+    let isSent = false;
+    const onEffect = (): void => {
+      isSent = true;
+    };
+    if (isRemoval(change)) this.#removals.add(change);
+    const slot = await this.#slots.enter(outdated);
+    if (isRemoval(change)) this.#removals.delete(change);
+    try {
+      if (slot === undefined) return !outdated.aborted;
+      if (isRemoval(change) && !(await this.#isStillRight(change))) return true;
+      if (outdated.aborted) return false;
+      const wait: WaitBeforeRetry = (ms, until) => slot.whileWaiting(() => run.clock.sleep(ms, until));
+      const mayWait = run.identity.confirmed ? wait : undefined;
+      const calls = new ServiceCalls(run, this.#signal, before, onEffect, mayWait);
+      const outcome = await outcomeOf(begun, calls, run);
+      slot.leave();
+      if (outcome === undefined) return true;
+      // Don't withdraw the intent, even if no call was sent: recording the outcome clears it.
+      isSent = true;
+      this.#answered(outcome);
+      const recorded = recordOutcome(begun, outcome, run);
+      if (calls.endOfRun) this.fail(calls.endOfRun);
+      this.#hurryIfNobodyIsReady();
+      await recorded;
+    } catch (error) {
+      this.fail(error);
+    } finally {
+      slot?.leave();
+      if (!isSent) await this.#withdraw(begun);
+    }
+    return true;
+  }
+
+  /** If the lease is lost, the intent stays, because a call may have been cut off. The next run settles it. */
+  async #withdraw({ change, before }: Begun): Promise<void> {
+    if (this.#run.lease.lost.aborted) return;
+    await this.#commit({
+      user_group_id: change.user_group_id,
+      events: () => [{ kind: "unsent", before }],
+    });
+  }
+
+  #commit(entry: Entry): Promise<Committed> {
+    const committed = this.#run.committer.commit(entry);
+    this.#hurryIfNobodyIsReady();
+    return committed;
+  }
+
+  /** If no turn waits for a slot, the next calls wait for the commit. */
+  #hurryIfNobodyIsReady(): void {
+    if (this.#slots.queued === 0) this.#run.committer.hurry();
+  }
+
+  async #isStillRight(removal: Removal): Promise<boolean> {
+    const { removals, keys, tally } = this.#run;
+    const { user_group_id: id } = removal;
+    const options = { insistsOnNow: keys.wasLookedUp(id) };
+    if (await removals.isStillRight(removal, [...this.#removals], options)) return true;
+    tally.report(id, TENANT_RETURNED);
+    return false;
+  }
+}
+
+/** Resolves to undefined if the run is ending: the next run then makes the change. Rejects if the run has to end. */
+function outcomeOf(
+  { change, before }: Begun,
+  calls: ServiceCalls,
+  run: Applying,
+): Promise<Outcome | undefined> {
+  switch (change.kind) {
+    case "create":
+    case "update":
+      return upsertGroup(change, before, calls, run);
+    case "replace":
+      return replaceGroup(change, before, calls, run);
+    case "delete":
+      return deleteGroup(change, before, calls, run);
+  }
+}
+
+const TENANT_RETURNED: Failure = {
+  code: "TENANT_RETURNED",
+  message:
+    "its row has come back or changed since the source was read, so its group is not removed; the next sync looks at it again",
+};

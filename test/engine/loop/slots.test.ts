@@ -1,0 +1,53 @@
+import { describe, expect, it } from "vitest";
+import { Slots } from "../../../src/engine/loop/slots.ts";
+import { VirtualTime } from "../../fakes/virtual-time.ts";
+
+const NEVER = new AbortController().signal;
+
+/**
+ * Works through jobs that take a second each. A job whose name begins with "bad" fails, waits ten seconds, and fails again.
+ * Resolves to the times in seconds at which the jobs ended.
+ */
+async function ends(jobs: readonly string[], { concurrency = 1 } = {}): Promise<Record<string, number>> {
+  const time = new VirtualTime();
+  const slots = new Slots(() => concurrency);
+  const ended: Record<string, number> = {};
+  const work = async (job: string): Promise<void> => {
+    const slot = await slots.enter(NEVER);
+    await time.sleep(1_000);
+    if (job.startsWith("bad")) {
+      await slot?.whileWaiting(() => time.sleep(10_000));
+      await time.sleep(1_000);
+    }
+    ended[job] = time.elapsed / 1_000;
+    slot?.leave();
+  };
+  await Promise.all(jobs.map(work));
+  return ended;
+}
+
+describe("a job that waits for a retry", () => {
+  it("doesn't hold up the others", async () => {
+    expect(await ends(["bad", "a", "b"])).toEqual({ a: 2, b: 3, bad: 12 });
+    expect(await ends(["bad", "a", "b", "c"], { concurrency: 2 })).toEqual({ a: 1, b: 2, c: 2, bad: 12 });
+  });
+
+  it("works with no more than eight others that wait", async () => {
+    const bad = Array.from({ length: 12 }, (_, n) => `bad ${n}`);
+    const ended = await ends([...bad, "a"]);
+    // The ninth keeps the only place until its own retry is over.
+    expect(ended).toMatchObject({ "bad 8": 20, a: 24 });
+  });
+});
+
+it("whoever waits goes away once the slots are closed, or the job is outdated", async () => {
+  const slots = new Slots(() => 1);
+  const first = await slots.enter(NEVER);
+  const outdated = new AbortController();
+  const [second, third] = [slots.enter(outdated.signal), slots.enter(NEVER)];
+  outdated.abort();
+  expect([await second, slots.queued]).toEqual([undefined, 1]);
+  slots.close();
+  expect([await third, await slots.enter(NEVER)]).toEqual([undefined, undefined]);
+  first?.leave();
+});
