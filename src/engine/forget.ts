@@ -1,9 +1,9 @@
 import { interrupted, withHint } from "../core/failure/sync-error.ts";
+import { isCanary } from "../core/group/ledger-group.ts";
 import type { Delete } from "../core/plan/change.ts";
 import { FORGET } from "../core/report/health.ts";
 import type { KnownService } from "../ports/ledger/scope.ts";
 import type { TokenStore } from "../ports/token-store.ts";
-import { deleteLeftCanary } from "./canary.ts";
 import { withLease } from "./lease/lease.ts";
 import { leasedRun, NO_TOKENS, type Run, type RunPorts, type RunSettings } from "./leased-run.ts";
 import { workThrough } from "./loop/work-through.ts";
@@ -64,18 +64,16 @@ export async function deleteAndForget(
   const deleteAll = async (run: Run, service: KnownService): Promise<void> => {
     const { ledger, lease, observe } = run;
     await insistOnOwnGroups({ ...service, baseUrl: settings.baseUrl }, ledger, leaveThem);
-    const halfDeleted = await groupsHalfDeleted(run);
+    const others = await othersOf(run);
     observe({
       kind: "planned",
-      changes: (await ledger.candidateCount({ kind: "existing" })) + halfDeleted.length,
+      changes: (await ledger.candidateCount({ kind: "existing" })) + others.length,
       unchanged: 0,
       missing: 0,
     });
     observe({ kind: "phase", phase: "applying" });
-    await workThrough(deletions(halfDeleted, run), run);
-    const canary = await deleteLeftCanary(run, settings);
+    await workThrough(deletions(others, run), run);
     if (run.signal.aborted) throw interrupted();
-    if (canary) throw canary;
     if (run.tally.counts.failed > 0) return;
     free = await giveUpDestinations(settings.name, run);
     await ledger.write(lease, (transaction) => transaction.forgetScope());
@@ -96,11 +94,11 @@ const ofNobodyElse = (settings: RunSettings): RunSettings => ({
   lease: { ...settings.lease, asksNobody: true },
 });
 
-/** The groups that are deleted already, and whose tokens are still stored. */
-async function groupsHalfDeleted({ ledger }: Pick<Run, "ledger">): Promise<readonly string[]> {
+/** The groups that are deleted already, and whose tokens are still stored; and the canaries of probes. */
+async function othersOf({ ledger }: Pick<Run, "ledger">): Promise<readonly string[]> {
   const ids: string[] = [];
   for await (const page of candidatePages(ledger, { kind: "owing" }))
-    for (const { user_group_id, intent } of page) if (intent === "remove") ids.push(user_group_id);
+    for (const group of page) if (group.intent === "remove" || isCanary(group)) ids.push(group.user_group_id);
   return ids;
 }
 

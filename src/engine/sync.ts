@@ -4,7 +4,6 @@ import type { RotationPolicy } from "../core/rotation/rotation-policy.ts";
 import type { KnownService } from "../ports/ledger/scope.ts";
 import type { OpenSpool } from "../ports/spool.ts";
 import type { TenantSource } from "../ports/tenant-source.ts";
-import { deleteCanaryOrWarn } from "./canary.ts";
 import { leasedRun, type Run, type RunPorts, type RunSettings } from "./leased-run.ts";
 import { RemovalCheck } from "./loop/removal-check.ts";
 import { type Applying, workThrough } from "./loop/work-through.ts";
@@ -111,7 +110,6 @@ async function syncOnce(
     const { silence } = settings.refresh;
     if (isWhole && silence) await seekSignOfLife(plan, undefined, silence, settings, run);
     await reportOwed(plan, options, { ...run, recent: ports.recent });
-    await deleteCanaryOrWarn(run, settings);
   } finally {
     await removals.close();
     plan.entries.close();

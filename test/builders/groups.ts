@@ -116,7 +116,6 @@ export const aScopeState = (overrides: Partial<ScopeState> = {}): ScopeState => 
   service: { baseUrl: null, teamId: null, evidence: NO_EVIDENCE, answeredAt: null },
   history: NO_READ_HISTORY,
   tokens: { complete: null, verifiedAt: null, tables: [] },
-  canary: null,
   refreshApproved: null,
   lease: null,
   ledgerId: "ledger",

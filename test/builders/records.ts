@@ -51,6 +51,7 @@ export const anEvent = (user_group_id = "acme"): fc.Arbitrary<GroupEvent> =>
     { weight: 4, arbitrary: aChange(user_group_id).map((change): GroupEvent => ({ kind: "begun", change })) },
     { weight: 6, arbitrary: anEnd(user_group_id) },
     fc.constant<GroupEvent>({ kind: "unsent", before: null }),
+    fc.constant<GroupEvent>({ kind: "probed", user_group_id }),
     fc
       .constantFrom<GroupEvent["kind"]>(
         "rotation_begun",

@@ -2,6 +2,8 @@ import { Command } from "commander";
 import { describe, expect, test } from "vitest";
 import { type ForgetFlags, forgetCommand, forget as runForget } from "../../src/commands/forget.ts";
 import type { Ask } from "../../src/compose/host.ts";
+import { ServiceFailure } from "../../src/core/failure/service-failure.ts";
+import { next } from "../../src/core/record/next.ts";
 import { Instance } from "../fakes/instance.ts";
 import { VirtualClock } from "../fakes/virtual-time.ts";
 import { aSyncedWorld, syncSettings, tenants, World } from "../fakes/world.ts";
@@ -28,6 +30,14 @@ async function forget(
   const root = new Command().addCommand(command.exitOverride().configureOutput({ writeErr: io.stderr }));
   await root.parseAsync(["forget", ...args], { from: "user" });
   return printed;
+}
+
+const CANARY = "groupsync-canary-1";
+
+/** As a probe leaves it that was killed. */
+function addCanary({ ledger, time }: World): void {
+  const { record } = next(null, { kind: "probed", user_group_id: CANARY }, time.now());
+  if (record) ledger.rows.set(CANARY, record);
 }
 
 const rowsOf = (world: World): string[] => [...world.ledger.rows.keys()];
@@ -86,7 +96,7 @@ Nothing was changed. To forget it: groupsync forget default --yes
     expect(rowsOf(world)).toHaveLength(2);
   });
 
-  test("groups under way, a canary and a holder of the lease are named", async () => {
+  test("groups under way, a canary among them, and a holder of the lease are named", async () => {
     const world = new World(tenants("a", "b"));
     const { instance, report } = world.start({
       at: ({ when, call }) => {
@@ -94,12 +104,11 @@ Nothing was changed. To forget it: groupsync forget default --yes
       },
     });
     await report;
-    world.ledger.canary = { user_group_id: "groupsync-canary-1", baseUrl: "https://dashboards.example.com" };
+    addCanary(world);
     const underWay = [...world.ledger.rows].filter(([, { intent }]) => intent !== null).map(([id]) => id);
-    expect(underWay).not.toEqual([]);
     const { stdout } = await forget(world, ["default"]);
+    expect(underWay).toContain(CANARY);
     expect(stdout).toContain(`Under way ${underWay.length}: nobody knows yet`);
-    expect(stdout).toContain("groupsync-canary-1, the canary of a probe, at the service");
     expect(stdout).toMatch(/Lease {5}this, since .*: has to be stopped first/);
   });
 });
@@ -168,15 +177,16 @@ describe("with --yes", () => {
     expect(world.service.groups.size).toBe(2);
   });
 
-  test("a canary that can't be deleted keeps the scope, with exit code 3", async () => {
+  test("a canary is deleted too; one that can't be keeps the scope, with exit code 3", async () => {
     const world = await aSyncedWorld(["a"]);
-    world.ledger.canary = { user_group_id: "groupsync-canary-1", baseUrl: "https://elsewhere.example.com" };
+    addCanary(world);
+    world.network = async ({ operation, id }) => {
+      if (operation === "DELETE" && id === CANARY) throw new ServiceFailure("REFUSED", "no");
+    };
     const { code, stdout } = await forget(world, ["default", "--delete-groups", "--yes"]);
     expect(code).toBe(3);
-    expect(stdout).toContain(
-      "a probe has left its canary, groupsync-canary-1, at https://elsewhere.example.com",
-    );
-    expect(world.ledger.canary).not.toBeNull();
+    expect(stdout).toContain(CANARY);
+    expect(rowsOf(world)).toEqual([CANARY]);
   });
 
   test("an unknown scope is refused with the names of those that there are", async () => {

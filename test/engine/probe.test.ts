@@ -24,12 +24,15 @@ async function probe(world: World, options: StartOptions = {}): Promise<ProbeRep
 
 const isCanary = (id: string | undefined): boolean => id?.startsWith("groupsync-canary-") === true;
 
+/** Those in the ledger. */
+const canariesOf = ({ ledger }: World): string[] =>
+  [...ledger.rows].flatMap(([id, { absence }]) => (absence?.kind === "canary" ? [id] : []));
+
 const canariesAt = (world: World): string[] => [...world.service.groups.keys()].filter(isCanary);
 
 /** Expects that nothing of a canary is left, and that the tenants are as they were. */
 function expectNoTrace(world: World): void {
   expect(canariesAt(world)).toEqual([]);
-  expect(world.ledger.canary).toBeNull();
   expect([...world.ledger.rows.keys()].sort()).toEqual(["a", "b"]);
   expect([...world.service.groups.keys()].sort()).toEqual(["a", "b"]);
   expect(world.store.tokens).toEqual(world.service.tokens);
@@ -137,7 +140,7 @@ describe("the probe finds out", () => {
       });
       expect(run).toMatchObject({ requests: 3, error: { code } });
       expect(canary).toMatchObject({ gone: false });
-      expect(world.ledger.canary).not.toBeNull();
+      expect(canariesOf(world)).toEqual([canary?.user_group_id]);
       await world.sync();
       expectNoTrace(world);
     },
@@ -156,18 +159,18 @@ describe("a DELETE", () => {
     expectNoTrace(world);
   });
 
-  it.each<[string, ServiceFailureCode, Point["when"]]>([
-    ["nobody answers", "TIMEOUT", "before"],
-    ["has its effect and is answered badly every time", "BAD_RESPONSE", "after"],
-  ])("that %s ends the tries, and the canary stays in the ledger", async (_, code, when) => {
+  it.each<[string, ServiceFailureCode, Point["when"], string]>([
+    ["nobody answers", "TIMEOUT", "before", "failed"],
+    ["has its effect and is answered badly every time", "BAD_RESPONSE", "after", "deleted"],
+  ])("that %s ends the tries, and the canary stays in the ledger", async (_, code, when, result) => {
     const world = await aWorld();
     const report = await probe(world, { at: failing(code, "remove", when) });
     expect(report.run.error).toMatchObject({
       code: "CANARY_REMAINS",
       message: expect.stringContaining(code),
     });
-    expect(deletesOf(report)).toEqual(["current_token, user_group_id: failed"]);
-    expect(isCanary(world.ledger.canary?.user_group_id)).toBe(true);
+    expect(deletesOf(report)).toEqual([`current_token, user_group_id: ${result}`]);
+    expect(canariesOf(world)).toEqual([report.canary?.user_group_id]);
     await world.sync();
     expectNoTrace(world);
   });
@@ -181,7 +184,7 @@ describe("a DELETE", () => {
       "current_token, user_group_id: refused",
       "current_token, user_group_id, data_source_provided_id: refused",
     ]);
-    expect(canariesAt(world)).toEqual([world.ledger.canary?.user_group_id]);
+    expect(canariesAt(world)).toEqual(canariesOf(world));
     world.service.deletes = true;
     await world.sync();
     expectNoTrace(world);
@@ -218,7 +221,7 @@ describe("a canary that can't be made changes nothing", () => {
     const { run } = await probe(world);
     expect(run.error?.code).toBe("TEAM_CHANGED");
     expect(world.service.groups.size).toBe(0);
-    expect(world.ledger.canary).toBeNull();
+    expect(canariesOf(world)).toEqual([]);
   });
 });
 
@@ -237,7 +240,7 @@ it("no token store is touched, and a ledger that seems to be lost still seems so
   expect(world.store.owner).toBe(owner);
   const touched = /^(prepare|claim|write|remove|rewrite|read)Token/;
   expect(instance.passed.filter(({ call }) => touched.test(call))).toEqual([]);
-  expect(world.ledger.canary).toBeNull();
+  expect(canariesOf(world)).toEqual([]);
 });
 
 describe("a canary that nobody can delete", () => {
@@ -248,89 +251,44 @@ describe("a canary that nobody can delete", () => {
     const id = canary?.user_group_id ?? "";
     expect(run.error?.message).toContain(id);
     expect(canariesAt(world)).toEqual([id]);
-    expect(world.ledger.canary?.user_group_id).toBe(id);
+    expect(canariesOf(world)).toEqual([id]);
 
-    const { events, report } = world.start({ at: noDelete() });
-    expect(await report).toMatchObject({ outcome: "ok", errors: [], counts: { unchanged: 2, failed: 0 } });
-    expect(events).toContainEqual(
-      expect.objectContaining({
-        kind: "warning",
-        code: "CANARY_REMAINS",
-        message: expect.stringContaining(id),
-      }),
-    );
+    expect(await world.start({ at: noDelete() }).report).toMatchObject({
+      outcome: "partial",
+      errors: [{ user_group_id: id, code: "REFUSED" }],
+      counts: { unchanged: 2, failed: 1 },
+    });
 
     const again = await probe(world, { at: noDelete() });
     expect(again).toMatchObject({ canary: null, run: { error: { code: "CANARY_REMAINS" } } });
     expect(canariesAt(world)).toEqual([id]);
 
-    expect(await world.sync()).toMatchObject({ outcome: "ok" });
+    await world.time.sleep(6 * 3_600_000);
+    expect(await world.sync()).toMatchObject({ outcome: "ok", counts: { deleted: 0 } });
     expectNoTrace(world);
     expect(await world.sync()).toMatchObject({ requests: 0 });
   });
 
-  it("neither ends a sync that fails to delete a group, too, nor holds the sync up", async () => {
-    const world = await aWorld();
-    const id = (await probe(world, { at: noDelete() })).canary?.user_group_id;
-    world.tenants = tenants("b", "c");
-    const started = world.time.elapsed;
-    const { events, instance, report } = world.start({ at: failing("SERVICE_ERROR", "remove") });
-    expect(await report).toMatchObject({
-      outcome: "partial",
-      counts: { created: 1, failed: 1 },
-      error: undefined,
-    });
-    const called = instance.passed.flatMap((point) => (point.call === "remove" ? [point.id] : []));
-    expect(called.lastIndexOf("a")).toBeLessThan(called.indexOf(id));
-    expect(events).toContainEqual(expect.objectContaining({ kind: "warning", code: "CANARY_REMAINS" }));
-    // The sync alone waits half a minute for its own group.
-    expect(world.time.elapsed - started).toBeLessThan(60_000);
-  });
-
-  it("doesn't keep a sync for as long as a service would that asks for an hour's pause", async () => {
+  it("is deleted whatever the policy for tenants is, and `rotate --all` passes it over", async () => {
     const world = await aWorld();
     await probe(world, { at: noDelete() });
-    const started = world.time.elapsed;
-    const { events, report } = world.start({
-      at: ({ call, when }) => {
-        if (call === "remove" && when === "before")
-          throw new ServiceFailure("THROTTLED", "come back in an hour", { retryAfterMs: 3_600_000 });
-      },
+    expect(await world.rotate()).toMatchObject({ outcome: "ok", counts: { rotated: 2 } });
+    const deletion = { when: "never", gracePeriodMs: 1, limit: { count: 0, percent: 0 } } as const;
+    expect(await world.sync({ settings: { deletion, source: "another" } })).toMatchObject({
+      outcome: "ok",
+      counts: { held: 0, missing: 0, deleted: 0 },
     });
-    expect(await report).toMatchObject({ outcome: "ok" });
-    expect(world.time.elapsed - started).toBeLessThan(10_000);
-    expect(events).toContainEqual(expect.objectContaining({ kind: "warning", code: "CANARY_REMAINS" }));
+    expect(canariesAt(world)).toEqual([]);
   });
 
-  it("doesn't end the sync if the service is out of reach by then", async () => {
-    const world = await aWorld();
-    await probe(world, { at: noDelete() });
-    const { events, report } = world.start({ at: failing("UNREACHABLE", "remove") });
-    expect(await report).toMatchObject({ outcome: "ok" });
-    expect(events).toContainEqual(expect.objectContaining({ kind: "warning" }));
-  });
-
-  it("is left alone once a tenant has its id", async () => {
+  it("belongs to a tenant once one has its id", async () => {
     const world = await aWorld({ existing: "update" });
     const id = (await probe(world, { at: noDelete() })).canary?.user_group_id ?? "";
     world.tenants.push(...tenants(id));
-    expect(await world.sync()).toMatchObject({ outcome: "ok", counts: { adopted: 1, deleted: 0 } });
-    expect(world.ledger.canary).toBeNull();
+    expect(await world.sync()).toMatchObject({ outcome: "ok", counts: { deleted: 0 } });
+    expect(canariesOf(world)).toEqual([]);
     expect(world.service.groups.has(id)).toBe(true);
     expect(world.store.tokens).toEqual(world.service.tokens);
-  });
-
-  it("is not looked for at another address", async () => {
-    const world = await aWorld();
-    const baseUrl = "https://staging.example.com";
-    world.ledger.canary = { user_group_id: "groupsync-canary-0", baseUrl };
-    const { events, report } = world.start();
-    expect(await report).toMatchObject({ outcome: "ok", requests: 0 });
-    expect(events).toContainEqual(
-      expect.objectContaining({ code: "CANARY_REMAINS", message: expect.stringContaining(baseUrl) }),
-    );
-    expect((await probe(world)).run).toMatchObject({ requests: 0, error: { code: "CANARY_REMAINS" } });
-    expect(world.ledger.canary).not.toBeNull();
   });
 });
 
@@ -348,7 +306,7 @@ describe("wherever a probe dies, the next sync leaves no canary:", () => {
       const world = await aWorld(behaviour);
       end = await world.startProbe({ diesAt }).report;
       // The ledger knows the canary that the service has.
-      for (const id of canariesAt(world)) expect(world.ledger.canary?.user_group_id).toBe(id);
+      for (const id of canariesAt(world)) expect(canariesOf(world)).toEqual([id]);
       expect({ diesAt, ...(await world.sync()) }).toMatchObject({
         diesAt,
         outcome: "ok",

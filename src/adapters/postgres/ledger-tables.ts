@@ -43,7 +43,7 @@ const definitions = (tables: LedgerTables): string => `
     -- Set before a call, cleared with its outcome.
     intent text,
     intent_at timestamptz,
-    -- How its tenant is gone, and since when.
+    -- How its tenant is gone, and since when. 'canary' if a probe has made the group.
     gone text,
     gone_since timestamptz,
     -- 'delete' or 'replace': due, and waiting for approval.

@@ -32,7 +32,7 @@ export function overviewText(plan: Forgetting): string {
 }
 
 function consequences({ overview, isOwn, deletesGroups }: Forgetting): string[] {
-  const { existing, underWay, canary } = overview;
+  const { existing, underWay } = overview;
   if (deletesGroups)
     return [
       `Forgetting it with --delete-groups deletes ${existing === 1 ? "this group" : `these ${quantity(existing, "group")}`} at the service, without a grace period or a limit,`,
@@ -40,7 +40,6 @@ function consequences({ overview, isOwn, deletesGroups }: Forgetting): string[] 
     ];
   return [
     "Forgetting it takes its groups, tokens' fingerprints and history out of the ledger. What stays:",
-    ...(canary === null ? [] : [`  ${printable(canary)}, the canary of a probe, at the service`]),
     `  the groups at the service${underWay > 0 ? ", those under way as far as they came" : ""}`,
     "  their tokens where they are stored; they go on working",
     ...(isOwn ? [] : ["  the owner's marks beside the tokens, because this is not the scope's own config"]),

@@ -88,6 +88,7 @@ export const ABSENCE_TEXT: Record<Delete["absence"], string> = {
   absent: "its tenant is gone",
   flagged: "its tenant's row was flagged as removed",
   unseen: "its tenant was never seen in the source that the config names now",
+  canary: "a probe has made it, to delete it again",
   forgotten: "all groups of its scope are deleted, because `groupsync forget` was told so",
 };
 

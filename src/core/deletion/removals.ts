@@ -50,6 +50,7 @@ export class RemovalSummaryBuilder {
 
   add(action: PlannedAction): void {
     const counts = this.#counts;
+    if (action.kind === "delete" && action.absence === "canary") return;
     if (action.kind === "delete" || action.kind === "missing") counts.gone++;
     if (action.kind === "missing" && action.dueInMs === null) counts.kept++;
     if (!isRemoval(action) || isClear(action)) return;

@@ -36,6 +36,9 @@ export interface LedgerGroup {
   readonly failures: GroupFailures;
 }
 
+/** Whether `probe` has made the group. No tenant has it, so it is in no count of tenants, and no limit holds its deletion. */
+export const isCanary = ({ absence }: Pick<LedgerGroup, "absence">): boolean => absence?.kind === "canary";
+
 /** The ledger went back in time, so what it knows of the group may be outdated; or an operator has asked for a refresh. */
 export type Doubt = "rewind" | "operator";
 
@@ -47,8 +50,9 @@ export type Owed = "under way" | "leftover" | `failing ${FailureKind}` | "held" 
  * - `absent`: complete reads of the source don't have it, and an earlier read of the same source had it.
  * - `flagged`: its row is flagged (`source.removed_when`), or was when it was last seen.
  * - `unseen`: absent or flagged, and never seen present in the source that the config names now.
+ * - `canary`: there never was a tenant. `probe` has made the group, to delete it again.
  */
-export type AbsenceKind = "absent" | "flagged" | "unseen";
+export type AbsenceKind = "absent" | "flagged" | "unseen" | "canary";
 
 export interface Absence {
   readonly kind: AbsenceKind;

@@ -35,6 +35,8 @@ export interface Observations {
   readonly reused?: SeenPost;
   /** A GET after the POSTs. */
   readonly afterwards?: SeenGet;
+  /** The GET after the last DELETE. */
+  readonly remade?: SeenGet;
   /** In the order in which they were tried. */
   readonly deletes: readonly DeleteTry[];
 }

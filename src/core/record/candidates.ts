@@ -26,7 +26,7 @@ export interface ConfirmedGroup {
 
 /** A list of groups that a sync works through, and its order. Of groups that are equal in it, the order of the ids decides. */
 export type CandidateList =
-  /** Groups that the service has or may have, in the order of the ids. */
+  /** Groups that the service has or may have, in the order of the ids, without canaries. */
   | (GroupSelection & { readonly kind: "existing" })
   /** Groups that owe something, or whose removal is held, in the order of the ids. */
   | { readonly kind: "owing" | "held" }

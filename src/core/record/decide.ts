@@ -5,6 +5,7 @@ import {
   type Absence,
   type AbsenceKind,
   intendsRemoval,
+  isCanary,
   type LedgerGroup,
   UNKNOWN_STATE,
 } from "../group/ledger-group.ts";
@@ -104,6 +105,7 @@ export interface Decision {
  * | not ready | unknown, or never made          | not ready                            | forgotten                  |
  * | not ready | any other                       | not ready: its group stays as it is  | change dropped             |
  * | gone      | unknown, or never made          | none; gone, if the operator named it | forgotten                  |
+ * | gone      | the canary of a probe           | delete                               | none                       |
  * | gone      | kept, by `deletion.when`        | missing                              | left                       |
  * | gone      | a deletion under way, or a      | delete                               | left                       |
  * |           | token still to be removed       |                                      |                            |
@@ -166,7 +168,7 @@ function noteOn(
     if (!isWhole) return null;
     if (isNeverMade(known)) return { kind: "forgotten", user_group_id };
     const kind = absenceKind(tenant, known, reading);
-    if (standingAbsence(known, kind, reading)) return null;
+    if (isCanary(known) || standingAbsence(known, kind, reading)) return null;
     return { kind: "left", user_group_id, absence: kind, clock: reading.clock };
   }
   if (tenant.kind === "not_ready" && isNeverMade(known)) return { kind: "forgotten", user_group_id };
@@ -228,7 +230,7 @@ function decideGone(
   const underWay = known.intent === "delete" || known.intent === "remove";
   const isFlagged = tenant !== undefined || kind === "flagged";
   const isEvidence = deletion.when === "absent" || isFlagged || underWay || skipsGrace;
-  if (deletion.when === "never" || !isEvidence)
+  if ((deletion.when === "never" && !isCanary(known)) || !isEvidence)
     return { kind: "missing", user_group_id, absence: kind, dueInMs: null };
 
   const since = standingAbsence(known, kind, reading)?.at ?? reading.clock;
@@ -255,6 +257,7 @@ function absenceKind(
   known: LedgerGroup,
   { sourceChanged }: Reading,
 ): AbsenceKind {
+  if (isCanary(known)) return "canary";
   // Until a tenant was seen present in a new source, a flag there proves no more than a missing row.
   if (sourceChanged || known.absence?.kind === "unseen") return "unseen";
   return tenant || known.absence?.kind === "flagged" ? "flagged" : "absent";

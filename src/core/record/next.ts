@@ -3,7 +3,13 @@ import { waitAfterFailures } from "../failure/backoff.ts";
 import type { ChangeFailure, RecordedFailure, RetryableFailure } from "../failure/group-failures.ts";
 import type { Failure } from "../failure/sync-error.ts";
 import { tokenFingerprint } from "../group/group.ts";
-import { type AbsenceKind, type Doubt, type GraceClock, UNKNOWN_STATE } from "../group/ledger-group.ts";
+import {
+  type AbsenceKind,
+  type Doubt,
+  type GraceClock,
+  isCanary,
+  UNKNOWN_STATE,
+} from "../group/ledger-group.ts";
 import type { RowDigest } from "../group/tenant.ts";
 import { type Change, fingerprintOf, intentOf, isForToken, isRestored } from "../plan/change.ts";
 import { type GroupRecord, isNeverMade, newRecord } from "./record.ts";
@@ -12,6 +18,8 @@ import { type GroupRecord, isNeverMade, newRecord } from "./record.ts";
 export type GroupEvent =
   /** A call is about to be sent. */
   | { readonly kind: "begun"; readonly change: Change }
+  /** `probe` is about to make its canary, to delete it again. */
+  | { readonly kind: "probed"; readonly user_group_id: string }
   /** The call that was begun was never sent. `before` is the record from before it was begun. */
   | { readonly kind: "unsent"; readonly before: GroupRecord | null }
   | ({ readonly kind: "ended" } & RecordedOutcome)
@@ -125,7 +133,7 @@ export interface Next {
 
 /**
  * What becomes of a group's record. Pure, and the only place where a record changes. An event about a group that the ledger
- * doesn't know changes nothing, except `begun`, and `doubted` with a last record.
+ * doesn't know changes nothing, except `begun`, `probed`, and `doubted` with a last record.
  *
  * | event                  | intent          | what else changes                                                    |
  * |------------------------|-----------------|----------------------------------------------------------------------|
@@ -135,6 +143,7 @@ export interface Next {
  * |                        | a rotation too  |                                                                      |
  * |                        | if a GET asks   |                                                                      |
  * |                        | for its token   |                                                                      |
+ * | probed                 | `delete`        | the group is a canary                                                |
  * | unsent                 | as before       | what is intended, as before; a group that nobody knew before is gone |
  * | ended: failed          | stays, if the   | its failure; the tenant is there, if the change was for its row      |
  * |                        | call may have   |                                                                      |
@@ -174,6 +183,7 @@ export function next(record: GroupRecord | null, event: GroupEvent, now: Date): 
       journal: record ? formerToken(record, known?.tokenFingerprint ?? null, now) : [],
     };
   }
+  if (event.kind === "probed") return only(record ?? canary(event.user_group_id, now));
   if (record === null) return only(null);
   switch (event.kind) {
     case "unsent":
@@ -265,6 +275,14 @@ function begun(known: GroupRecord | null, change: Change, now: Date): GroupRecor
   };
 }
 
+/** From the first call on, it is to be deleted. */
+const canary = (user_group_id: string, now: Date): GroupRecord => ({
+  ...newRecord(user_group_id, 0, now),
+  intent: "delete",
+  intentAt: now,
+  absence: { kind: "canary", since: now, at: { ms: 0, reads: 0 } },
+});
+
 function unsent(record: GroupRecord, before: GroupRecord): GroupRecord {
   const { intent, intentAt, intended, dataSourceId } = before;
   return { ...record, intent, intentAt, intended, dataSourceId };
@@ -291,7 +309,7 @@ function ended(record: GroupRecord, event: RecordedOutcome, now: Date): Next {
 function removalBy(record: GroupRecord, outcome: Outcome, at: Date): readonly JournalEntry[] {
   const { user_group_id, intent } = record;
   const isReplaced = outcome.kind === "replaced" || (outcome.kind === "not_updated" && outcome.wasRemoved);
-  const isDeleted = outcome.kind === "deleted" && intent !== "remove";
+  const isDeleted = outcome.kind === "deleted" && intent !== "remove" && !isCanary(record);
   const found = foundByRefresh(outcome);
   return [
     ...(found ? [found] : []),

@@ -47,7 +47,7 @@ export function reportOutcome(
       reportFailure(user_group_id, outcome.failure, run);
       return;
     case "deleted":
-      tally.counts.deleted++;
+      if (outcome.change.absence !== "canary") tally.counts.deleted++;
       observe({ kind: "deleted", user_group_id, absence: outcome.change.absence });
       return;
     case "created":

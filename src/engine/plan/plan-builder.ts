@@ -3,7 +3,7 @@ import {
   guardRemovals,
   type RemovalSummaryBuilder,
 } from "../../core/deletion/removals.ts";
-import type { LedgerGroup } from "../../core/group/ledger-group.ts";
+import { isCanary, type LedgerGroup } from "../../core/group/ledger-group.ts";
 import type { Tenant } from "../../core/group/tenant.ts";
 import type { Decision } from "../../core/record/decide.ts";
 import type { Spool } from "../../ports/spool.ts";
@@ -60,8 +60,9 @@ export class PlanBuilder {
     this.#conclusive ||= unchanged + notReady > 0;
   }
 
-  /** Counts a group of the ledger, even if the plan will have no entry for it. */
+  /** Counts a tenant's group of the ledger, even if the plan will have no entry for it. */
   see(group: LedgerGroup): void {
+    if (isCanary(group)) return;
     this.#owned++;
     this.#removals.see(group);
   }

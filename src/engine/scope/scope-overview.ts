@@ -10,8 +10,6 @@ export interface ScopeOverview extends Pick<ScopeState, "lease" | "service"> {
   readonly existing: number;
   readonly underWay: number;
   readonly lastRun: RecordedRun | undefined;
-  /** The canary of a probe that the service may still have; null if there is none. */
-  readonly canary: string | null;
   /** Where its tokens are, in words. Empty if the ledger doesn't know. */
   readonly destinations: readonly string[];
 }
@@ -20,14 +18,13 @@ export interface ScopeOverview extends Pick<ScopeState, "lease" | "service"> {
 export async function scopeOverview(name: string, ledger: LedgerView): Promise<ScopeOverview> {
   const scopes = await ledger.scopes();
   if (!scopes.includes(name)) throw unknownScope(name, scopes, await ledger.ownTables());
-  const { service, lease, tokens, canary } = await ledger.scope();
+  const { service, lease, tokens } = await ledger.scope();
   const others = tokens.complete?.filter((place) => !place.startsWith("table ")) ?? [];
   return {
     ...{ name, lease, service },
     existing: await ledger.candidateCount({ kind: "existing" }),
     underWay: (await ledger.sums()).counts.under_way,
     lastRun: (await ledger.history(new Date(0), 1))[0],
-    canary: canary?.user_group_id ?? null,
     destinations: [...tokens.tables.map((table) => `table ${shownTable(table)}`), ...others],
   };
 }

@@ -52,8 +52,8 @@ export interface ServiceCalling extends LedgerWriting, Reporting {
   readonly signOfLife?: SignOfLife;
 }
 
-/** What the ledger knew of a group before its change. A canary has no failures of earlier runs. */
-type KnownGroup = Pick<GroupRecord, "intent" | "tokenFingerprint"> & Partial<Pick<GroupRecord, "failures">>;
+/** What the ledger knew of a group before its change. */
+type KnownGroup = Pick<GroupRecord, "intent" | "tokenFingerprint" | "failures">;
 
 /** A call that was not answered well. */
 export type Unanswered = Exclude<CallResult<unknown>, { kind: "answered" }>;

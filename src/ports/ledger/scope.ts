@@ -19,12 +19,6 @@ export interface KnownService extends BoundService {
   readonly answeredAt: Date | null;
 }
 
-/** A group that `probe` makes at a service, and deletes again. It belongs to no tenant. */
-export interface Canary {
-  readonly user_group_id: string;
-  readonly baseUrl: string;
-}
-
 /** Where the tokens are. */
 export interface TokenDestinations {
   /** The destinations that have all tokens, in words; null if no destination has all of them for certain. */
@@ -40,8 +34,6 @@ export interface ScopeState {
   readonly service: KnownService;
   readonly history: ReadHistory;
   readonly tokens: TokenDestinations;
-  /** The canary that a probe has begun to make, and that the service may still have; null if there is none. */
-  readonly canary: Canary | null;
   /** The last entry of the journal that the operator has approved: no refresh is held for what was found until then. */
   readonly refreshApproved: string | null;
   /** Null if nobody holds it. */
@@ -64,7 +56,7 @@ export interface ScopeWrites {
   recordScope(changes: ScopeChanges): Promise<void>;
 }
 
-export interface ScopeChanges extends Partial<Pick<ScopeState, "history" | "canary" | "refreshApproved">> {
+export interface ScopeChanges extends Partial<Pick<ScopeState, "history" | "refreshApproved">> {
   readonly service?: BoundService | undefined;
   /** When the service has answered well. It counts once the service is recorded. */
   readonly answeredAt?: Date | undefined;

@@ -3,7 +3,8 @@ import { describe, expect, test } from "vitest";
 import { compareIds } from "../../../src/core/group/tenant.ts";
 import type { BucketOptions } from "../../../src/ports/ledger/groups.ts";
 import { anyId } from "../../builders/arbitraries.ts";
-import { aFailed, aNotUpdated, anApplied, anApply, aRow } from "../../builders/groups.ts";
+import { aDelete, aDeleted, aFailed, aNotUpdated, anApplied, anApply, aRow } from "../../builders/groups.ts";
+import { ended } from "../../builders/records.ts";
 import { rounds } from "../../support/long.ts";
 import { collect } from "../collect.ts";
 import { begin, carryOut, groupsOf, LATER, type LedgerPlace, leave, opened, take } from "./rig.ts";
@@ -56,6 +57,20 @@ export function ledgerGroupsContract(name: string, makePlace: () => Promise<Ledg
         }),
         { numRuns: rounds(100) },
       );
+    });
+
+    test("a canary is owed, and in no list and no count of tenants", async () => {
+      const at = await opened(makePlace);
+      await carryOut(at, anApplied());
+      await take(at, [{ kind: "probed", user_group_id: "canary" }]);
+      const { counts, missing } = await at.ledger.sums();
+      expect(counts).toMatchObject({ total: 1, in_sync: 1, missing: 0, under_way: 1 });
+      expect(missing).toEqual([]);
+      expect(await at.ledger.candidateCount({ kind: "existing" })).toBe(1);
+      const owing = await at.ledger.candidates({ kind: "owing" }, { limit: 10 });
+      expect(owing.map(({ user_group_id }) => user_group_id)).toEqual(["canary"]);
+      await take(at, [ended(aDeleted({ change: aDelete({ user_group_id: "canary" }) }))]);
+      expect((await at.ledger.journalSum(["delete"], new Date(0))).count).toBe(0);
     });
 
     test("are found by their ids, whatever is known of them, and unknown ids are left out", async () => {

@@ -21,11 +21,9 @@ const CHANGES: readonly ScopeChanges[] = [
       ...{ heldCode: "c0de", approvals: 2 },
     }),
   },
-  { canary: { user_group_id: "groupsync-canary-0", baseUrl: "https://service.test/a" } },
   { tokens: { complete: null }, answeredAt: LATER },
   { history: aReadHistory({ source: null, healthyAt: null }) },
-  { canary: null, refreshApproved: "7" },
-  { canary: { user_group_id: "another", baseUrl: "https://service.test" } },
+  { refreshApproved: "7" },
   { service: { ...SERVICE, teamId: null, evidence: NO_EVIDENCE } },
 ];
 

@@ -47,12 +47,12 @@ async function fill(at: Opened): Promise<void> {
   await begin(at, aDelete(gone));
   await take(at, [ended(aDeleted({ change: aDelete(gone) }))]);
   await begin(at, anApply({ user_group_id: "under way" }));
+  await take(at, [{ kind: "probed", user_group_id: "canary" }]);
   await write(at, async (transaction) => {
     await transaction.recordScope({ service: { baseUrl: "https://it", teamId: 7, evidence: NO_EVIDENCE } });
     await transaction.recordScope({ history: aReadHistory() });
     await transaction.recordRejections([aRejection()], [], NOW);
     await transaction.recordScope({ tokens: { complete: ["the table tokens"], verifiedAt: NOW } });
-    await transaction.recordScope({ canary: { user_group_id: "canary", baseUrl: "https://it" } });
   });
   await at.ledger.putRequest("acme", "somebody", 60_000);
 }
@@ -191,7 +191,6 @@ export function ledgerScopeTablesContract(name: string, makeDatabase: () => Prom
         await to.recordScope({ answeredAt: NOW });
         await to.recordRejections([], [aRejection()], NOW);
         await to.recordScope({ refreshApproved: "1" });
-        await to.recordScope({ canary: null });
       });
       await take(at, [{ kind: "held", user_group_id: "acme", removal: "delete" }]);
       await carryOut(at, aDeleted());

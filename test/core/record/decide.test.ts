@@ -69,6 +69,7 @@ describe("the action, the note, and whether a GET settles what is under way:", (
     "gone for long": aLedgerGroup({ absence: gone }),
     "flagged before": aLedgerGroup({ absence: { ...gone, kind: "flagged" } }),
     "never seen": aLedgerGroup({ absence: { ...gone, kind: "unseen" } }),
+    "a canary": aLedgerGroup({ fingerprint: null, intent: "delete", absence: { ...gone, kind: "canary" } }),
   };
   const SOURCES = ["desired", "rejected", "not ready", "absent", "flagged"] as const;
   // biome-ignore format: a table is read by its columns
@@ -87,6 +88,7 @@ describe("the action, the note, and whether a GET settles what is under way:", (
     "gone for long":     ["settled",         "rejected returned", "not_ready change_dropped", "delete",                       "missing left: flagged",         "missing left: unseen"],
     "flagged before":    ["settled",         "rejected returned", "not_ready change_dropped", "delete",                       "delete",                        "missing left: unseen"],
     "never seen":        ["settled",         "rejected returned", "not_ready change_dropped", "delete",                       "delete",                        "delete"],
+    "a canary":          ["replace returned", "rejected returned", "not_ready change_dropped", "delete",                      "delete",                        "delete"],
   };
 
   it.each(Object.entries(TABLE) as [keyof typeof ledger, readonly string[]][])("%s", (state, expected) => {

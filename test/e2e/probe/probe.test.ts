@@ -17,7 +17,7 @@ async function probe(world: World, ...args: string[]) {
 }
 
 const canaries = async (world: World): Promise<readonly unknown[]> =>
-  world.database.query("SELECT state FROM groupsync_scopes WHERE state NOT LIKE '%\"canary\":null%'");
+  world.database.query("SELECT user_group_id FROM groupsync_groups WHERE gone = 'canary'");
 
 test.each(KINDS)(
   "finds out how a sandbox behaves: delete-by $deleteBy, errors $errors, existing $existing",

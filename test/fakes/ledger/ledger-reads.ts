@@ -1,5 +1,5 @@
 import type { MissingGroups } from "../../../src/core/deletion/missing-tenants.ts";
-import { intendsRemoval, type LedgerGroup } from "../../../src/core/group/ledger-group.ts";
+import { intendsRemoval, isCanary, type LedgerGroup } from "../../../src/core/group/ledger-group.ts";
 import { compareIds, type RowDigest } from "../../../src/core/group/tenant.ts";
 import { NO_READ_HISTORY } from "../../../src/core/plan/read-history.ts";
 import {
@@ -73,12 +73,11 @@ const reads = ({ state, now }: CommittedLedger): Omit<LedgerView, "groups"> => (
   },
 
   async scope() {
-    const { history, canary, tokens, refreshApproved } = state;
+    const { history, tokens, refreshApproved } = state;
     return {
       service: state.service.baseUrl === null ? NO_SERVICE : state.service,
       history,
       tokens,
-      canary,
       refreshApproved,
       lease: state.lease && state.lease.expiresAt > now() ? holderOf(state.lease) : null,
       ledgerId: state.id,
@@ -155,16 +154,16 @@ const reads = ({ state, now }: CommittedLedger): Omit<LedgerView, "groups"> => (
     const all = [...state.rows.values()];
     return {
       counts: {
-        total: all.length,
+        total: all.filter((row) => !isCanary(row)).length,
         in_sync: all.filter((row) => owes(row).length === 0 && !row.absence).length,
         under_way: all.filter(isUnderWay).length,
         failing: all.filter((row) => owedFailures(row).length > 0).length,
         in_doubt: all.filter((row) => owes(row).includes("doubted")).length,
         wanted: all.filter((row) => row.wantedSince !== null).length,
-        missing: all.filter((row) => row.absence !== null).length,
+        missing: all.filter((row) => row.absence !== null && !isCanary(row)).length,
         unverified: all.filter((row) => row.unverified !== null).length,
       },
-      missing: missingIn(all),
+      missing: missingIn(all.filter((row) => !isCanary(row))),
       oldestToken: oldestOf(all.map(({ tokenSince }) => tokenSince)),
       oldestUnsynced: oldestOf(
         all.flatMap((row) => [isUnderWay(row) ? row.intentAt : null, failingSince(row)]),
@@ -207,7 +206,9 @@ function isIn(row: GroupRecord, list: CandidateList): boolean {
       const isOld = list.liveSince === undefined || since === null || since <= list.liveSince;
       const mayExist = intent === null ? fingerprint !== null : intent !== "remove";
       const isWanted = !list.isWanted || wantedSince !== null;
-      return mayExist && isOld && isWanted && (!list.isRemovalUnderWay || intendsRemoval(intent));
+      return (
+        mayExist && !isCanary(row) && isOld && isWanted && (!list.isRemovalUnderWay || intendsRemoval(intent))
+      );
     }
     case "owing":
       return owes(row).length > 0;

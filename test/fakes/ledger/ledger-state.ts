@@ -6,12 +6,7 @@ import type { GroupRecord } from "../../../src/core/record/record.ts";
 import type { JournalKind, SharedGroups } from "../../../src/ports/ledger/groups.ts";
 import type { LeaseHolder } from "../../../src/ports/ledger/lease.ts";
 import type { RequestId } from "../../../src/ports/ledger/requests.ts";
-import type {
-  Canary,
-  KnownService,
-  RecordedRun,
-  TokenDestinations,
-} from "../../../src/ports/ledger/scope.ts";
+import type { KnownService, RecordedRun, TokenDestinations } from "../../../src/ports/ledger/scope.ts";
 import type { FormerToken } from "../../contracts/ledger/rig.ts";
 import type { Point, Step } from "../instance.ts";
 
@@ -72,7 +67,6 @@ export class LedgerState {
   tokens = NO_TOKENS;
   history: ReadHistory = NO_READ_HISTORY;
   service = NO_SERVICE;
-  canary: Canary | null = null;
   rejections: readonly RememberedRejection[] = [];
   lease: LeaseRow | undefined;
   /** The database server that the ledger is on. */
@@ -140,7 +134,6 @@ export class LedgerState {
     this.tokens = NO_TOKENS;
     this.history = NO_READ_HISTORY;
     this.service = NO_SERVICE;
-    this.canary = null;
     this.rejections = [];
     this.requests.clear();
   }

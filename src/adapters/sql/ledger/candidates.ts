@@ -115,6 +115,7 @@ function existing(
   const since = "coalesce(token_since, intent_at)";
   return [
     "(intent <> 'remove' OR (intent IS NULL AND fingerprint IS NOT NULL))",
+    "(gone IS NULL OR gone <> 'canary')",
     ...(isWanted ? ["wanted_since IS NOT NULL"] : []),
     ...(isRemovalUnderWay ? ["intent IN ('replace', 'delete')"] : []),
     ...(liveSince ? [`(${since} IS NULL OR ${since} <= ${parameter(liveSince)})`] : []),

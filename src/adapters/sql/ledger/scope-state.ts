@@ -15,7 +15,6 @@ const NOTHING_KNOWN: KnownScope = {
   service: NO_SERVICE,
   history: NO_READ_HISTORY,
   tokens: { complete: null, verifiedAt: null, tables: [] },
-  canary: null,
   refreshApproved: null,
 };
 

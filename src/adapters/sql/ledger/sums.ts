@@ -27,13 +27,13 @@ export const groupSums = (reader: LedgerReader): Pick<GroupReads, "sums"> => ({
     reader.read(NO_SUMS, async (ledger) => {
       const { connection, tables, scope } = ledger;
       const [row] = await connection.query<SumColumns>(
-        `SELECT count(*) AS total,
+        `SELECT count(CASE WHEN gone IS NULL OR gone <> 'canary' THEN 1 END) AS total,
            count(CASE WHEN owes IS NULL AND gone IS NULL THEN 1 END) AS in_sync,
            count(CASE WHEN ${IS_UNDER_WAY} THEN 1 END) AS under_way,
            count(failing_since) AS failing,
            count(CASE WHEN owes LIKE '%doubted%' THEN 1 END) AS in_doubt,
            count(wanted_since) AS wanted,
-           count(gone) AS missing,
+           count(CASE WHEN gone <> 'canary' THEN 1 END) AS missing,
            count(unverified) AS unverified,
            min(token_since) AS "oldestToken",
            min(CASE WHEN ${IS_UNDER_WAY} THEN intent_at END) AS "underWaySince",
@@ -71,7 +71,7 @@ interface SumColumns extends Readonly<Record<keyof GroupCounts, string>> {
 async function missingGroups({ connection, tables, scope }: LedgerScope): Promise<MissingGroups[]> {
   const rows = await connection.query<Omit<MissingGroups, "groups"> & { readonly groups: string }>(
     `SELECT gone AS "kind", gone_since AS "since", count(*) AS "groups" FROM ${tables.groups}
-     WHERE scope = $1 AND gone IS NOT NULL AND held IS NULL
+     WHERE scope = $1 AND gone <> 'canary' AND held IS NULL
      GROUP BY gone, gone_since ORDER BY gone_since, gone`,
     [scope],
   );

@@ -65,16 +65,16 @@ const countOf = async (sum: Promise<JournalSum>): Promise<unknown> => {
   return { count, last: last?.user_group_id, at: last?.at };
 };
 
+const bucketsOf = async (ledger: Ledger, unverifiedAtRest: boolean) =>
+  (await ledger.buckets({ unverifiedAtRest })).toSorted((a, b) => a.bucket - b.bucket);
+
 /** All that a ledger tells of its groups. */
 async function toldBy(ledger: Ledger): Promise<unknown> {
   const options = { limit: 100 };
   return {
     groups: await collect(ledger.groups()),
     records: await ledger.records(IDS),
-    buckets: [
-      await ledger.buckets({ unverifiedAtRest: true }),
-      await ledger.buckets({ unverifiedAtRest: false }),
-    ],
+    buckets: [await bucketsOf(ledger, true), await bucketsOf(ledger, false)],
     candidates: await Promise.all(
       LISTS.map(async (list) => {
         const all = await ledger.candidates(list, options);
