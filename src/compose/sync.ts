@@ -5,6 +5,7 @@ import { sqlLedger } from "../adapters/sql/ledger/ledger.ts";
 import type { Config } from "../config/config.ts";
 import { describeTokenDestinations } from "../config/token-destinations.ts";
 import { RecentWrites } from "../core/record/recent-writes.ts";
+import { LONGEST_PUT } from "../core/tokens/token-copies.ts";
 import type { SyncPorts, SyncSettings } from "../engine/sync.ts";
 import type { Observe } from "../ports/observer.ts";
 import { CONNECTIONS, Databases, TIMEOUTS } from "./databases.ts";
@@ -31,10 +32,12 @@ export async function composeSync(
   const databases = new Databases(config.name, TIMEOUTS, host.stop);
   const ledgerDatabase = await databases.open(config.ledger.url, CONNECTIONS + config.rotation.concurrency);
   const ledger = sqlLedger(ledgerDatabase, config.ledger, config.name, config.history, recent);
-  const tokens = await openTokens(config, host.uid, databases, { database: ledgerDatabase, ledger });
+  const beside = { database: ledgerDatabase, ledger };
+  const tokens = await openTokens(config, host.uid, databases, beside, observe);
   const { HttpGroupService } = await import("../adapters/service/http-group-service.ts");
   const groups = new HttpGroupService(connectionOf(config));
   const holder = await thisInstance(host.pid);
+  const callMs = tokens.value.outside ? Math.max(service.timeout, LONGEST_PUT) : service.timeout;
   return {
     value: {
       ports: {
@@ -59,9 +62,9 @@ export async function composeSync(
         rateLimit: service.rate_limit,
         lease: {
           holder,
-          // Long enough for a call and one repetition of it, each up to its timeout, before the lease ends.
-          ttlMs: 2 * service.timeout + 15_000,
-          callMs: service.timeout,
+          // Long enough for a call, and for one repetition of it or a token put into a store, before the lease ends.
+          ttlMs: callMs + service.timeout + 15_000,
+          callMs,
           isDead: (other) => isDead(other, host.isRunning),
         },
       },

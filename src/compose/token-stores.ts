@@ -7,6 +7,7 @@ import { SecretTokenStore } from "../adapters/token-stores/secret-token-store.ts
 import type { Config } from "../config/config.ts";
 import { describeTokenDestinations } from "../config/token-destinations.ts";
 import type { SecretTokens } from "../config/token-stores.ts";
+import type { Observe } from "../ports/observer.ts";
 import type { TokenStore } from "../ports/token-store.ts";
 import type { Databases } from "./databases.ts";
 import type { Opened } from "./opened.ts";
@@ -32,17 +33,19 @@ export async function openTokens(
   uid: number,
   databases: Databases,
   ledger?: OpenLedger,
+  observe?: Observe,
 ): Promise<Opened<TokenStore>> {
   const openAll = (entries: Config["tokens"]) =>
-    Promise.all(entries.map((entry) => openStore(entry, { scope: name, uid }, databases, ledger)));
-  const tables = await openAll(tokens.filter(({ store }) => store === "table"));
-  const others = await openAll(tokens.filter(({ store }) => store !== "table"));
-  const all = [...others, ...tables];
+    Promise.all(entries.map((entry) => openStore(entry, { scope: name, uid }, databases, ledger, observe)));
+  // Secret stores first: a token is read from the first store that has it.
+  const all = [
+    ...(await openAll(tokens.filter(({ store }) => store !== "table"))),
+    ...(await openAll(tokens.filter(({ store }) => store === "table"))),
+  ];
   const [first, ...more] = all;
   if (first === undefined) throw new Error("there is no token store");
-  const values = (stores: readonly Opened<TokenStore>[]) => stores.map(({ value }) => value);
   return {
-    value: more.length === 0 ? first.value : new CompositeTokenStore(values(others), values(tables)),
+    value: more.length === 0 ? first.value : new CompositeTokenStore(all.map(({ value }) => value)),
     close: async () => {
       await Promise.all(all.map((store) => store.close()));
     },
@@ -54,6 +57,7 @@ async function openStore(
   self: Self,
   databases: Databases,
   ledger: OpenLedger | undefined,
+  observe: Observe | undefined,
 ): Promise<Opened<TokenStore>> {
   if (tokens.store === "table") {
     const [written] = describeTokenDestinations([tokens]);
@@ -64,7 +68,7 @@ async function openStore(
     return { value: new SqlTokenTable(database, options, beside), close: async () => {} };
   }
   const secrets = await secretStore(tokens, self);
-  return { value: new SecretTokenStore(secrets, tokens, hostClock), close: () => secrets.close() };
+  return { value: new SecretTokenStore(secrets, tokens, hostClock, observe), close: () => secrets.close() };
 }
 
 async function secretStore(tokens: SecretTokens, { scope, uid }: Self): Promise<SecretStore> {

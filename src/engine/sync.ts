@@ -21,7 +21,7 @@ import { changeAll, Rotations } from "./rotate.ts";
 import type { WorkBeside } from "./serving/serve-tenants.ts";
 import { lostLedgerWarnings } from "./tokens/lost-ledger.ts";
 import { settleRotations } from "./verify/settle-rotations.ts";
-import { type VerifySettings, verifyTokens } from "./verify/verify-tokens.ts";
+import { type VerifySettings, verifyAfterTakeover, verifyTokens } from "./verify/verify-tokens.ts";
 
 export interface SyncPorts extends RunPorts {
   readonly source: TenantSource;
@@ -107,6 +107,7 @@ async function syncOnce(
     await rotations.rotateWanted();
     if (isWhole) await rotations.rotateAged(plan.owing > 0);
     await refreshGroups(plan, options, settings, run);
+    await verifyAfterTakeover(run);
     const { silence } = settings.refresh;
     if (isWhole && silence) await seekSignOfLife(plan, undefined, silence, settings, run);
     await reportOwed(plan, options, { ...run, recent: ports.recent });

@@ -1,7 +1,7 @@
 import type { SyncError } from "../core/failure/sync-error.ts";
 import type { Secret } from "../core/secret/secret.ts";
 import type { FoundTokenTable, OwnersMark } from "../core/tokens/destination.ts";
-import type { LaggingToken } from "../core/tokens/token-copies.ts";
+import type { LaggingToken, Refusals } from "../core/tokens/token-copies.ts";
 import type { Lease } from "./ledger/lease.ts";
 import type { LedgerTransaction } from "./ledger/ledger.ts";
 
@@ -12,34 +12,31 @@ export interface StoredToken {
 
 export interface ChangeOptions {
   /**
-   * Throws if the lease may be lost. A store outside of the ledger's database calls it before each change, because such a
+   * Throws if the lease may be lost. Called right before each attempt of a change, which takes `LONGEST_PUT` at most, because such a
    * store can't refuse a late change by itself.
    */
-  readonly assertHeld?: () => void;
+  readonly assertHeld?: (() => void) | undefined;
   /** Once it aborts, a failed change is not repeated. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
-export interface WriteOptions extends ChangeOptions {
+export interface WriteOptions {
   /** Writes a token again that is stored already: only a write shows that the store takes tokens. */
   readonly rewrite?: boolean;
-  /**
-   * If one of several stores is unavailable, the others still take the tokens; the unavailable store counts as one that
-   * refuses them. Used for new tokens after a rotation, when the old tokens are dead.
-   */
-  readonly asFarAsPossible?: boolean;
 }
 
 /**
- * Where tokens are written for the customer's application. Every method rejects with TOKEN_STORE_UNAVAILABLE if the store
- * as a whole can't be used, with TOKEN_STORE_BUSY if the store asks to wait for longer than a transaction can, and with
- * TOKEN_STORE_SLOW if the tokens are too many to be stored within one transaction.
+ * Where tokens are written for the customer's application. A token is stored if all stores have it: those outside of the ledger's
+ * database and the tables in it, if there are any. Every method rejects with TOKEN_STORE_UNAVAILABLE if a store as a whole can't
+ * be used.
  */
 export interface TokenStore {
   /** Where the tokens are. Several stores together have several destinations. */
   readonly destinations: readonly TokenDestination[];
-  /** The most tokens to write or remove in one call. A ledger transaction stays open meanwhile. */
-  readonly batchSize: number;
+  /** Undefined if there is no store outside of the ledger's database. */
+  readonly outside?: OutsideStore | undefined;
+  /** Undefined if there is no token table in the ledger's database. */
+  readonly tables?: TokenTables | undefined;
   /**
    * Makes the store ready for writes, and creates missing parts that groupsync owns. Once the signal aborts, it no longer
    * waits for a store that doesn't answer.
@@ -47,23 +44,6 @@ export interface TokenStore {
   prepare(signal?: AbortSignal): Promise<void>;
   /** Rejects if `prepare` would, as far as that can be seen without a change. */
   inspect(): Promise<void>;
-  /**
-   * Stores each token durably. A store in the ledger's own database writes in `transaction`; any other store commits by
-   * itself before `transaction` does.
-   * Returns, by id, why tokens could not be stored; TOKEN_NOT_EVERYWHERE if some of several stores have the token. Rejects
-   * with TOKEN_NOT_STORED if a token made the database roll the transaction back: store the other tokens without it.
-   */
-  write(
-    tokens: readonly StoredToken[],
-    transaction: LedgerTransaction,
-    options?: WriteOptions,
-  ): Promise<ReadonlyMap<string, SyncError>>;
-  /**
-   * Stores one new token in a single step, if the lease is still held then and the ledger knows no other group that has
-   * the token. Resolves to false if the token was not stored. Only a store in the ledger's own database can do that; for
-   * any other store, and for the reason of a refusal, use `write`.
-   */
-  writeAtOnce(token: StoredToken, lease: Lease): Promise<boolean>;
   /** The stored tokens by group. Leaves out groups that have none. Rejects with INTERRUPTED once the signal aborts. */
   read(ids: readonly string[], signal?: AbortSignal): Promise<ReadonlyMap<string, Secret>>;
   /**
@@ -74,16 +54,45 @@ export interface TokenStore {
     expected: ReadonlyMap<string, string>,
     signal?: AbortSignal,
   ): Promise<ReadonlyMap<string, LaggingToken>>;
+}
+
+/**
+ * A store that can't take part in the ledger's transactions, so none may be open while it is called. It limits by itself how many
+ * of its calls run at a time, repeats failed calls, and waits for minutes if its quota is used up.
+ */
+export interface OutsideStore {
   /**
-   * Removes the tokens of these groups, in `transaction` if `write` writes in it. A missing token counts as removed.
-   * Returns, by id, why tokens could not be removed. Rejects with TOKEN_NOT_REMOVED if a token made the database roll the
-   * transaction back.
+   * Stores the token durably. Resolves to the reason if this token could not be stored; TOKEN_NOT_EVERYWHERE if some of several
+   * stores have it. If one of several stores is unavailable, rejects once the others have taken the token.
    */
-  remove(
-    ids: readonly string[],
+  put(token: StoredToken, options?: ChangeOptions & WriteOptions): Promise<SyncError | undefined>;
+  /** Removes the token of this group. A missing token counts as removed. Resolves to the reason if it could not be removed. */
+  drop(user_group_id: string, options?: ChangeOptions): Promise<SyncError | undefined>;
+}
+
+/** Token tables in the ledger's database: their tokens are committed together with the ledger's records. */
+export interface TokenTables {
+  /** The most tokens to write or remove in one transaction. */
+  readonly batchSize: number;
+  /**
+   * Returns, by id, why tokens could not be stored; TOKEN_NOT_EVERYWHERE if some of several tables have the token. Rejects
+   * with TOKEN_NOT_STORED if a token made the database roll the transaction back: store the other tokens without it.
+   */
+  write(
+    tokens: readonly StoredToken[],
     transaction: LedgerTransaction,
-    options?: ChangeOptions,
-  ): Promise<ReadonlyMap<string, SyncError>>;
+    options?: WriteOptions,
+  ): Promise<Refusals>;
+  /**
+   * Stores one new token in a single step, if the lease is still held then and the ledger knows no other group that has
+   * the token. Resolves to false if the token was not stored; for the reason, use `write`.
+   */
+  writeAtOnce(token: StoredToken, lease: Lease): Promise<boolean>;
+  /**
+   * Removes the tokens of these groups. A missing token counts as removed. Returns, by id, why tokens could not be removed.
+   * Rejects with TOKEN_NOT_REMOVED if a token made the database roll the transaction back.
+   */
+  remove(ids: readonly string[], transaction: LedgerTransaction): Promise<Refusals>;
 }
 
 /**

@@ -3,24 +3,25 @@ import { SyncError } from "../../src/core/failure/sync-error.ts";
 import { compareIds } from "../../src/core/group/tenant.ts";
 import { Secret } from "../../src/core/secret/secret.ts";
 import type { OwnersMark } from "../../src/core/tokens/destination.ts";
+import type { Refusals } from "../../src/core/tokens/token-copies.ts";
+import {
+  removeFromTables,
+  removeOutside,
+  storeInTables,
+  storeOutside,
+} from "../../src/engine/tokens/store-tokens.ts";
 import type { LedgerTransaction } from "../../src/ports/ledger/ledger.ts";
-import type { StoredToken, TokenDestination, TokenStore } from "../../src/ports/token-store.ts";
+import type { StoredToken, TokenDestination, TokenStore, WriteOptions } from "../../src/ports/token-store.ts";
 import { collect, rejection } from "./collect.ts";
 import { everythingIn } from "./everything-in.ts";
 
 /** A place for tokens, for one test. */
 export interface TokenPlace {
   readonly store: TokenStore;
-  /** Whether tokens and ledger are in one transaction. */
-  readonly sharesLedger: boolean;
-  /** Whether it can store a token in one step. */
-  readonly storesAtOnce: boolean;
+  /** For a table in the ledger's database. */
+  readonly beside?: BesideLedger;
   /** Runs `body` in a write of the ledger. */
   write<T>(body: (transaction: LedgerTransaction) => Promise<T>): Promise<T>;
-  /** Stores one token under the ledger's lease. */
-  writeAtOnce(token: StoredToken): Promise<boolean>;
-  /** Another instance takes the lease. */
-  loseLease(): Promise<void>;
   /** What is stored, by id. */
   stored(): Promise<Readonly<Record<string, string | null>>>;
   /**
@@ -36,6 +37,39 @@ export interface TokenPlace {
   forbid?(which: "those of b and d" | "all"): Promise<void>;
   /** In a secret store, somebody else makes the secret of this id, with these tags and the content "theirs". */
   makeAnothers?(id: string, tags: Readonly<Record<string, string>>): Promise<void>;
+}
+
+interface BesideLedger {
+  /** Whether it can store a token in one step. */
+  readonly storesAtOnce: boolean;
+  /** Stores one token under the ledger's lease. */
+  writeAtOnce(token: StoredToken): Promise<boolean>;
+  /** Another instance takes the lease. */
+  loseLease(): Promise<void>;
+}
+
+/** Stores tokens as the engine does, in a write of the ledger if it can. */
+export async function writeTokens(
+  { store, write }: Pick<TokenPlace, "store" | "write">,
+  tokens: Readonly<Record<string, string>>,
+  { assertHeld = () => {}, ...options }: WriteOptions & { readonly assertHeld?: () => void } = {},
+): Promise<Refusals> {
+  const run = { tokens: store, lease: { assertHeld }, signal: new AbortController().signal };
+  const outside = await storeOutside(someTokens(tokens), run, options);
+  if (!store.tables) return outside;
+  return write((transaction) => storeInTables(someTokens(tokens), outside, transaction, run, options));
+}
+
+/** Removes tokens, likewise. */
+export async function removeTokens(
+  { store, write }: Pick<TokenPlace, "store" | "write">,
+  ids: readonly string[],
+  assertHeld = () => {},
+): Promise<Refusals> {
+  const run = { tokens: store, lease: { assertHeld }, signal: new AbortController().signal };
+  const outside = await removeOutside(ids, run);
+  if (!store.tables) return outside;
+  return write((transaction) => removeFromTables(ids, outside, transaction, run));
 }
 
 export const someTokens = (tokens: Readonly<Record<string, string>>): StoredToken[] =>
@@ -91,13 +125,6 @@ export function tokenStoreContract(
     await place.store.prepare();
     return place;
   };
-  const write = (
-    { store, write }: TokenPlace,
-    tokens: Readonly<Record<string, string>>,
-    options?: { readonly rewrite: boolean },
-  ) => write((transaction) => store.write(someTokens(tokens), transaction, options));
-  const remove = ({ store, write }: TokenPlace, ids: readonly string[]) =>
-    write((transaction) => store.remove(ids, transaction));
   const read = async ({ store }: TokenPlace, ids: readonly string[]) =>
     Object.fromEntries([...(await store.read(ids))].map(([id, token]) => [id, token.reveal()]));
   const tokensFor = (ids: readonly string[]) => Object.fromEntries(ids.map((id) => [id, `token-of-${id}`]));
@@ -107,19 +134,18 @@ export function tokenStoreContract(
   describe(`${name}: a token store`, () => {
     test("changes nothing once it is too late for that", async () => {
       const place = await prepared();
-      await write(place, { a: "token-a" });
-      const before = await tokensIn(place);
+      // The ledger's transaction refuses a late change by itself.
+      if (place.store.tables) return;
+      await writeTokens(place, { a: "token-a" });
       const assertHeld = (): never => {
         throw new SyncError("LEASE_LOST", "another instance has taken it");
       };
-      const changes = [
-        (to: LedgerTransaction) =>
-          place.store.write(someTokens({ a: "newer", b: "token-b" }), to, { assertHeld }),
-        (to: LedgerTransaction) => place.store.remove(["a"], to, { assertHeld }),
-      ];
-      for (const change of changes)
-        expect(await rejection(place.write(change))).toMatchObject({ code: "LEASE_LOST" });
-      expect(await tokensIn(place)).toEqual(before);
+      for (const change of [
+        () => writeTokens(place, { a: "newer", b: "token-b" }, { assertHeld }),
+        () => removeTokens(place, ["a"], assertHeld),
+      ])
+        expect(await rejection(change())).toMatchObject({ code: "LEASE_LOST" });
+      expect(await tokensIn(place)).toEqual({ a: "token-a" });
     });
 
     test("lists the groups that have a token in the order of the bytes of their ids, if it lists any", async () => {
@@ -131,56 +157,56 @@ export function tokenStoreContract(
       };
       const isListed = (await list()) !== null;
       await place.store.prepare();
-      await write(place, tokensFor(ids));
-      await remove(place, ["without"]);
+      await writeTokens(place, tokensFor(ids));
+      await removeTokens(place, ["without"]);
       const listed = ids.filter((id) => id !== "without").sort(compareIds);
       expect(await list()).toEqual(isListed ? listed : null);
     });
 
     test("holds the token that was written last", async () => {
       const place = await prepared();
-      expect(await write(place, { a: "token-1", b: "token-b" })).toEqual(new Map());
-      expect(await write(place, { a: "token-2" })).toEqual(new Map());
+      expect(await writeTokens(place, { a: "token-1", b: "token-b" })).toEqual(new Map());
+      expect(await writeTokens(place, { a: "token-2" })).toEqual(new Map());
       expect(await tokensIn(place)).toEqual({ a: "token-2", b: "token-b" });
     });
 
     test("keeps any text", async () => {
       const place = await prepared();
       const token = `it's "quoted" \\ %s $1 – ü😀 ${"x".repeat(2000)}\n`;
-      await write(place, { a: token });
+      await writeTokens(place, { a: token });
       expect(await tokensIn(place)).toEqual({ a: token });
       expect(await read(place, ["a"])).toEqual({ a: token });
     });
 
     test("reads the tokens that were asked for, and leaves out what it doesn't have", async () => {
       const place = await prepared();
-      await write(place, { a: "token-a", b: "token-b", c: "token-c" });
+      await writeTokens(place, { a: "token-a", b: "token-b", c: "token-c" });
       expect(await read(place, ["c", "d", "a", "nobody"])).toEqual({ a: "token-a", c: "token-c" });
       expect(await read(place, [])).toEqual({});
     });
 
     test("removes the tokens that were asked for, and no others; what isn't there is removed already", async () => {
       const place = await prepared();
-      await write(place, { a: "token-a", b: "token-b", c: "token-c" });
-      expect(await remove(place, ["a", "c"])).toEqual(new Map());
+      await writeTokens(place, { a: "token-a", b: "token-b", c: "token-c" });
+      expect(await removeTokens(place, ["a", "c"])).toEqual(new Map());
       expect(await tokensIn(place)).toEqual({ b: "token-b" });
       expect(await read(place, ["a", "b", "c"])).toEqual({ b: "token-b" });
-      expect(await write(place, { a: "token-2" })).toEqual(new Map());
+      expect(await writeTokens(place, { a: "token-2" })).toEqual(new Map());
       expect(await read(place, ["a"])).toEqual({ a: "token-2" });
 
-      await remove(place, ["a"]);
-      expect(await remove(place, ["a", "b", "c", "nobody"])).toEqual(new Map());
-      expect(await remove(place, [])).toEqual(new Map());
+      await removeTokens(place, ["a"]);
+      expect(await removeTokens(place, ["a", "b", "c", "nobody"])).toEqual(new Map());
+      expect(await removeTokens(place, [])).toEqual(new Map());
       expect(await tokensIn(place)).toEqual({});
     });
 
     test("ids are met to the letter, however odd", async () => {
       const ids = ["a", ...ODD_IDS];
       const place = await prepared(ids);
-      expect(await write(place, tokensFor(ids))).toEqual(new Map());
+      expect(await writeTokens(place, tokensFor(ids))).toEqual(new Map());
       expect(await read(place, ODD_IDS)).toEqual(tokensFor(ODD_IDS));
       for (const id of ODD_IDS) {
-        expect(await remove(place, [id])).toEqual(new Map());
+        expect(await removeTokens(place, [id])).toEqual(new Map());
         expect(await read(place, [id, "a"])).toEqual(tokensFor(["a"]));
       }
       expect(await tokensIn(place)).toEqual(tokensFor(["a"]));
@@ -189,30 +215,35 @@ export function tokenStoreContract(
     test(`${many} at a time`, async () => {
       const ids = Array.from({ length: many }, (_, index) => `tenant-${index}`);
       const place = await prepared(ids);
-      expect(await write(place, tokensFor(ids))).toEqual(new Map());
+      expect(await writeTokens(place, tokensFor(ids))).toEqual(new Map());
       expect(await read(place, ids)).toEqual(tokensFor(ids));
-      expect(await remove(place, ids.slice(1))).toEqual(new Map());
+      expect(await removeTokens(place, ids.slice(1))).toEqual(new Map());
       expect(await tokensIn(place)).toEqual(tokensFor(["tenant-0"]));
     });
 
-    test("what the ledger takes back is undone where they are in one transaction, and stays where not", async () => {
+    test("what the ledger takes back is undone if they are in one transaction", async () => {
       const place = await prepared();
-      await write(place, { a: "token-a", b: "token-b" });
+      const { tables } = place.store;
+      if (!tables) return;
+      await writeTokens(place, { a: "token-a", b: "token-b" });
       const undone = place.write(async (transaction) => {
-        await place.store.write(someTokens({ b: "token-2" }), transaction);
-        await place.store.remove(["a"], transaction);
+        await tables.write(someTokens({ b: "token-2" }), transaction);
+        await tables.remove(["a"], transaction);
         throw new Error("before the commit");
       });
       await expect(undone).rejects.toThrow("before the commit");
-      expect(await tokensIn(place)).toEqual(
-        place.sharesLedger ? { a: "token-a", b: "token-b" } : { b: "token-2" },
-      );
+      expect(await tokensIn(place)).toEqual({ a: "token-a", b: "token-b" });
     });
 
     test("a token that it refuses costs that tenant alone, and is not in the error", async () => {
       const place = await prepared();
       await place.refuseSome();
-      const refused = await write(place, { a: "token-a", b: "refused-b", c: "token-c", d: "refused-d" });
+      const refused = await writeTokens(place, {
+        a: "token-a",
+        b: "refused-b",
+        c: "token-c",
+        d: "refused-d",
+      });
       expect(await tokensIn(place)).toEqual({ a: "token-a", c: "token-c" });
       expectRefused(refused);
     });
@@ -220,37 +251,41 @@ export function tokenStoreContract(
     test("a token that is there can be refused where it has to be written again", async () => {
       const place = await prepared();
       const tokens = { a: "token-a", b: "refused-b", c: "token-c", d: "refused-d" };
-      await write(place, tokens);
+      await writeTokens(place, tokens);
       await place.refuseSome();
-      const refused = await write(place, tokens, { rewrite: true });
+      const refused = await writeTokens(place, tokens, { rewrite: true });
       expectRefused(refused);
       expect(await tokensIn(place)).toEqual(tokens);
     });
 
     test("what is written again is what is stored, whatever was there before", async () => {
       const place = await prepared();
-      await write(place, { a: "token-a", b: "token-b" });
+      await writeTokens(place, { a: "token-a", b: "token-b" });
       const tokens = { a: "token-a", b: "token-b2", c: "token-c" };
-      expect(await write(place, tokens, { rewrite: true })).toEqual(new Map());
+      expect(await writeTokens(place, tokens, { rewrite: true })).toEqual(new Map());
       expect(await tokensIn(place)).toEqual(tokens);
     });
 
-    test("stores a token at once where it can, and leaves it to a write elsewhere", async () => {
+    test("stores a token at once if it can, and leaves it to a write otherwise", async () => {
       const place = await prepared();
-      await write(place, { a: "token-1", b: "token-b" });
+      if (!place.beside) return;
+      const { storesAtOnce, writeAtOnce } = place.beside;
+      await writeTokens(place, { a: "token-1", b: "token-b" });
       const [token] = someTokens({ a: "token-2" }) as [StoredToken];
-      expect(await place.writeAtOnce(token)).toBe(place.storesAtOnce);
-      expect(await tokensIn(place)).toEqual({ a: place.storesAtOnce ? "token-2" : "token-1", b: "token-b" });
+      expect(await writeAtOnce(token)).toBe(storesAtOnce);
+      expect(await tokensIn(place)).toEqual({ a: storesAtOnce ? "token-2" : "token-1", b: "token-b" });
     });
 
     test("stores no token at once that it refuses, or whose writer has lost the lease", async () => {
       const place = await prepared();
-      await write(place, { a: "token-a" });
+      if (!place.beside) return;
+      const { writeAtOnce, loseLease } = place.beside;
+      await writeTokens(place, { a: "token-a" });
       await place.refuseSome();
       const [refused, taken] = someTokens({ b: "refused-b", a: "token-2" }) as [StoredToken, StoredToken];
-      expect(await place.writeAtOnce(refused)).toBe(false);
-      await place.loseLease();
-      expect(await place.writeAtOnce(taken).catch(({ code }) => code)).toSatisfy(
+      expect(await writeAtOnce(refused)).toBe(false);
+      await loseLease();
+      expect(await writeAtOnce(taken).catch(({ code }) => code)).toSatisfy(
         (result) => result === false || result === "LEASE_LOST",
       );
       expect(await tokensIn(place)).toEqual({ a: "token-a" });
@@ -258,9 +293,9 @@ export function tokenStoreContract(
 
     test("a token that it doesn't let go costs that tenant alone, and is not in the error", async () => {
       const place = await prepared();
-      await write(place, { a: "token-a", b: "kept-b", c: "token-c", d: "kept-d" });
+      await writeTokens(place, { a: "token-a", b: "kept-b", c: "token-c", d: "kept-d" });
       await place.keepSome();
-      const refused = await remove(place, ["a", "b", "c", "d"]);
+      const refused = await removeTokens(place, ["a", "b", "c", "d"]);
       expect(await tokensIn(place)).toEqual({ b: "kept-b", d: "kept-d" });
       expect([...refused.keys()].sort()).toEqual(["b", "d"]);
       for (const error of refused.values()) {
@@ -289,7 +324,7 @@ export function tokenStoreContract(
         // The service answers before the first token is written, and its answer shows the team.
         const confirmed = { ...ours, teamId: 7 };
         expect(await at.claim(confirmed, ours)).toBe(true);
-        await write(place, { a: "token-a" });
+        await writeTokens(place, { a: "token-a" });
         expect(await at.holdsAny()).toBe(true);
         await place.store.prepare();
         expect(await at.owner()).toEqual(confirmed);
@@ -300,9 +335,9 @@ export function tokenStoreContract(
         const place = await prepared();
         const at = destinationOf(place);
         await at.claim({ ...ours, teamId: 7 }, null);
-        await write(place, { b: "token-b" });
+        await writeTokens(place, { b: "token-b" });
         expect(await at.holdsAny(["a", "b"])).toBe(true);
-        await remove(place, ["b"]);
+        await removeTokens(place, ["b"]);
         expect(await at.holdsAny(["a", "b"])).toBe(false);
       });
 
@@ -333,7 +368,7 @@ export function tokenStoreContract(
         const at = destinationOf(place);
         await at.giveUp(ours);
         await at.claim(ours, null);
-        await write(place, { a: "token-a" });
+        await writeTokens(place, { a: "token-a" });
         await at.giveUp({ ...ours, ledgerId: "L2" });
         expect(await at.owner()).toEqual(ours);
         await at.giveUp(ours);
@@ -346,13 +381,14 @@ export function tokenStoreContract(
 
     test("says that it can't be reached, without the tokens", async () => {
       const place = await prepared();
-      await write(place, { a: "token-a" });
+      await writeTokens(place, { a: "token-a" });
       await place.breakDown();
+      const { beside } = place;
       const calls = [
-        () => write(place, { a: "token-a" }),
-        () => remove(place, ["a"]),
-        ...(place.storesAtOnce
-          ? [() => place.writeAtOnce(someTokens({ a: "token-a" })[0] as StoredToken)]
+        () => writeTokens(place, { a: "token-a" }),
+        () => removeTokens(place, ["a"]),
+        ...(beside?.storesAtOnce
+          ? [() => beside.writeAtOnce(someTokens({ a: "token-a" })[0] as StoredToken)]
           : []),
         () => place.store.read(["a"]),
       ];
@@ -383,10 +419,10 @@ export function secretStoreContract(
       expect(await place.store.destinations[0]?.claim(mark, null)).toBe(true);
       return place;
     };
-    const changes = ({ store, write }: TokenPlace) => ({
-      write: (rewrite = false) => write((to) => store.write(someTokens(tokens), to, { rewrite })),
-      remove: () => write((to) => store.remove(Object.keys(tokens), to)),
-      read: async () => [...(await store.read(Object.keys(tokens))).keys()].sort(),
+    const changes = (place: TokenPlace) => ({
+      write: (rewrite = false) => writeTokens(place, tokens, { rewrite }),
+      remove: () => removeTokens(place, Object.keys(tokens)),
+      read: async () => [...(await place.store.read(Object.keys(tokens))).keys()].sort(),
     });
     const expectRefused = (refused: ReadonlyMap<string, SyncError>, code: string): void => {
       expect([...refused.keys()]).toEqual(["b", "d"]);
@@ -429,22 +465,22 @@ export function secretStoreContract(
     });
 
     test("several that write one secret at once leave one token of theirs", async () => {
-      const { store, write } = await claimed();
-      await write((to) => store.write(someTokens({ a: "former" }), to));
+      const place = await claimed();
+      await writeTokens(place, { a: "former" });
       const written = Array.from({ length: 10 }, (_, n) => `token-${n}`);
-      const all = written.map((token) => write((to) => store.write(someTokens({ a: token }), to)));
+      const all = written.map((token) => writeTokens(place, { a: token }));
       expect(await Promise.all(all)).toEqual(written.map(() => new Map()));
-      expect(written).toContain((await store.read(["a"])).get("a")?.reveal());
+      expect(written).toContain((await place.store.read(["a"])).get("a")?.reveal());
     });
 
     test("ids that no name can hold are told apart all the same", async () => {
-      const { store, write } = await claimed();
+      const place = await claimed();
       const ids = ["/../a", "..", ".", "a/b", "a?list=true", "=2F", "é".repeat(500), "x".repeat(600)];
       const odd = Object.fromEntries(ids.map((id) => [id, `"${id}\u0000`]));
-      expect(await write((to) => store.write(someTokens(odd), to))).toEqual(new Map());
-      const found = await store.read(ids);
+      expect(await writeTokens(place, odd)).toEqual(new Map());
+      const found = await place.store.read(ids);
       expect(Object.fromEntries([...found].map(([id, token]) => [id, token.reveal()]))).toEqual(odd);
-      expect(await write((to) => store.remove(ids, to))).toEqual(new Map());
+      expect(await removeTokens(place, ids)).toEqual(new Map());
     });
 
     test("a login that may do nothing any more charges no tenant", async () => {

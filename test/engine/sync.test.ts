@@ -150,7 +150,7 @@ describe("the order of effects", () => {
       "before begun a",
       "after commit",
       "after getOrCreate a",
-      "after writeTokens",
+      "after writeTokens a",
       "before ended a",
       "after commit",
       "after commit",

@@ -22,13 +22,16 @@ async function aTokenPlace(sharesLedger: boolean): Promise<TokenPlace> {
   const store = new InMemoryTokenStore(state, step, ledger);
   return {
     store,
-    sharesLedger,
-    storesAtOnce: sharesLedger,
-    writeAtOnce: (token) => store.writeAtOnce(token, lease),
-    loseLease: async () => {
-      await ledger.releaseLease(lease);
-      await ledger.acquireLease("another", 60_000);
-    },
+    ...(sharesLedger && {
+      beside: {
+        storesAtOnce: true,
+        writeAtOnce: (token) => store.writeAtOnce(token, lease),
+        loseLease: async () => {
+          await ledger.releaseLease(lease);
+          await ledger.acquireLease("another", 60_000);
+        },
+      },
+    }),
     write: (body) => ledger.write(lease, body),
     stored: async () => Object.fromEntries(state.tokens),
     refuseSome: async () => {

@@ -3,14 +3,16 @@ import { tokenFingerprint } from "../../src/core/group/group.ts";
 import { compareIds } from "../../src/core/group/tenant.ts";
 import { Secret } from "../../src/core/secret/secret.ts";
 import { isSameMark, type OwnersMark } from "../../src/core/tokens/destination.ts";
-import { type LaggingToken, laggingIn } from "../../src/core/tokens/token-copies.ts";
+import { type LaggingToken, laggingIn, type Refusals } from "../../src/core/tokens/token-copies.ts";
 import type { Lease } from "../../src/ports/ledger/lease.ts";
 import type { Ledger, LedgerTransaction } from "../../src/ports/ledger/ledger.ts";
 import type {
   ChangeOptions,
+  OutsideStore,
   StoredToken,
   TokenDestination,
   TokenStore,
+  TokenTables,
   WriteOptions,
 } from "../../src/ports/token-store.ts";
 import type { Step } from "./instance.ts";
@@ -32,7 +34,7 @@ export class TokenState {
   readonly notRemovable = new Set<string>();
 }
 
-export class InMemoryTokenStore implements TokenStore {
+export class InMemoryTokenStore implements TokenStore, OutsideStore, TokenTables {
   readonly batchSize = 64;
   readonly #state: TokenState;
   readonly #step: Step;
@@ -43,6 +45,14 @@ export class InMemoryTokenStore implements TokenStore {
     this.#state = state;
     this.#step = step;
     this.#ledger = ledger;
+  }
+
+  get outside(): OutsideStore | undefined {
+    return this.#state.sharesLedger ? undefined : this;
+  }
+
+  get tables(): TokenTables | undefined {
+    return this.#state.sharesLedger ? this : undefined;
   }
 
   inspect(): Promise<void> {
@@ -96,33 +106,42 @@ export class InMemoryTokenStore implements TokenStore {
   async write(
     tokens: readonly StoredToken[],
     transaction: LedgerTransaction,
-    { rewrite = false, assertHeld }: WriteOptions = {},
-  ): Promise<ReadonlyMap<string, SyncError>> {
-    assertHeld?.();
-    const { tokens: stored, refused } = this.#state;
+    { rewrite = false }: WriteOptions = {},
+  ): Promise<Refusals> {
     await this.#step({ when: "before", call: "writeTokens" });
     const all = tokens.map(({ user_group_id }) => user_group_id);
     this.#insistOnTransaction("TOKEN_NOT_STORED", all);
-    const isThere = ({ user_group_id: id, token }: StoredToken): boolean => stored.get(id) === token.reveal();
-    const written = tokens.filter((entry) => rewrite || !isThere(entry));
-    const unwritten = written.filter((entry) => refused.has(entry.user_group_id));
-    const taken = written.filter((entry) => !unwritten.includes(entry));
-    this.#change(transaction, () => {
-      for (const { user_group_id: id, token } of taken) stored.set(id, token.reveal());
+    const unwritten = tokens.filter((token) => this.#refuses(token, rewrite));
+    const taken = tokens.filter((token) => !unwritten.includes(token));
+    enlist(transaction, () => {
+      for (const { user_group_id: id, token } of taken) this.#state.tokens.set(id, token.reveal());
     });
     await this.#step({ when: "after", call: "writeTokens" });
-    return new Map(
-      unwritten.map(({ user_group_id }) => [
-        user_group_id,
-        new SyncError("TOKEN_NOT_STORED", "no room for it", HINT),
-      ]),
-    );
+    return new Map(unwritten.map(({ user_group_id }) => [user_group_id, notStored()]));
+  }
+
+  async put(
+    token: StoredToken,
+    { rewrite = false, assertHeld }: ChangeOptions & WriteOptions = {},
+  ): Promise<SyncError | undefined> {
+    assertHeld?.();
+    const { user_group_id: id } = token;
+    await this.#step({ when: "before", call: "writeTokens", id });
+    if (this.#refuses(token, rewrite)) return notStored();
+    this.#state.tokens.set(id, token.token.reveal());
+    await this.#step({ when: "after", call: "writeTokens", id });
+    return undefined;
+  }
+
+  #refuses({ user_group_id: id, token }: StoredToken, rewrite: boolean): boolean {
+    const { tokens, refused } = this.#state;
+    return refused.has(id) && (rewrite || tokens.get(id) !== token.reveal());
   }
 
   async writeAtOnce(token: StoredToken, lease: Lease): Promise<boolean> {
     const { user_group_id: id } = token;
     const ledger = this.#ledger;
-    if (!ledger || !this.#state.sharesLedger || this.#state.refused.has(id)) return false;
+    if (!ledger || this.#state.refused.has(id)) return false;
     const others = await ledger.sharedTokens(new Map([[id, tokenFingerprint(token.token)]]), "recorded");
     if (others.size > 0) return false;
     const refused = await ledger.write(lease, (transaction) => this.write([token], transaction));
@@ -144,31 +163,33 @@ export class InMemoryTokenStore implements TokenStore {
     return laggingIn(expected, [await this.read([...expected.keys()])]);
   }
 
-  async remove(
-    ids: readonly string[],
-    transaction: LedgerTransaction,
-    { assertHeld }: ChangeOptions = {},
-  ): Promise<ReadonlyMap<string, SyncError>> {
-    assertHeld?.();
-    const { tokens: stored, notRemovable } = this.#state;
+  async remove(ids: readonly string[], transaction: LedgerTransaction): Promise<Refusals> {
     await this.#step({ when: "before", call: "removeTokens" });
     this.#insistOnTransaction("TOKEN_NOT_REMOVED", ids);
-    const kept = ids.filter((id) => notRemovable.has(id) && stored.has(id));
-    this.#change(transaction, () => {
-      for (const id of ids) if (!kept.includes(id)) stored.delete(id);
+    const kept = ids.filter((id) => this.#keeps(id));
+    enlist(transaction, () => {
+      for (const id of ids) if (!kept.includes(id)) this.#state.tokens.delete(id);
     });
     await this.#step({ when: "after", call: "removeTokens" });
-    return new Map(kept.map((id) => [id, new SyncError("TOKEN_NOT_REMOVED", "it is stuck", HINT)]));
+    return new Map(kept.map((id) => [id, notRemoved()]));
+  }
+
+  async drop(id: string, { assertHeld }: ChangeOptions = {}): Promise<SyncError | undefined> {
+    assertHeld?.();
+    await this.#step({ when: "before", call: "removeTokens", id });
+    if (this.#keeps(id)) return notRemoved();
+    this.#state.tokens.delete(id);
+    await this.#step({ when: "after", call: "removeTokens", id });
+    return undefined;
+  }
+
+  #keeps(id: string): boolean {
+    return this.#state.notRemovable.has(id) && this.#state.tokens.has(id);
   }
 
   #insistOnTransaction(code: string, ids: readonly string[]): void {
     if (ids.some((id) => this.#state.breaks.has(id)))
       throw new SyncError(code, "the transaction is gone", HINT);
-  }
-
-  #change(transaction: LedgerTransaction, change: () => void): void {
-    if (this.#state.sharesLedger) enlist(transaction, change);
-    else change();
   }
 }
 
@@ -178,3 +199,7 @@ function insistOnMarks({ isUnmarkable }: TokenState): void {
 }
 
 const HINT = { hint: "make room" };
+
+const notStored = (): SyncError => new SyncError("TOKEN_NOT_STORED", "no room for it", HINT);
+
+const notRemoved = (): SyncError => new SyncError("TOKEN_NOT_REMOVED", "it is stuck", HINT);

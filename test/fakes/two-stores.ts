@@ -9,17 +9,12 @@ import { tenants, World } from "./world.ts";
 /** A world with two token stores. */
 export class TwoStores extends World {
   readonly second = new TokenState();
-  areTables = false;
 
   override ports(instance: Instance, clock: VirtualClock): Omit<SyncPorts, "observe"> {
     const ports = super.ports(instance, clock);
     const step: Step = (point) => instance.step({ ...point, store: 1 });
     const second = new InMemoryTokenStore(this.second, step, ports.ledger);
-    const both = [ports.tokens, second];
-    return {
-      ...ports,
-      tokens: this.areTables ? new CompositeTokenStore([], both) : new CompositeTokenStore(both, []),
-    };
+    return { ...ports, tokens: new CompositeTokenStore([ports.tokens, second]) };
   }
 }
 

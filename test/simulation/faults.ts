@@ -78,7 +78,7 @@ const SERVICE_CODES = {
 } as const satisfies Record<Point["when"], readonly ServiceFailureCode[]>;
 
 const CODES: Readonly<Record<Exclude<Port, "service">, readonly string[]>> = {
-  store: ["TOKEN_STORE_UNAVAILABLE", "TOKEN_STORE_BUSY"],
+  store: ["TOKEN_STORE_UNAVAILABLE"],
   ledger: ["LEDGER_UNAVAILABLE"],
   source: ["SOURCE_UNAVAILABLE"],
 };

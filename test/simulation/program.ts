@@ -207,10 +207,7 @@ export class Program {
     const [first, ...more] = used;
     if (first === undefined) throw new Error("there is no token store");
     if (more.length === 0) return watched(first);
-    return new CompositeTokenStore(
-      used.filter(({ sharesLedger }) => !sharesLedger).map(watched),
-      used.filter(({ sharesLedger }) => sharesLedger).map(watched),
-    );
+    return new CompositeTokenStore(used.map(watched));
   }
 
   #observe(event: RunEvent): void {

@@ -5,7 +5,7 @@ import type { RecentWrites } from "../../src/core/record/recent-writes.ts";
 import { Secret } from "../../src/core/secret/secret.ts";
 import type { RunReport } from "../../src/engine/report/run-report.ts";
 import type { GroupService } from "../../src/ports/group-service.ts";
-import type { Ledger, LedgerTransaction } from "../../src/ports/ledger/ledger.ts";
+import type { Ledger } from "../../src/ports/ledger/ledger.ts";
 import type { RunEvent, RunSummary } from "../../src/ports/observer.ts";
 import type { Served } from "../../src/ports/serve-tenant.ts";
 import type { ChangeOptions, StoredToken, WriteOptions } from "../../src/ports/token-store.ts";
@@ -372,8 +372,8 @@ export class Watch {
     return new Set(facts.map((fact) => JSON.stringify(fact)));
   }
 
-  writesTokens(run: RunRecord, { sharesLedger }: TokenState): void {
-    if (!sharesLedger) this.#insistOnLease(`a token written by ${run.holder}`, run);
+  writesTokens(run: RunRecord): void {
+    this.#insistOnLease(`a token written by ${run.holder}`, run);
   }
 
   commits(run: RunRecord): void {
@@ -562,32 +562,22 @@ export function watchedLedger(
 export class WatchedTokenStore extends InMemoryTokenStore {
   readonly #world: SimulatedWorld;
   readonly #run: RunRecord;
-  readonly #state: TokenState;
 
   constructor(world: SimulatedWorld, state: TokenState, run: RunRecord, step: Step, ledger: Ledger) {
     super(state, step, ledger);
     this.#world = world;
-    this.#state = state;
     this.#run = run;
   }
 
-  override write(
-    tokens: readonly StoredToken[],
-    transaction: LedgerTransaction,
-    options?: WriteOptions,
-  ): Promise<ReadonlyMap<string, SyncError>> {
+  override put(token: StoredToken, options?: ChangeOptions & WriteOptions): Promise<SyncError | undefined> {
     options?.assertHeld?.();
-    this.#world.watch.writesTokens(this.#run, this.#state);
-    return super.write(tokens, transaction, options);
+    this.#world.watch.writesTokens(this.#run);
+    return super.put(token, options);
   }
 
-  override remove(
-    ids: readonly string[],
-    transaction: LedgerTransaction,
-    options?: ChangeOptions,
-  ): Promise<ReadonlyMap<string, SyncError>> {
+  override drop(id: string, options?: ChangeOptions): Promise<SyncError | undefined> {
     options?.assertHeld?.();
-    this.#world.watch.writesTokens(this.#run, this.#state);
-    return super.remove(ids, transaction, options);
+    this.#world.watch.writesTokens(this.#run);
+    return super.drop(id, options);
   }
 }

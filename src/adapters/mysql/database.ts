@@ -8,7 +8,6 @@ import {
 } from "mysql2";
 import type { InTransaction } from "../sql/connection/connections.ts";
 import { retryDeadlocks } from "../sql/connection/deadlock-retry.ts";
-import { TransactionKeepalive } from "../sql/connection/transaction-keepalive.ts";
 import {
   LONG_READ,
   SHORT_READ,
@@ -121,22 +120,18 @@ export class MysqlDatabase implements Database {
     isLastAttempt: boolean,
   ): Promise<T> {
     const pooled = await this.#connect(limits);
-    const askAnyway = this.#asking(pooled, limits);
-    const transaction = new TransactionKeepalive(() => askAnyway("SELECT 1"), this.#options.idleMs);
-    const ask: Ask = (text, values) => transaction.run(() => askAnyway(text, values));
+    const ask = this.#asking(pooled, limits);
     let broken = true;
     try {
       let begun: readonly object[] = [];
       for (const statement of begin) begun = rowsOf(await ask<Rows<object>>(statement));
       const query = async <Row extends object>(text: string, values?: readonly unknown[]) =>
         rowsOf(await ask<Rows<Row>>(text, values));
-      const open = { query, isLastAttempt, assertOpen: () => transaction.assertOpen() };
-      const result = await body(open, begun);
+      const result = await body({ query, isLastAttempt }, begun);
       await ask("COMMIT");
       broken = false;
       return result;
     } finally {
-      await transaction.end();
       // Close a broken connection instead of sending ROLLBACK: that works even if the server no longer answers.
       this.#end(pooled.connection, broken);
     }

@@ -3,7 +3,6 @@ import Cursor from "pg-cursor";
 import type { Connections, InTransaction } from "../sql/connection/connections.ts";
 import { retryDeadlocks } from "../sql/connection/deadlock-retry.ts";
 import type { SessionWaits } from "../sql/connection/session-waits.ts";
-import { TransactionKeepalive } from "../sql/connection/transaction-keepalive.ts";
 import {
   LONG_READ,
   SHORT_READ,
@@ -125,21 +124,15 @@ export class PostgresDatabase implements Database {
     return this.#use(limits, async (client, wait) => {
       const ask = <Row extends pg.QueryResultRow>(text: string, values: readonly unknown[] = []) =>
         wait(() => client.query<Row>(text, [...values]));
-      const transaction = new TransactionKeepalive(() => ask("SELECT 1"), this.#options.idleMs);
       const query: InTransaction["query"] = async <Row extends object>(
         text: string,
         values?: readonly unknown[],
-      ) => (await transaction.run(() => ask<Row & pg.QueryResultRow>(text, values))).rows;
-      try {
-        const begun = await transaction.run(() => ask([first, settings, PIN, ...others].join("; ")));
-        const rows = resultsOf(begun).at(-1)?.rows ?? [];
-        const open = { query, isLastAttempt, assertOpen: () => transaction.assertOpen() };
-        const result = await body(open, rows);
-        await query("COMMIT");
-        return result;
-      } finally {
-        await transaction.end();
-      }
+      ) => (await ask<Row & pg.QueryResultRow>(text, values)).rows;
+      const begun = await ask([first, settings, PIN, ...others].join("; "));
+      const rows = resultsOf(begun).at(-1)?.rows ?? [];
+      const result = await body({ query, isLastAttempt }, rows);
+      await query("COMMIT");
+      return result;
     });
   }
 

@@ -44,9 +44,8 @@ export interface FoundSecret {
  * - `throttled`: the store is over its limit. All calls wait, and this call is retried.
  * - `passing`: this call failed, but a retry may succeed. Only this call is retried.
  * - `refused`: the failure concerns this secret alone.
- * - `slow`: the store answers, but too slowly for all calls together.
  */
-export type SecretStoreProblem = "unavailable" | "throttled" | "passing" | "refused" | "slow";
+export type SecretStoreProblem = "unavailable" | "throttled" | "passing" | "refused";
 
 export class SecretStoreFailure extends Error {
   override readonly name = "SecretStoreFailure";

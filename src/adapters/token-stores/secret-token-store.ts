@@ -9,16 +9,17 @@ import {
 } from "../../core/tokens/secrets.ts";
 import { type LaggingToken, laggingIn } from "../../core/tokens/token-copies.ts";
 import type { Clock } from "../../ports/clock.ts";
-import type { LedgerTransaction } from "../../ports/ledger/ledger.ts";
+import type { Observe } from "../../ports/observer.ts";
 import type {
   ChangeOptions,
+  OutsideStore,
   StoredToken,
   TokenDestination,
   TokenStore,
   WriteOptions,
 } from "../../ports/token-store.ts";
 import { SecretOwnerMark } from "./secret-owner-mark.ts";
-import { type FoundSecret, type SecretStore, SecretStoreFailure } from "./secret-store.ts";
+import { type SecretStore, SecretStoreFailure } from "./secret-store.ts";
 import { CONCURRENCY, inParallel, StoreRetries } from "./store-retries.ts";
 
 interface SecretTokenOptions {
@@ -26,22 +27,28 @@ interface SecretTokenOptions {
   readonly format: TokenFormat;
 }
 
+/** How long a store is waited for before any token is written, in milliseconds. */
+const LONGEST_WAIT_AT_FIRST = 30_000;
+
 /** Keeps tokens in a secret store, one secret for each group. */
-export class SecretTokenStore implements TokenStore {
-  /** Few, because each token costs a call. */
-  readonly batchSize = 64;
+export class SecretTokenStore implements TokenStore, OutsideStore {
+  readonly outside = this;
   readonly #secrets: SecretStore;
   readonly #options: SecretTokenOptions;
   readonly #clock: Clock;
   readonly #retries: StoreRetries;
   readonly #owner: SecretOwnerMark;
+  readonly #read: StoreHealth;
+  readonly #write: StoreHealth;
 
-  constructor(secrets: SecretStore, options: SecretTokenOptions, clock: Clock) {
+  constructor(secrets: SecretStore, options: SecretTokenOptions, clock: Clock, observe?: Observe) {
     this.#secrets = secrets;
     this.#options = options;
     this.#clock = clock;
-    this.#retries = new StoreRetries(clock);
+    this.#retries = new StoreRetries(clock, observe);
     this.#owner = new SecretOwnerMark(secrets, options.path);
+    this.#read = new StoreHealth(async () => (await this.#owner.read()) !== null);
+    this.#write = new StoreHealth(() => this.#owner.rewrite());
   }
 
   get destinations(): readonly TokenDestination[] {
@@ -89,44 +96,34 @@ export class SecretTokenStore implements TokenStore {
     return (await this.read(others.slice(0, CONCURRENCY))).size > 0;
   }
 
-  async write(
-    tokens: readonly StoredToken[],
-    _transaction: LedgerTransaction,
-    { rewrite = false, ...options }: WriteOptions = {},
-  ): Promise<ReadonlyMap<string, SyncError>> {
-    const wanted = new Map(tokens.map(({ user_group_id, token }) => [user_group_id, token]));
-    return this.#each([...wanted], "TOKEN_NOT_STORED", options, ([id, token], name) => {
-      const content = formatToken(this.#options.format, id, token, this.#clock.now());
-      // Don't write equal content again: stores keep every version, and charge for it.
-      const isGood = (found: Secret): boolean =>
-        !rewrite && (this.#tokenIn(found, id)?.equals(token) ?? false);
-      return this.#secrets.put(name, content, isGood, id);
-    });
+  put(
+    { user_group_id: id, token }: StoredToken,
+    { rewrite = false, ...options }: ChangeOptions & WriteOptions = {},
+  ): Promise<SyncError | undefined> {
+    const content = formatToken(this.#options.format, id, token, this.#clock.now());
+    // Don't write equal content again: stores keep every version, and charge for it.
+    const isGood = (found: Secret): boolean => !rewrite && (this.#tokenIn(found, id)?.equals(token) ?? false);
+    return this.#change(id, "TOKEN_NOT_STORED", options, (name) =>
+      this.#secrets.put(name, content, isGood, id),
+    );
   }
 
-  /** Always false: a secret store can't check the lease in the same step as the write. */
-  async writeAtOnce(): Promise<boolean> {
-    return false;
+  drop(id: string, options: ChangeOptions = {}): Promise<SyncError | undefined> {
+    return this.#change(id, "TOKEN_NOT_REMOVED", options, (name) => this.#secrets.remove(name));
   }
 
   async read(ids: readonly string[], signal?: AbortSignal): Promise<ReadonlyMap<string, Secret>> {
     const found = new Map<string, Secret>();
-    const ofOneSecret = this.#judge(async () => (await this.#owner.read()) !== null, signal);
     const find = async (id: string): Promise<void> => {
       if (signal?.aborted) throw interrupted();
-      let sentAt = 0;
-      const get = (): Promise<FoundSecret | undefined> => {
-        sentAt = ofOneSecret.moment();
-        return this.#secrets.get(this.#nameOf(id));
-      };
+      const name = this.#nameOf(id);
       // A secret that can't be read counts as missing: the attempt to write it then reports what is wrong.
-      const secret = await this.#retries
-        .with(get, { signal })
-        .catch(async (error: unknown) => void (await ofOneSecret.judge(error, sentAt)));
+      const secret = await this.#call(name, this.#read, () => this.#secrets.get(name), { signal });
+      if (secret instanceof SecretStoreFailure) return;
       const token = secret?.isManaged ? this.#tokenIn(secret.content, id) : undefined;
       if (token) found.set(id, token);
     };
-    await this.#usable("read", () => inParallel([...new Set(ids)], CONCURRENCY, find));
+    await this.#usable("read", () => inParallel([...new Set(ids)], CONCURRENCY, find), signal);
     return found;
   }
 
@@ -137,15 +134,6 @@ export class SecretTokenStore implements TokenStore {
     return laggingIn(expected, [await this.read([...expected.keys()], signal)]);
   }
 
-  remove(
-    ids: readonly string[],
-    _transaction: LedgerTransaction,
-    options: ChangeOptions = {},
-  ): Promise<ReadonlyMap<string, SyncError>> {
-    const entries = [...new Set(ids)].map((id) => [id] as const);
-    return this.#each(entries, "TOKEN_NOT_REMOVED", options, (_, name) => this.#secrets.remove(name));
-  }
-
   #nameOf(id: string): string {
     return secretName(id, this.#options.path, this.#secrets.naming);
   }
@@ -154,87 +142,110 @@ export class SecretTokenStore implements TokenStore {
     return tokenIn(this.#options.format, id, content);
   }
 
-  /** Resolves to the errors of the secrets that the store refused to change, by id. */
-  async #each<Entry extends readonly [id: string, ...unknown[]]>(
-    entries: readonly Entry[],
+  /** Resolves to the error if the store refuses to change this secret. */
+  async #change(
+    id: string,
     code: string,
-    { assertHeld = () => {}, signal }: ChangeOptions,
-    change: (entry: Entry, name: string) => Promise<void>,
-  ): Promise<ReadonlyMap<string, SyncError>> {
-    const refused = new Map<string, SyncError>();
-    const begun = this.#clock.monotonic();
-    const ofOneSecret = this.#judge(() => this.#owner.rewrite(), signal, assertHeld);
-    const changeOne = async (entry: Entry): Promise<void> => {
-      const [id] = entry;
-      const name = this.#nameOf(id);
-      let sentAt = 0;
-      const attempt = async (): Promise<void> => {
-        assertHeld();
-        sentAt = ofOneSecret.moment();
-        await change(entry, name);
-      };
-      try {
-        await this.#retries.with(attempt, { begun, signal });
-      } catch (error) {
-        const { message, hint } = await ofOneSecret.judge(error, sentAt, name);
-        refused.set(id, new SyncError(code, `${this.#secrets.title}: ${message}`, { hint }));
-      }
-    };
-    await this.#usable("write", () => inParallel(entries, CONCURRENCY, changeOne));
-    // In the order of `entries`, whichever call ended first.
-    return new Map(
-      entries.flatMap(([id]) => {
-        const error = refused.get(id);
-        return error ? [[id, error] as const] : [];
-      }),
-    );
+    options: ChangeOptions,
+    change: (name: string) => Promise<void>,
+  ): Promise<SyncError | undefined> {
+    const name = this.#nameOf(id);
+    const call = () => this.#call(name, this.#write, () => change(name), options);
+    const failure = await this.#usable("write", call, options.signal);
+    if (!failure) return undefined;
+    const { message, hint } = failure;
+    return new SyncError(code, `${this.#secrets.title}: ${message}`, { hint });
   }
 
-  /**
-   * Returns a failure that concerns one secret alone, and throws any other. Most stores refuse a lost login and one secret
-   * in the same words, and one secret may fail in a way that nobody has foreseen. The owner's mark tells them apart: a
-   * store that takes the mark works. Asks for the mark without a retry, because a transaction may be open. An answer counts for the
-   * calls that were sent before it was asked for: the login may be lost since.
-   */
-  #judge(takesMark: () => Promise<boolean>, signal: AbortSignal | undefined, assertHeld = () => {}) {
-    let now = 0;
-    let askedAt = -1;
-    let isWell: Promise<boolean> | undefined;
-    const judge = async (error: unknown, sentAt: number, name = ""): Promise<SecretStoreFailure> => {
+  /** Resolves to the failure if it concerns this secret alone. */
+  async #call<T>(
+    name: string,
+    health: StoreHealth,
+    call: () => Promise<T>,
+    { signal, assertHeld }: ChangeOptions,
+  ): Promise<T | SecretStoreFailure> {
+    const askedAt = health.moment();
+    let sentAt = askedAt;
+    const attempt = (): Promise<T> => {
+      assertHeld?.();
+      health.insistSince(askedAt);
+      sentAt = health.moment();
+      return call();
+    };
+    return this.#retries.with(attempt, { signal }).catch((error: unknown) => {
       if (error instanceof SyncError) throw error;
       const failure = error instanceof SecretStoreFailure ? error : unforeseen(error);
-      const { problem, message, hint } = failure;
-      if (problem === "refused") return failure;
-      const isGivenUp = problem === "passing" && signal?.aborted;
-      if (problem === "throttled" || problem === "slow" || isGivenUp) throw failure;
-      assertHeld();
-      if (isWell === undefined || sentAt > askedAt) {
-        askedAt = ++now;
-        isWell = takesMark().catch(() => false);
-      }
-      if (!(await isWell)) throw failure;
-      // The same words for each secret, as long as the store says the same: ten alike without a success are an outage.
-      const what = `its secret can't be changed, and the owner's mark can: ${name === "" ? message : message.replaceAll(name, "…")}`;
-      return new SecretStoreFailure("refused", what, `${hint}; the secret is ${name}`);
-    };
-    return { judge, moment: () => ++now };
+      if (signal?.aborted && failure.passes) throw failure;
+      assertHeld?.();
+      return health.ofOneSecret(failure, sentAt, name);
+    });
   }
 
   #try<T>(doing: string, call: () => Promise<T>, signal?: AbortSignal): Promise<T> {
-    return this.#usable(doing, () => this.#retries.with(call, { signal }));
+    const options = { signal, longestWait: LONGEST_WAIT_AT_FIRST };
+    return this.#usable(doing, () => this.#retries.with(call, options));
   }
 
-  async #usable<T>(doing: string, work: () => Promise<T>): Promise<T> {
+  async #usable<T>(doing: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     try {
       return await work();
     } catch (error) {
       if (error instanceof SyncError) throw error;
       const { problem, message, hint } = error instanceof SecretStoreFailure ? error : unforeseen(error);
-      const what = `cannot ${doing} ${this.#secrets.title}: ${message}`;
-      if (problem === "throttled") throw new SyncError("TOKEN_STORE_BUSY", what, { hint });
-      if (problem === "slow") throw new SyncError("TOKEN_STORE_SLOW", what, { hint });
-      throw new SyncError("TOKEN_STORE_UNAVAILABLE", what, { hint });
+      if (problem === "throttled" && signal?.aborted) throw interrupted();
+      throw new SyncError("TOKEN_STORE_UNAVAILABLE", `cannot ${doing} ${this.#secrets.title}: ${message}`, {
+        hint,
+      });
     }
+  }
+}
+
+/**
+ * Tells a failure that concerns one secret from an outage. Most stores refuse a lost login and one secret in the same words, and
+ * one secret may fail in a way that nobody has foreseen. The owner's mark tells them apart: a store that takes the mark works.
+ * Moments are numbers that grow.
+ */
+class StoreHealth {
+  readonly #takesMark: () => Promise<boolean>;
+  #now = 0;
+  /** When the store was asked last whether it takes the mark, and its answer. */
+  #askedAt = -1;
+  #isWell: Promise<boolean> | undefined;
+  #outage: { readonly at: number; readonly failure: SecretStoreFailure } | undefined;
+
+  constructor(takesMark: () => Promise<boolean>) {
+    this.#takesMark = takesMark;
+  }
+
+  moment(): number {
+    return ++this.#now;
+  }
+
+  /** Throws the failure of an outage that was found since then: calls that waited for their turn need not find it again. */
+  insistSince(moment: number): void {
+    if (this.#outage && this.#outage.at > moment) throw this.#outage.failure;
+  }
+
+  /**
+   * Returns the failure if it concerns its secret alone, and throws it otherwise. An answer of the store counts for the calls that were
+   * sent before the store was asked: the login may be lost since. `sentAt`: when the last attempt was sent.
+   */
+  async ofOneSecret(failure: SecretStoreFailure, sentAt: number, name: string): Promise<SecretStoreFailure> {
+    const { problem, message, hint } = failure;
+    if (problem === "refused") return failure;
+    if (problem === "throttled") throw failure;
+    if (this.#isWell === undefined || sentAt > this.#askedAt) {
+      this.#askedAt = this.moment();
+      this.#isWell = this.#takesMark().catch(() => false);
+    }
+    if (!(await this.#isWell)) {
+      this.#outage = { at: this.moment(), failure: new SecretStoreFailure("unavailable", message, hint) };
+      throw failure;
+    }
+    this.#outage = undefined;
+    // The same words for each secret, as long as the store says the same: ten alike without a success are an outage.
+    const what = `its secret can't be changed, and the owner's mark can: ${message.replaceAll(name, "…")}`;
+    return new SecretStoreFailure("refused", what, `${hint}; the secret is ${name}`);
   }
 }
 

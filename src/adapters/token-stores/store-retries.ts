@@ -1,18 +1,21 @@
 import { waitBeforeAttempt } from "../../core/failure/backoff.ts";
 import type { Clock } from "../../ports/clock.ts";
+import type { Observe } from "../../ports/observer.ts";
 import { SecretStoreFailure } from "./secret-store.ts";
 
-/** How long one call is tried at most, in milliseconds. A transaction of the ledger may be open meanwhile. */
-const LONGEST_WAIT = 30_000;
-/** In milliseconds. For a longer pause the call fails, and the engine waits with no transaction open. */
-const LONGEST_PAUSE = 10_000;
+/** How long one call is tried that fails in passing, in milliseconds. */
+const LONGEST_TRY = 30_000;
+/** How long a store that asks to wait is waited for, in milliseconds: stores often count their quotas by the minute. */
+const LONGEST_WAIT = 10 * 60_000;
+/** A wait is reported if it is at least as long, and then each time that so much has passed. In milliseconds. */
+const LONG_PAUSE = 10_000;
 
 /** Most calls to a store at a time. */
 export const CONCURRENCY = 8;
 
 interface RetryOptions {
-  /** When the transaction that these calls belong to began, on the monotonic clock: they share its 30 seconds. */
-  readonly begun?: number;
+  /** How long the store is waited for if it asks for that. In milliseconds. */
+  readonly longestWait?: number;
   /** Once it aborts, nothing is tried again. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -20,49 +23,50 @@ interface RetryOptions {
 type Attempt<T> = { readonly value: T } | { readonly failure: SecretStoreFailure };
 
 /**
- * Repeats a single call of a secret store after a passing failure, for 30 seconds at most. While the store asks for a
- * pause, no call to it starts, and afterwards fewer calls run at a time.
- *
- * This is the lowest retry of a secret store: one lost call must not roll back the batch that it belongs to. It ends
- * early because a transaction of the ledger may be open meanwhile. The layer above waits longer, with no transaction
- * open (engine/tokens/retry-batch.ts).
+ * Repeats a single call of a secret store after a failure: for 30 seconds if the failure may pass, for 10 minutes while the store
+ * asks for a pause. Meanwhile no call to it starts, and afterwards fewer calls run at a time. No transaction is open while
+ * a secret store is called. The layer above is the group's own backoff (core/failure/backoff.ts).
  */
 export class StoreRetries {
   readonly #clock: Clock;
+  readonly #observe: Observe;
   readonly #slots = new AdaptiveLimit(CONCURRENCY);
   /** Until when the store has asked for no calls, on the monotonic clock, and its failure that asked for it. */
   #pause: { readonly until: number; readonly request: SecretStoreFailure } | undefined;
+  #reportAgainAt = 0;
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, observe: Observe = () => {}) {
     this.#clock = clock;
+    this.#observe = observe;
   }
 
-  /**
-   * Rejects as the last attempt of `call` did; with `throttled` if the store asks for a longer pause than the time
-   * left, and with `slow` if the time is up because the call waited for other calls.
-   */
+  /** Rejects as the last attempt of `call` did; with `throttled` if the store asks for a longer pause than the time left. */
   async with<T>(
     call: () => Promise<T>,
-    { begun = this.#clock.monotonic(), signal }: RetryOptions = {},
+    { longestWait = LONGEST_WAIT, signal }: RetryOptions = {},
   ): Promise<T> {
+    const begun = this.#clock.monotonic();
+    let failingSince: number | undefined;
     for (let attempt = 2; ; attempt++) {
-      const result = await this.#attempt(call, begun, signal);
+      const result = await this.#attempt(call, begun + longestWait, signal);
       if ("value" in result) return result.value;
       const { failure } = result;
-      const waitMs = failure.retryAfterMs ?? waitBeforeAttempt(attempt, () => this.#clock.random());
-      const next = this.#clock.monotonic() + waitMs;
+      const now = this.#clock.monotonic();
+      const next = now + (failure.retryAfterMs ?? waitBeforeAttempt(attempt, () => this.#clock.random()));
       const isForAll = failure.problem === "throttled" || failure.retryAfterMs !== undefined;
       if (isForAll) this.#pauseAll(next, failure);
-      const isTooLong = next > begun + LONGEST_WAIT || (isForAll && waitMs > LONGEST_PAUSE);
+      failingSince = isForAll ? undefined : (failingSince ?? now);
+      const isTooLong =
+        next > (failingSince === undefined ? begun + longestWait : failingSince + LONGEST_TRY);
       if (isTooLong || signal?.aborted) throw failure;
-      await this.#clock.sleep(waitMs, signal);
+      if (isForAll && next - begun >= LONG_PAUSE) this.#report(next - now, failure);
+      await this.#clock.sleep(next - now, signal);
     }
   }
 
-  #attempt<T>(call: () => Promise<T>, begun: number, signal: AbortSignal | undefined): Promise<Attempt<T>> {
+  #attempt<T>(call: () => Promise<T>, until: number, signal: AbortSignal | undefined): Promise<Attempt<T>> {
     return this.#slots.use(async () => {
-      await this.#pauseIsOver(begun, signal);
-      if (this.#clock.monotonic() > begun + LONGEST_WAIT) throw this.#whyLate(begun);
+      await this.#pauseIsOver(until, signal);
       try {
         return { value: await call() };
       } catch (failure) {
@@ -79,23 +83,23 @@ export class StoreRetries {
     if (until > former) this.#pause = { until, request };
   }
 
-  async #pauseIsOver(begun: number, signal: AbortSignal | undefined): Promise<void> {
+  #report(ms: number, { message }: SecretStoreFailure): void {
+    const now = this.#clock.monotonic();
+    if (now < this.#reportAgainAt) return;
+    this.#reportAgainAt = now + LONG_PAUSE;
+    this.#observe({ kind: "waiting", ms, reason: `a token store asks to wait: ${message}` });
+  }
+
+  async #pauseIsOver(longest: number, signal: AbortSignal | undefined): Promise<void> {
     while (this.#pause !== undefined) {
       const { until, request } = this.#pause;
       const ms = until - this.#clock.monotonic();
       if (ms <= 0) return;
-      if (until > begun + LONGEST_WAIT || ms > LONGEST_PAUSE || signal?.aborted) throw request;
+      if (until > longest || signal?.aborted) throw request;
       await this.#clock.sleep(ms, signal);
     }
   }
-
-  #whyLate(begun: number): SecretStoreFailure {
-    return this.#pause !== undefined && this.#pause.until > begun ? this.#pause.request : tooSlow();
-  }
 }
-
-const tooSlow = (): SecretStoreFailure =>
-  new SecretStoreFailure("slow", "it answers, but too slowly", "is it well, and how far from here is it?");
 
 /** The limit grows by one after this many successes in a row for each of its slots. */
 const GOOD_ENDS = 4;

@@ -10,7 +10,7 @@ export const LONGEST_WAIT = 6 * 60 * MINUTE;
  * doubles it.
  *
  * This is the highest layer of retries, over several runs. A group gets here after the attempts at its call
- * (engine/service/call-with-retries.ts) or at writing its token (engine/tokens/retry-batch.ts) have failed. Without this wait, a
+ * (engine/service/call-with-retries.ts) or at storing its token (adapters/token-stores/store-retries.ts) have failed. Without this wait, a
  * group that always fails would take all its attempts in every run.
  */
 export function waitAfterFailures(failures: number): number {

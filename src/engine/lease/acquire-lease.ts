@@ -10,7 +10,7 @@ export interface LeaseSettings {
   /** Names this process for operators and for `isDead`. */
   readonly holder: string;
   readonly ttlMs: number;
-  /** The longest that one call to the service can take. No call starts if less time is left of the lease. */
+  /** The longest that one call to the service, or one change of a store outside of the ledger's database, can take. None starts if less time is left of the lease. */
   readonly callMs: number;
   /** Whether a holder is certainly dead. False if nobody can tell. */
   readonly isDead: (holder: string) => Promise<boolean>;
@@ -38,8 +38,12 @@ export interface GrantedLease {
    * the lease.
    */
   readonly formerCallsMs: number;
+  /** Until when requests of a former holder that never released the lease may take effect; null if none can. */
+  readonly unsureUntil: Date | null;
 }
 
+/** How long after its sender has lost the lease a request may take effect at the latest, in milliseconds. */
+const LATEST_EFFECT = 60_000;
 /** The lease is renewed each time that this part of its length has passed. */
 export const HEARTBEAT = 1 / 6;
 /**
@@ -109,6 +113,7 @@ async function untilGranted(
         lease,
         validFrom,
         formerCallsMs: abandonedMs === null ? 0 : Math.max(0, callMs - abandonedMs),
+        unsureUntil: unsureUntil(validFrom, abandonedMs),
       };
     }
     if (attempt.kind === "locked") {
@@ -137,6 +142,11 @@ async function untilGranted(
     }
     await sleep(handsOver ? PAUSE : ttlMs * HEARTBEAT);
   }
+}
+
+function unsureUntil({ wall }: ClockReading, abandonedMs: number | null): Date | null {
+  if (abandonedMs === null || abandonedMs >= LATEST_EFFECT) return null;
+  return new Date(wall - abandonedMs + LATEST_EFFECT);
 }
 
 /** Neither renewed nor taken by another holder. */

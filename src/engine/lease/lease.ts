@@ -23,8 +23,13 @@ export interface HeldLease extends Lease {
    * end its work as if it were told to stop. Never aborts if the holder doesn't hand the lease over.
    */
   readonly wanted: AbortSignal;
-  /** Throws LEASE_LOST if the lease may not last. Call this right before every call that changes the service. */
+  /**
+   * Throws LEASE_LOST if the lease may not last. Call this right before every call that changes the service, or a token store
+   * outside of the ledger's database.
+   */
   assertHeld(): void;
+  /** Until when requests of a former holder that never released the lease may take effect; null if none can. */
+  readonly unsureUntil: Date | null;
   /**
    * The run doesn't end before this task, even if the lease is lost. If another instance has taken over by then, the ledger
    * refuses what the task writes.
@@ -71,6 +76,7 @@ export async function withLease<T>(
 /** Renews the lease several times within its length, and notices when it is lost. */
 class Heartbeat implements HeldLease {
   readonly epoch: string;
+  readonly unsureUntil: Date | null;
   readonly #ports: LeasePorts;
   readonly #ttlMs: number;
   readonly #callMs: number;
@@ -88,11 +94,12 @@ class Heartbeat implements HeldLease {
 
   constructor(
     ports: LeasePorts,
-    { lease, validFrom, formerCallsMs }: GrantedLease,
+    { lease, validFrom, formerCallsMs, unsureUntil }: GrantedLease,
     { ttlMs, callMs, handsOver = false }: LeaseSettings,
   ) {
     this.#ports = ports;
     this.epoch = lease.epoch;
+    this.unsureUntil = unsureUntil;
     this.#ttlMs = ttlMs;
     this.#callMs = callMs;
     this.#validFrom = validFrom;

@@ -2,11 +2,14 @@ import { asSyncError, type SyncError } from "../../core/failure/sync-error.ts";
 import type { EventOf, GroupEvent } from "../../core/record/next.ts";
 import type { GroupRecord } from "../../core/record/record.ts";
 import type { Secret } from "../../core/secret/secret.ts";
+import type { Refusals } from "../../core/tokens/token-copies.ts";
+import type { LedgerTransaction } from "../../ports/ledger/ledger.ts";
 import type { Observe } from "../../ports/observer.ts";
-import type { ChangeOptions, StoredToken } from "../../ports/token-store.ts";
+import type { StoredToken } from "../../ports/token-store.ts";
 import type { ServiceIdentity } from "../service/service-identity.ts";
 import { isRefusal, retryInHalves, type TokenWriting } from "../tokens/retry-batch.ts";
 import { idsWithSharedTokens, tokenShared } from "../tokens/shared-tokens.ts";
+import { removeFromTables, removeOutside, storeInTables, storeOutside } from "../tokens/store-tokens.ts";
 
 interface Committing extends TokenWriting {
   readonly identity: ServiceIdentity;
@@ -43,6 +46,8 @@ const FAST = 16;
 const GATHER_MS = 100;
 /** The most groups that are under way ahead of their calls, however fast the service is. */
 const MOST_AHEAD = 768;
+/** The most answers in one transaction if no token table is in the ledger's database. */
+const BATCH = 64;
 /** The first call waits for the first transaction alone, so the first transaction is small. */
 const LEAST_AHEAD = 8;
 
@@ -99,7 +104,7 @@ export class Committer {
       if (this.#failure) await this.#fail(batch.filter(isAnswer), this.#failure.error);
       // What was not sent is withdrawn all the same.
       const left = this.#failure ? batch.filter((pending) => !isAnswer(pending)) : batch;
-      await retryInHalves(left, (part) => this.#commit(part), this.#run).catch(async (error: unknown) => {
+      await retryInHalves(left, (part) => this.#commit(part)).catch(async (error: unknown) => {
         this.#failure ??= { error };
         await this.#fail(left, error);
       });
@@ -115,23 +120,25 @@ export class Committer {
     this.#isUrgent = false;
   }
 
-  /** Takes as many answers as the store takes at once. */
+  /** Takes as many answers as the tables take at once. */
   #take(): readonly Pending[] {
-    const { batchSize } = this.#run.tokens;
     const taken: Pending[] = [];
     const left: Pending[] = [];
     let answers = 0;
     for (const pending of this.#pending)
-      (isAnswer(pending) && ++answers > batchSize ? left : taken).push(pending);
+      (isAnswer(pending) && ++answers > this.#batchSize ? left : taken).push(pending);
     this.#pending = left;
     return taken;
   }
 
   get #isFull(): boolean {
     return (
-      this.#pending.length >= this.#run.tokens.batchSize &&
-      this.#pending.filter(isAnswer).length >= this.#run.tokens.batchSize
+      this.#pending.length >= this.#batchSize && this.#pending.filter(isAnswer).length >= this.#batchSize
     );
+  }
+
+  get #batchSize(): number {
+    return this.#run.tokens.tables?.batchSize ?? BATCH;
   }
 
   async #commit(batch: readonly Pending[]): Promise<void> {
@@ -151,21 +158,21 @@ export class Committer {
   }
 
   async #write(entries: readonly Entry[]): Promise<readonly Committed[]> {
-    const { tokens, lease, signal } = this.#run;
+    const run = this.#run;
     const live: StoredToken[] = entries.flatMap(({ user_group_id, token }) =>
       token === undefined || token === "remove" ? [] : [{ user_group_id, token }],
     );
     const dead = entries.filter(({ token }) => token === "remove").map(idOf);
-    const shared = await idsWithSharedTokens(live, this.#run);
+    const shared = await idsWithSharedTokens(live, run);
     const own = live.filter(({ user_group_id }) => !shared.has(user_group_id));
-    const options: ChangeOptions = { assertHeld: () => lease.assertHeld(), signal };
+    const [unstored, unremoved] = await Promise.all([storeOutside(own, run), removeOutside(dead, run)]);
     return this.#record(
       entries,
       async (transaction) =>
         new Map([
           ...[...shared].map((id) => [id, tokenShared()] as const),
-          ...(own.length > 0 ? await tokens.write(own, transaction, options) : []),
-          ...(dead.length > 0 ? await tokens.remove(dead, transaction, options) : []),
+          ...(await storeInTables(own, unstored, transaction, run)),
+          ...(await removeFromTables(dead, unremoved, transaction, run)),
         ]),
     );
   }
@@ -173,7 +180,7 @@ export class Committer {
   /** Runs `store` and records the entries, in one transaction. `store` resolves to the refusals by id. */
   async #record(
     entries: readonly Entry[],
-    store: (transaction: Transaction) => Promise<ReadonlyMap<string, SyncError>>,
+    store: (transaction: LedgerTransaction) => Promise<Refusals>,
   ): Promise<readonly Committed[]> {
     const { ledger, lease, clock, identity, observe } = this.#run;
     const now = clock.now();
@@ -212,8 +219,6 @@ export class Committer {
     for (const { reject } of batch) reject(error);
   }
 }
-
-type Transaction = Parameters<Parameters<TokenWriting["ledger"]["write"]>[1]>[0];
 
 const idOf = ({ user_group_id }: Entry): string => user_group_id;
 

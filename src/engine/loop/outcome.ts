@@ -10,11 +10,13 @@ import type { Clock } from "../../ports/clock.ts";
 import type { Begun } from "../../ports/ledger/groups.ts";
 import type { Reporting } from "../report/tally.ts";
 import type { ServiceIdentity } from "../service/service-identity.ts";
+import type { TokenWriting } from "../tokens/retry-batch.ts";
+import { copiesUnsure } from "../tokens/unsure-copies.ts";
 import type { Committer } from "./committer.ts";
 import { reportDrift, reportOutcome } from "./report-outcome.ts";
 
 /** What a step needs to record the outcomes of calls. */
-export interface OutcomeRecording extends Reporting {
+export interface OutcomeRecording extends Reporting, Pick<TokenWriting, "tokens" | "lease"> {
   readonly clock: Clock;
   readonly committer: Committer;
   readonly identity: ServiceIdentity;
@@ -35,7 +37,10 @@ export async function recordOutcome(begun: Begun, outcome: Outcome, run: Outcome
   const { refusal } = await run.committer.commit({
     user_group_id: outcome.change.user_group_id,
     token: "token" in outcome ? outcome.token : outcome.kind === "deleted" ? "remove" : undefined,
-    events: (refused) => [{ kind: "ended", ...recordedWith(refused) }],
+    events: (refused) => [
+      { kind: "ended", ...recordedWith(refused) },
+      ...("token" in outcome && !refused ? copiesUnsure(begun.before, run) : []),
+    ],
   });
   const recorded = recordedWith(refusal);
   reportDrift(begun, outcome, run);

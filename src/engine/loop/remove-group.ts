@@ -7,12 +7,12 @@ import type { GetAnswer } from "../../ports/group-service.ts";
 import type { TokenStore } from "../../ports/token-store.ts";
 import { isTokenRefused, type ServiceCalls, type Unanswered } from "../service/service-calls.ts";
 import type { ServiceIdentity } from "../service/service-identity.ts";
-import { retryWhileBusy, type Waiting } from "../tokens/retry-batch.ts";
 
 /** What a DELETE with the stored token needs. */
-interface StoredTokens extends Waiting {
+interface StoredTokens {
   readonly tokens: Pick<TokenStore, "read">;
   readonly identity: Pick<ServiceIdentity, "confirmed">;
+  readonly signal: AbortSignal;
 }
 
 /**
@@ -69,7 +69,7 @@ async function deleteByStoredToken(
   const { identity, tokens, signal } = run;
   // Another team may have a group with the same id, so a GET has to show first which team this API key belongs to.
   if (!identity.confirmed) return UNKNOWN_TOKEN;
-  const stored = await retryWhileBusy(() => tokens.read([user_group_id], signal), run);
+  const stored = await tokens.read([user_group_id], signal);
   const token = stored.get(user_group_id);
   // Some services identify the group by its token alone: a token copied from another row would delete another group.
   if (token === undefined || before?.tokenFingerprint !== tokenFingerprint(token)) return UNKNOWN_TOKEN;

@@ -2,11 +2,10 @@ import type { Outcome } from "../../core/apply/outcome.ts";
 import type { Failure } from "../../core/failure/sync-error.ts";
 import { type Change, isRemoval, type Removal } from "../../core/plan/change.ts";
 import type { Begun } from "../../ports/ledger/groups.ts";
-import type { TokenStore } from "../../ports/token-store.ts";
 import type { Hold, KeyTable } from "../lease/keys.ts";
 import type { WaitBeforeRetry } from "../service/call-with-retries.ts";
 import { type ServiceCalling, ServiceCalls } from "../service/service-calls.ts";
-import type { Waiting } from "../tokens/retry-batch.ts";
+import type { TokenWriting } from "../tokens/retry-batch.ts";
 import type { Committed, Entry } from "./committer.ts";
 import { type OutcomeRecording, recordOutcome } from "./outcome.ts";
 import type { RemovalCheck } from "./removal-check.ts";
@@ -15,9 +14,8 @@ import { Slots } from "./slots.ts";
 import { upsertGroup } from "./upsert-group.ts";
 
 /** What a step needs to make changes at the service. */
-export interface Applying extends ServiceCalling, OutcomeRecording, Waiting {
+export interface Applying extends ServiceCalling, OutcomeRecording, TokenWriting {
   readonly keys: KeyTable;
-  readonly tokens: TokenStore;
   readonly removals: Pick<RemovalCheck, "isStillRight">;
   /** Most calls in flight. */
   readonly concurrency: number;

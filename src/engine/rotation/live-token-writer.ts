@@ -1,10 +1,12 @@
 import { waitBeforeAttempt } from "../../core/failure/backoff.ts";
 import { type Failure, SyncError } from "../../core/failure/sync-error.ts";
 import { tokenFingerprint } from "../../core/group/group.ts";
+import { refusalIn } from "../../core/tokens/token-copies.ts";
 import type { LedgerTransaction } from "../../ports/ledger/ledger.ts";
 import type { StoredToken } from "../../ports/token-store.ts";
-import { isRefusal, retryWhileBusy, type TokenWriting } from "../tokens/retry-batch.ts";
+import { isRefusal, type TokenWriting } from "../tokens/retry-batch.ts";
 import { hasSharedToken, tokenShared } from "../tokens/shared-tokens.ts";
+import { storeInTables, storeOutside } from "../tokens/store-tokens.ts";
 
 /** Records in the ledger that a token is stored. */
 type Recording = (transaction: LedgerTransaction) => Promise<unknown>;
@@ -16,8 +18,7 @@ const LONGEST_TRY_AT_THE_END = 10_000;
 /**
  * Proves before a rotation that the store takes this group's token, and stores the new token after it. The old token is
  * dead by then, so a refused write is tried again for a minute, and no other rotation starts meanwhile. If the write still
- * fails, no rotation starts for the rest of the run. The pauses are shorter than those of `retryWhileBusy`, because the
- * tenant is locked out until its new token is stored.
+ * fails, no rotation starts for the rest of the run.
  */
 export class LiveTokenWriter {
   readonly #run: TokenWriting;
@@ -45,21 +46,21 @@ export class LiveTokenWriter {
   async prove(live: StoredToken, record: Recording = async () => {}): Promise<Failure | undefined> {
     const { ledger, lease, tokens, signal } = this.#run;
     const { user_group_id } = live;
+    const rewrite = { rewrite: true };
+    const outside = await storeOutside([live], this.#run, rewrite);
     const write = async (transaction: LedgerTransaction): Promise<SyncError | undefined> => {
-      const options = { rewrite: true, assertHeld: () => lease.assertHeld(), signal };
-      const refusal = (await tokens.write([live], transaction, options)).get(user_group_id);
+      const refused = await storeInTables([live], outside, transaction, this.#run, rewrite);
+      const refusal = refused.get(user_group_id);
       if (refusal === undefined) await record(transaction);
       return refusal;
     };
-    const refusal = await retryWhileBusy(() => ledger.write(lease, write), this.#run).catch(
-      (error: unknown) => {
-        if (!isRefusal(error)) throw error;
-        return error;
-      },
-    );
+    const refusal = await ledger.write(lease, write).catch((error: unknown) => {
+      if (!isRefusal(error)) throw error;
+      return error;
+    });
     if (refusal) return { code: refusal.code, message: refusal.message };
     const expected = new Map([[user_group_id, tokenFingerprint(live.token)]]);
-    const lagging = await retryWhileBusy(() => tokens.lagging(expected, signal), this.#run);
+    const lagging = await tokens.lagging(expected, signal);
     return lagging.size === 0 ? undefined : NOT_READ_BACK;
   }
 
@@ -131,17 +132,20 @@ export class LiveTokenWriter {
 
   /** Tries the quickest way to store the token first. Refuses if the lease is lost or the token belongs to another group. */
   async #tryToStore(token: StoredToken): Promise<SyncError | undefined> {
-    const { ledger, lease, tokens } = this.#run;
+    const { ledger, lease } = this.#run;
+    const { outside, tables } = this.#run.tokens;
     try {
-      if (await tokens.writeAtOnce(token, lease)) return undefined;
+      const isInTables = await tables?.writeAtOnce(token, lease);
+      if (isInTables && !outside) return undefined;
       if (await hasSharedToken(token, this.#run)) return tokenShared();
-      const refused = await ledger.write(lease, (transaction) =>
-        tokens.write([token], transaction, {
-          assertHeld: () => transaction.assertOpen(),
-          asFarAsPossible: true,
-        }),
-      );
-      return refused.get(token.user_group_id);
+      const stores = [
+        ...(tables && !isInTables ? [ledger.write(lease, (to) => tables.write([token], to))] : []),
+        ...(outside ? [storeOutside([token], this.#run)] : []),
+      ];
+      // A store that is away doesn't keep the token from the others.
+      await Promise.allSettled(stores);
+      const refusals = (await Promise.all(stores)).map((refused) => refused.get(token.user_group_id));
+      return refusalIn(isInTables ? [undefined, ...refusals] : refusals);
     } catch (error) {
       if (!(error instanceof SyncError) || ["LEASE_LOST", "LEDGER_REWOUND"].includes(error.code)) throw error;
       return error;

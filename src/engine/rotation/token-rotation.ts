@@ -14,8 +14,9 @@ import {
   ServiceCalls,
   type Unanswered,
 } from "../service/service-calls.ts";
-import { retryWhileBusy, type TokenWriting } from "../tokens/retry-batch.ts";
+import type { TokenWriting } from "../tokens/retry-batch.ts";
 import { hasSharedToken, tokenShared } from "../tokens/shared-tokens.ts";
+import { copiesUnsure } from "../tokens/unsure-copies.ts";
 import { LiveTokenWriter } from "./live-token-writer.ts";
 
 /** One group's rotation. */
@@ -56,8 +57,7 @@ export class TokenRotation {
     const calls = new ServiceCalls(this.#run, signal, known);
     const rotation: Rotation = { id, known, stored: undefined, calls, isAsConfirmed: false };
     try {
-      const stored = await retryWhileBusy(() => tokens.read([id], this.#run.signal), this.#run);
-      rotation.stored = stored.get(id);
+      rotation.stored = (await tokens.read([id], this.#run.signal)).get(id);
       const rotated = await this.#obtain(rotation);
       await this.#end(rotation, rotated);
       if (rotated.kind === "left") return false;
@@ -200,7 +200,10 @@ export class TokenRotation {
   ): Promise<void> {
     const { id } = rotation;
     const refusal = await this.#tokenWriter.store({ user_group_id: id, token }, (transaction) =>
-      transaction.change([rotationEnded(id, token, result)], this.#run.clock.now()),
+      transaction.change(
+        [rotationEnded(id, token, result), ...(result.isOpen ? [] : copiesUnsure(rotation.known, this.#run))],
+        this.#run.clock.now(),
+      ),
     );
     if (refusal === undefined) return stored();
     if (refusal.code === "TOKEN_SHARED") return this.#recordFailure(rotation, failedBySharedToken(token));

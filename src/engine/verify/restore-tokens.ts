@@ -1,9 +1,10 @@
-import type { Failure, SyncError } from "../../core/failure/sync-error.ts";
+import type { Failure } from "../../core/failure/sync-error.ts";
 import type { Upsert } from "../../core/plan/change.ts";
 import { type ConfirmedGroup, isVouchedFor, knownGroup } from "../../core/record/candidates.ts";
 import { type EventOf, storingFailed } from "../../core/record/next.ts";
 import type { GroupRecord } from "../../core/record/record.ts";
 import type { Secret } from "../../core/secret/secret.ts";
+import type { Refusals } from "../../core/tokens/token-copies.ts";
 import type { LedgerTransaction } from "../../ports/ledger/ledger.ts";
 import type { Observe } from "../../ports/observer.ts";
 import { HELD_ALREADY, holding } from "../lease/keys.ts";
@@ -11,7 +12,8 @@ import type { LedgerWriting } from "../lease/lease.ts";
 import { type Applying, workThrough } from "../loop/work-through.ts";
 import { candidatePages } from "../plan/candidate-pages.ts";
 import { type Reporting, reportFailure } from "../report/tally.ts";
-import { isRefusal, retryInHalves, retryWhileBusy, type TokenWriting } from "../tokens/retry-batch.ts";
+import { isRefusal, retryInHalves, type TokenWriting } from "../tokens/retry-batch.ts";
+import { storeInTables, storeOutside } from "../tokens/store-tokens.ts";
 
 /** Groups per page. Each takes one read of each store, and if a store's quota runs out, the whole page is read again. */
 const BATCH = 250;
@@ -74,15 +76,15 @@ async function restore(
   const expected = new Map(
     vouched.map(({ user_group_id, tokenFingerprint }) => [user_group_id, tokenFingerprint ?? ""]),
   );
-  const lagging = await retryWhileBusy(() => run.tokens.lagging(expected, run.signal), run);
+  const lagging = await run.tokens.lagging(expected, run.signal);
   const found = vouched.flatMap((entry): Found[] => {
     const copies = lagging.get(entry.user_group_id);
     return copies?.token && !copies.isContradicted ? [{ ...entry, token: copies.token }] : [];
   });
   if (lagging.size > 0) run.observe({ kind: "restoring", tokens: lagging.size });
-  const { batchSize } = run.tokens;
+  const batchSize = run.tokens.tables?.batchSize ?? BATCH;
   for (let from = 0; from < found.length && !run.signal.aborted; from += batchSize)
-    await retryInHalves(found.slice(from, from + batchSize), (batch) => copy(batch, run), run);
+    await retryInHalves(found.slice(from, from + batchSize), (batch) => copy(batch, run));
 
   const stored = vouched.filter(({ user_group_id }) => !lagging.has(user_group_id));
   const askable: Askable[] = [];
@@ -120,13 +122,11 @@ export async function askForTokens(groups: readonly Askable[], run: Applying): P
 
 /** Writes tokens to the stores that lack them, and records which tokens all stores have now. */
 async function copy(found: readonly Found[], run: TokenWriting & Reporting): Promise<void> {
-  const { ledger, lease, tokens, clock, tally, observe } = run;
+  const { ledger, lease, clock, tally, observe } = run;
   const now = clock.now();
-  const write = async (transaction: LedgerTransaction): Promise<ReadonlyMap<string, SyncError>> => {
-    const refusals = await tokens.write(found, transaction, {
-      assertHeld: () => lease.assertHeld(),
-      signal: run.signal,
-    });
+  const outside = await storeOutside(found, run);
+  const write = async (transaction: LedgerTransaction): Promise<Refusals> => {
+    const refusals = await storeInTables(found, outside, transaction, run);
     const results = found.map((entry): EventOf => {
       const refusal = refusals.get(entry.user_group_id);
       return refusal ? notStored(entry, refusal, now) : storedEverywhere(entry);

@@ -1,7 +1,9 @@
 import { isDue } from "../../core/failure/backoff.ts";
 import type { Applying } from "../loop/work-through.ts";
+import { candidatePages } from "../plan/candidate-pages.ts";
 import type { PlanOptions } from "../plan/make-plan.ts";
 import type { Plan } from "../plan/plan.ts";
+import { areUnsure } from "../tokens/unsure-copies.ts";
 import { restoreTokens, type Unrestored } from "./restore-tokens.ts";
 import { untrackedWarnings } from "./untracked-tokens.ts";
 
@@ -50,6 +52,23 @@ export async function verifyTokens(
       transaction.recordScope({ tokens: { complete: complete ?? tokenDestinations, verifiedAt: now } }),
     );
   return unrestored;
+}
+
+/**
+ * If this run has taken the lease over from a process that died, verifies the tokens that the process may have been storing, once its last
+ * requests are over.
+ */
+export async function verifyAfterTakeover(run: Applying): Promise<void> {
+  const { ledger, lease, tokens, clock, observe, signal } = run;
+  if (lease.unsureUntil === null || !tokens.outside) return;
+  let isAny = false;
+  for await (const page of candidatePages(ledger, { kind: "vouched", of: "not everywhere" }))
+    isAny ||= page.some(areUnsure);
+  if (!isAny || signal.aborted) return;
+  const ms = lease.unsureUntil.getTime() - clock.now().getTime();
+  if (ms > 0) observe({ kind: "waiting", ms, reason: "a process that died may have sent tokens late" });
+  await clock.sleep(Math.max(0, ms), signal);
+  await restoreTokens("not everywhere", run, (page) => page.filter(areUnsure));
 }
 
 /**

@@ -39,13 +39,7 @@ export interface LedgerTransaction
     ScopeWrites,
     GroupWrites,
     RunWrites,
-    RejectionWrites {
-  /**
-   * Throws PAUSED if this process has stood still for so long that the transaction may be over and another instance may
-   * have the lease. Ask before a change elsewhere that only this transaction protects.
-   */
-  assertOpen(): void;
-}
+    RejectionWrites {}
 
 /** The ledger's tables as such. */
 export interface SchemaReads {

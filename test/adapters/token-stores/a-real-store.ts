@@ -4,10 +4,8 @@ import { hostClock } from "../../../src/adapters/host/clock.ts";
 import type { SecretStore } from "../../../src/adapters/token-stores/secret-store.ts";
 import { SecretTokenStore } from "../../../src/adapters/token-stores/secret-token-store.ts";
 import { Secret } from "../../../src/core/secret/secret.ts";
-import type { TokenStore } from "../../../src/ports/token-store.ts";
 import { rejection } from "../../contracts/collect.ts";
-import { someTokens } from "../../contracts/token-store.ts";
-import { someTransaction } from "../../fakes/ledger/ledger-transaction.ts";
+import { removeTokens, writeTokens } from "../../contracts/token-store.ts";
 
 const IDS = ["a", "A", " a", "a/b", "..", "=", "ä😀\n", "x".repeat(600)];
 /** A vendor's store follows its own changes, and slows down whom it likes. */
@@ -24,18 +22,13 @@ export function realSecretStoreSuite(
   function aStore(prefix: string, scope: string) {
     const secrets = makeStore(place, scope, prefix);
     onTestFinished(() => secrets.close());
-    const tokens: TokenStore = new SecretTokenStore(
-      secrets,
-      { path: [prefix, ""], format: "token" },
-      hostClock,
-    );
-    const transaction = someTransaction();
+    const tokens = new SecretTokenStore(secrets, { path: [prefix, ""], format: "token" }, hostClock);
+    const outside = { store: tokens, write: () => Promise.reject(new Error("it has no table")) };
     return {
       tokens,
-      write: (token: string) =>
-        tokens.write(someTokens(Object.fromEntries(IDS.map((id) => [id, token]))), transaction),
+      write: (token: string) => writeTokens(outside, Object.fromEntries(IDS.map((id) => [id, token]))),
       read: async () => [...(await tokens.read(IDS)).values()].map((token) => token.reveal()),
-      remove: () => tokens.remove(IDS, transaction),
+      remove: () => removeTokens(outside, IDS),
       secrets,
     };
   }

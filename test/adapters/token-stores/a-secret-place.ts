@@ -36,14 +36,7 @@ export async function aSecretPlace(world: SecretWorld, path: SecretPath = PATH):
   onTestFinished(() => secrets.close());
   return {
     store,
-    sharesLedger: false,
-    storesAtOnce: false,
     write: (body) => ledger.write(lease, body),
-    writeAtOnce: () => store.writeAtOnce(),
-    loseLease: async () => {
-      await ledger.releaseLease(lease);
-      await ledger.acquireLease("another", 60_000);
-    },
     stored: async () =>
       Object.fromEntries(
         Object.entries(await contents()).map(([name, content]) => [idIn(name, path, secrets), content]),

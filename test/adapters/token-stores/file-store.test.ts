@@ -6,7 +6,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { Secret } from "../../../src/core/secret/secret.ts";
 import type { SecretPath } from "../../../src/core/tokens/secrets.ts";
 import { rejection } from "../../contracts/collect.ts";
-import { someTokens, type TokenPlace, tokenStoreContract } from "../../contracts/token-store.ts";
+import { type TokenPlace, tokenStoreContract, writeTokens } from "../../contracts/token-store.ts";
 import { aFileStore, aFolder, claim } from "./a-folder.ts";
 import { aSecretPlace, PATH } from "./a-secret-place.ts";
 
@@ -56,13 +56,14 @@ tokenStoreContract("files in folders", () => aFilePlace(["dashboards/of-tenants/
 
 test("a folder that strangers may write to costs its tenant alone", async () => {
   const directory = join(aFolder(), "tokens");
-  const { store, write, stored } = await aFilePlace(["", "/token"], directory);
+  const place = await aFilePlace(["", "/token"], directory);
+  const { store, stored } = place;
   await store.prepare();
   const mark = { name: "default", baseUrl: "https://service", teamId: 1, ledgerId: "L1" };
   await store.destinations[0]?.claim(mark, null);
   mkdirSync(join(directory, "b"));
   chmodSync(join(directory, "b"), 0o777);
-  const refused = await write((to) => store.write(someTokens({ a: "token-a", b: "token-b" }), to));
+  const refused = await writeTokens(place, { a: "token-a", b: "token-b" });
   expect([...refused]).toEqual([["b", expect.objectContaining({ code: "TOKEN_NOT_STORED" })]]);
   expect(await stored()).toEqual({ a: "token-a" });
   expect([...(await store.read(["a", "b"])).keys()]).toEqual(["a"]);
@@ -238,11 +239,9 @@ describe("a directory", () => {
     const cleaning = (async () => {
       for (let times = 0; isWriting && times < 4; times++) await place.store.prepare();
     })();
-    const refused = await place
-      .write((transaction) => place.store.write(someTokens(tokens), transaction))
-      .finally(() => {
-        isWriting = false;
-      });
+    const refused = await writeTokens(place, tokens).finally(() => {
+      isWriting = false;
+    });
     await cleaning;
     expect(refused).toEqual(new Map());
     expect(await place.stored()).toEqual(tokens);

@@ -45,7 +45,7 @@ describe("a Secret in Kubernetes, against a server written from the reference", 
     const { kube, store } = await aKubernetes({ key: "dashboard-token" });
     const clock = new VirtualClock(new VirtualTime());
     const tokens = new SecretTokenStore(store, { path: PATH, format: "token" }, clock);
-    await tokens.write([{ user_group_id: "A/b\n", token: secret("one") }], null as never);
+    await tokens.put({ user_group_id: "A/b\n", token: secret("one") });
     expect(kube.secrets.get("t--41-2fb-0a")).toMatchObject({
       type: "Opaque",
       metadata: { labels: LABELS, annotations: { "groupsync/user_group_id": "A/b\n" } },

@@ -2,6 +2,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { SecretStoreFailure } from "../../../src/adapters/token-stores/secret-store.ts";
 import { inParallel, StoreRetries } from "../../../src/adapters/token-stores/store-retries.ts";
+import type { RunEvent } from "../../../src/ports/observer.ts";
 import { rejection } from "../../contracts/collect.ts";
 import { VirtualClock, VirtualTime } from "../../fakes/virtual-time.ts";
 
@@ -12,7 +13,10 @@ const passing = (retryAfterMs?: number) => new SecretStoreFailure("passing", "fa
 /** Calls fail with these in turn, and succeed from then on. */
 function aPatience(...failures: readonly Error[]) {
   const time = new VirtualTime();
-  const patience = new StoreRetries(new VirtualClock(time));
+  const reported: Extract<RunEvent, { kind: "waiting" }>[] = [];
+  const patience = new StoreRetries(new VirtualClock(time), (event) => {
+    if (event.kind === "waiting") reported.push(event);
+  });
   const begun: number[] = [];
   const call = async (): Promise<string> => {
     begun.push(time.elapsed);
@@ -20,7 +24,7 @@ function aPatience(...failures: readonly Error[]) {
     if (failure) throw failure;
     return "done";
   };
-  return { time, patience, begun, call };
+  return { time, patience, begun, call, reported };
 }
 
 test("a store is left alone for as long as it asks for", async () => {
@@ -63,28 +67,37 @@ test("a call that failed in passing keeps no other one waiting", async () => {
   expect(begun).toHaveLength(4);
 });
 
+test("a store that asks to wait is waited for, for ten minutes, and that is reported", async () => {
+  const { time, patience, begun, call, reported } = aPatience(
+    throttled(60_000),
+    throttled(300_000),
+    throttled(300_000),
+  );
+  expect(await rejection(patience.with(call))).toMatchObject({ problem: "throttled", message: "busy" });
+  expect(begun).toEqual([0, 60_000, 360_000]);
+  expect(time.elapsed).toBe(360_000);
+  expect(reported.map(({ ms }) => ms)).toEqual([60_000, 300_000]);
+});
+
 test("a store that asks for more patience than there is says so to all who call it", async () => {
   const { time, patience, begun, call } = aPatience(throttled(60_000));
   const busy = { problem: "throttled", message: "busy", hint: "wait" };
-  expect(await rejection(patience.with(call))).toMatchObject(busy);
-  expect(await rejection(patience.with(call))).toMatchObject(busy);
+  for (const longestWait of [30_000, 30_000])
+    expect(await rejection(patience.with(call, { longestWait }))).toMatchObject(busy);
   expect(begun).toEqual([0]);
-  await time.sleep(45_000);
-  expect(await rejection(patience.with(call))).toMatchObject(busy);
-  await time.sleep(6_000);
-  expect(await patience.with(call)).toBe("done");
+  await time.sleep(35_000);
+  expect(await patience.with(call, { longestWait: 30_000 })).toBe("done");
   expect(begun).toEqual([0, 60_000]);
 });
 
-test.each([throttled, passing])(
-  "a store that fails again and again has failed after half a minute",
-  async (failure) => {
-    const { time, patience, call } = aPatience(...Array.from({ length: 100 }, () => failure()));
-    expect(await rejection(patience.with(call))).toMatchObject({ problem: failure().problem });
-    expect(time.elapsed).toBeGreaterThan(15_000);
-    expect(time.elapsed).toBeLessThanOrEqual(30_000);
-  },
-);
+test("a call that fails again and again has failed after half a minute, however long it waited for its turn", async () => {
+  const { time, patience, call } = aPatience(...Array.from({ length: 100 }, () => passing()));
+  const before = Array.from({ length: 8 }, () => patience.with(() => time.sleep(60_000)));
+  expect(await rejection(patience.with(call))).toMatchObject({ problem: "passing" });
+  await Promise.all(before);
+  expect(time.elapsed).toBeGreaterThan(75_000);
+  expect(time.elapsed).toBeLessThanOrEqual(90_000);
+});
 
 test.each([throttled, passing])("nothing is tried again once the run is to end", async (failure) => {
   const { time, patience, begun, call } = aPatience(failure(20_000), failure(20_000));
@@ -111,24 +124,6 @@ test.each([
   expect(begun).toHaveLength(1);
 });
 
-describe("calls with one transaction open have one patience:", () => {
-  test("what takes longer has to be asked of the store in smaller portions", async () => {
-    const { time, patience, begun, call } = aPatience(passing(), passing());
-    const first = patience.with(call, { begun: 0 });
-    await time.sleep(31_000);
-    expect(await first).toBe("done");
-    expect(await rejection(patience.with(call, { begun: 0 }))).toMatchObject({ problem: "slow" });
-    expect(begun).toHaveLength(3);
-  });
-
-  test("where a pause has taken the time, it is the store that is busy", async () => {
-    const { time, patience, call } = aPatience(throttled(9_000), throttled(9_000));
-    await patience.with(call, { begun: 0 });
-    await time.sleep(20_000);
-    expect(await rejection(patience.with(call, { begun: 0 }))).toMatchObject({ problem: "throttled" });
-  });
-});
-
 test("what needs several calls is done also where a quota lets few pass: fewer begin at a time after a throttle", async () => {
   const time = new VirtualTime();
   const patience = new StoreRetries(new VirtualClock(time));
@@ -144,15 +139,7 @@ test("what needs several calls is done also where a quota lets few pass: fewer b
     for (let calls = 0; calls < 3; calls++) await oneCall();
     return "done";
   };
-  const patiently = async (): Promise<string> => {
-    for (;;) {
-      const result = await patience.with(threeCalls).catch((error: SecretStoreFailure) => error);
-      if (typeof result === "string") return result;
-      expect(result.problem).toBe("throttled");
-      await time.sleep(1_000);
-    }
-  };
-  const all = await Promise.all(Array.from({ length: 64 }, patiently));
+  const all = await Promise.all(Array.from({ length: 64 }, () => patience.with(threeCalls)));
   expect(new Set(all)).toEqual(new Set(["done"]));
   // Three calls each, of which ten pass in a second: not much more than that is wasted.
   expect(time.elapsed).toBeLessThan(120_000);

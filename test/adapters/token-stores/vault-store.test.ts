@@ -42,8 +42,7 @@ describe("a secret in Vault, against a server written from the reference", () =>
     const { kv, store, clock } = await aVault({ format: "json" });
     const tokens = new SecretTokenStore(store, { path: PATH, format: "json" }, clock);
     const token = secret('{"token":"inside"}');
-    const written = await tokens.write([{ user_group_id: "a", token }], null as never);
-    expect(written).toEqual(new Map());
+    expect(await tokens.put({ user_group_id: "a", token })).toBeUndefined();
     expect(kv.contents()).toEqual({
       "t-a": { user_group_id: "a", token: '{"token":"inside"}', rotated_at: clock.now().toISOString() },
     });

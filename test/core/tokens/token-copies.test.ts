@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
+import { SyncError } from "../../../src/core/failure/sync-error.ts";
 import { tokenFingerprint } from "../../../src/core/group/group.ts";
 import { Secret } from "../../../src/core/secret/secret.ts";
-import { laggingIn } from "../../../src/core/tokens/token-copies.ts";
+import { laggingIn, refusalIn } from "../../../src/core/tokens/token-copies.ts";
 
 const LIVE = new Secret("live");
 const EXPECTED = new Map([["a", tokenFingerprint(LIVE)]]);
@@ -27,4 +28,21 @@ describe("a group lags", () => {
   test("not where nobody has heard of it", () => {
     expect(laggingIn(new Map(), [holding("live")])).toEqual(new Map());
   });
+});
+
+const refused = new SyncError("TOKEN_NOT_STORED", "full");
+const another = new SyncError("TOKEN_NOT_STORED", "locked");
+const somewhere = new SyncError("TOKEN_NOT_EVERYWHERE", "one store has the token, and another not: full");
+
+test.each<[string, (SyncError | undefined)[], SyncError | undefined]>([
+  ["nobody asked", [], undefined],
+  ["all took it", [undefined, undefined], undefined],
+  ["the only store refused it", [refused], refused],
+  ["all refused it", [refused, another], refused],
+  ["one took it", [refused, undefined], somewhere],
+  ["several together have it in part, and others took it", [undefined, somewhere], somewhere],
+  ["several together have it in part, and another refused it", [refused, somewhere], somewhere],
+])("why a token is not in every store: %s", (_, answers, expected) => {
+  const found = refusalIn(answers);
+  expect([found?.code, found?.message]).toEqual([expected?.code, expected?.message]);
 });

@@ -33,6 +33,7 @@ describe("a call of a holder that died with the lease", () => {
   /** A rotation whose process dies while its POST is on its way, which arrives after so long. */
   const aRotationCutShort = async (arrivesAfterMs: number) => {
     const world = await aSyncedWorld(["a"]);
+    world.store.sharesLedger = true;
     world.network = ({ operation }) => world.time.sleep(operation === "POST" ? arrivesAfterMs : 0);
     const { instance, report } = world.startRotation({ kind: "all" });
     await world.time.sleep(1);

@@ -77,6 +77,7 @@ export async function call(
       breaker,
       lease: {
         epoch: "1",
+        unsureUntil: null,
         lost: lost.signal,
         assertHeld: () => {
           if (lost.signal.aborted) throw new SyncError("LEASE_LOST", "lost");

@@ -183,23 +183,6 @@ test("a GET for a token leaves a held replacement held", async () => {
   expectBoth(world);
 });
 
-test("a process that pauses between two tables writes to no second table after its lease is lost", async () => {
-  const world = new TwoStores(tenants("a"));
-  world.areTables = true;
-  let goesOnAt: number | undefined;
-  const slow = world.start({
-    at: async ({ when, call }) => {
-      if (when === "after" && call === "writeTokens") goesOnAt ??= 60 * MINUTE;
-      if (goesOnAt !== undefined) await world.time.sleep(goesOnAt - world.time.elapsed);
-    },
-  });
-  await world.time.sleep(10 * MINUTE);
-  expect(await world.sync()).toMatchObject({ outcome: "ok" });
-  expect(await world.startRotation({ kind: "all" }).report).toMatchObject({ counts: { rotated: 1 } });
-  expect(await slow.report).toMatchObject({ error: { code: "LEASE_LOST" } });
-  expectBoth(world);
-});
-
 describe("a missing token of a group whose confirmed state isn't known", () => {
   /** The service has had another name for b since before the first sync, and the store has lost b's token. */
   async function aWorldThatLostB(): Promise<World> {

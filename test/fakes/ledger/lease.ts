@@ -74,9 +74,7 @@ export class InMemoryLeases implements Leases {
     };
     const changes = new LedgerChanges(this.#state);
     this.#recent.begins();
-    const transaction = inMemoryTransaction(changes, step, () => {
-      if (this.#pauseOf(writer) > LONGEST_PAUSE / 2) throw new SyncError("PAUSED", "stood still");
-    });
+    const transaction = inMemoryTransaction(changes, step);
     this.#writers.add(writer);
     this.#state.writers.add(writer);
     let result: T;

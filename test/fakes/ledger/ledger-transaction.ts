@@ -57,13 +57,9 @@ export class LedgerChanges {
 const openChanges = new WeakMap<LedgerTransaction, LedgerChanges>();
 
 /** A transaction that collects its writes in `changes`. */
-export function inMemoryTransaction(
-  changes: LedgerChanges,
-  step: Step = async () => {},
-  assertOpen: () => void = () => {},
-): LedgerTransaction {
+export function inMemoryTransaction(changes: LedgerChanges, step: Step = async () => {}): LedgerTransaction {
   const names = { change: firstOf, recordScope: scopeCall };
-  const transaction = { ...stepping(writes(changes), step, names), assertOpen };
+  const transaction = stepping(writes(changes), step, names);
   openChanges.set(transaction, changes);
   return transaction;
 }
@@ -78,7 +74,7 @@ const scopeCall = ([changes]: readonly unknown[]): { readonly call: string } => 
   call: (changes as ScopeChanges).answeredAt ? "recordAnswer" : "recordScope",
 });
 
-const writes = (ledger: LedgerChanges): Omit<LedgerTransaction, "assertOpen"> => ({
+const writes = (ledger: LedgerChanges): LedgerTransaction => ({
   async forgetScope() {
     ledger.enlist(() => ledger.state.forgetScope());
   },

@@ -12,8 +12,6 @@ export interface Queryable {
 export interface InTransaction extends Queryable {
   /** If true, the transaction is not repeated when the database rolls it back. */
   readonly isLastAttempt: boolean;
-  /** Throws PAUSED if the transaction may have ended, or may end before a call to another store is done. */
-  assertOpen(): void;
 }
 
 /**

@@ -50,10 +50,7 @@ export function sqlLedger(
     const result = await database.transaction(begin, async (connection, held) => {
       if (held.length === 0) throw recent.whyLost(await leaseState(connection, tables.leases, scope));
       saved.clear();
-      const transaction = {
-        ...allWrites({ dialect, connection, tables, scope }, historyMs, saved),
-        assertOpen: () => connection.assertOpen(),
-      };
+      const transaction = allWrites({ dialect, connection, tables, scope }, historyMs, saved);
       sessions.set(transaction, connection);
       const result = await body(transaction);
       // Last, because it locks the row, and a renewal of the lease would wait.
@@ -101,7 +98,7 @@ const allWrites = (
   ledger: LedgerScope,
   historyMs: number,
   saved: Map<string, GroupRecord | null>,
-): Omit<LedgerTransaction, "assertOpen"> => ({
+): LedgerTransaction => ({
   ...schemaWrites(ledger),
   ...scopeWrites(ledger),
   ...groupWrites(ledger, saved),

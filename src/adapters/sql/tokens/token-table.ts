@@ -1,17 +1,26 @@
-import type { SyncError } from "../../../core/failure/sync-error.ts";
+import { SyncError } from "../../../core/failure/sync-error.ts";
 import { Secret } from "../../../core/secret/secret.ts";
-import { type LaggingToken, laggingIn } from "../../../core/tokens/token-copies.ts";
+import {
+  type LaggingToken,
+  LONGEST_PUT,
+  laggingIn,
+  type Refusals,
+} from "../../../core/tokens/token-copies.ts";
 import type { Lease } from "../../../ports/ledger/lease.ts";
 import type { LedgerTransaction } from "../../../ports/ledger/ledger.ts";
 import type {
   ChangeOptions,
+  OutsideStore,
   StoredToken,
   TokenDestination,
   TokenStore,
+  TokenTables,
   WriteOptions,
 } from "../../../ports/token-store.ts";
+import type { InTransaction } from "../connection/connections.ts";
 import { databaseError } from "../connection/failures.ts";
 import { once } from "../connection/once.ts";
+import { WRITE } from "../connection/wait-limits.ts";
 import { type Database, insistOnWrites } from "../dialect/database.ts";
 import type { TokenRow, TokenStatements, TokenTableOptions } from "../dialect/token-statements.ts";
 import { type OpenTable, openTable } from "./open-table.ts";
@@ -37,8 +46,13 @@ export interface LedgerBesideTokens {
   ifOfNoOther(token: StoredToken, lease: Lease): Promise<string>;
 }
 
+/** The limits of a change in a transaction of its own. Its COMMIT changes the table, and the lease is looked at right before. */
+const OUTSIDE = { ...WRITE, lockMs: 5_000, answerMs: LONGEST_PUT };
+
 /** Tokens in a table of the customer's database. */
-export class SqlTokenTable implements TokenStore {
+export class SqlTokenTable implements TokenStore, OutsideStore, TokenTables {
+  readonly outside: OutsideStore | undefined;
+  readonly tables: TokenTables | undefined;
   readonly batchSize: number;
   readonly #database: Database;
   readonly #options: TokenTableOptions;
@@ -47,6 +61,8 @@ export class SqlTokenTable implements TokenStore {
   /** The table, found once, with all statements on it. */
   readonly #open: () => Promise<OpenTable>;
   readonly destinations: readonly TokenDestination[];
+  /** Never rejects. */
+  #lastChange: Promise<unknown> = Promise.resolve();
 
   /** `ledger`: left out if the ledger is in another database. */
   constructor(database: Database, options: TokenTableOptions, ledger?: LedgerBesideTokens) {
@@ -56,6 +72,8 @@ export class SqlTokenTable implements TokenStore {
     // each of those is waited for in the same transaction.
     this.batchSize = options.rows === "own" ? 256 : 64;
     this.#ledger = ledger;
+    this.outside = ledger ? undefined : this;
+    this.tables = ledger ? this : undefined;
     this.#refusals = new TokenRefusals(options);
     this.#open = once(
       () => openTable(database, options),
@@ -124,11 +142,19 @@ export class SqlTokenTable implements TokenStore {
     }
   }
 
+  async put(token: StoredToken, options?: ChangeOptions & WriteOptions): Promise<SyncError | undefined> {
+    return refusalOf(token.user_group_id, this.write([token], null, options));
+  }
+
+  async drop(id: string, options?: ChangeOptions): Promise<SyncError | undefined> {
+    return refusalOf(id, this.remove([id], null, options));
+  }
+
   write(
     tokens: readonly StoredToken[],
-    transaction: LedgerTransaction,
-    { rewrite = false, assertHeld }: WriteOptions = {},
-  ): Promise<ReadonlyMap<string, SyncError>> {
+    transaction: LedgerTransaction | null,
+    { rewrite = false, assertHeld }: ChangeOptions & WriteOptions = {},
+  ): Promise<Refusals> {
     const refusals = this.#refusals;
     return this.#change("TOKEN_NOT_STORED", transaction, assertHeld, (statements, savepoints, quotable) => {
       quotable.push(...tokens.map(({ token }) => token));
@@ -169,9 +195,9 @@ export class SqlTokenTable implements TokenStore {
 
   remove(
     ids: readonly string[],
-    transaction: LedgerTransaction,
+    transaction: LedgerTransaction | null,
     { assertHeld }: ChangeOptions = {},
-  ): Promise<ReadonlyMap<string, SyncError>> {
+  ): Promise<Refusals> {
     const refusals = this.#refusals;
     return this.#change(
       "TOKEN_NOT_REMOVED",
@@ -198,21 +224,19 @@ export class SqlTokenTable implements TokenStore {
   /** Makes a change, and explains its errors. `change` adds the tokens that the database's errors may quote. */
   async #change(
     code: RefusalCode,
-    transaction: LedgerTransaction,
+    transaction: LedgerTransaction | null,
     assertHeld: () => void = () => {},
     change: (
       statements: TokenStatements,
       savepoints: Savepoints,
       quotable: Secret[],
     ) => Promise<readonly Refusal[]>,
-  ): Promise<ReadonlyMap<string, SyncError>> {
-    assertHeld();
+  ): Promise<Refusals> {
     const quotable: Secret[] = [];
     try {
       const { statements } = await this.#open();
-      return new Map(
-        await this.#within(transaction, (savepoints) => change(statements, savepoints, quotable)),
-      );
+      const body = (savepoints: Savepoints) => change(statements, savepoints, quotable);
+      return new Map(await this.#within(transaction, assertHeld, body));
     } catch (thrown) {
       const isLost = thrown instanceof TransactionLost;
       const error = isLost ? thrown.cause : thrown;
@@ -224,11 +248,26 @@ export class SqlTokenTable implements TokenStore {
     }
   }
 
-  /** Runs `body` in the ledger's transaction, or in its own if the ledger is in another database. */
-  #within<T>(transaction: LedgerTransaction, body: (savepoints: Savepoints) => Promise<T>): Promise<T> {
+  /**
+   * Runs `body` in the ledger's transaction, or in one of its own if the ledger is in another database: one after the other, because
+   * the pool has few connections.
+   */
+  #within<T>(
+    transaction: LedgerTransaction | null,
+    assertHeld: () => void,
+    body: (savepoints: Savepoints) => Promise<T>,
+  ): Promise<T> {
     const { dialect } = this.#database;
-    if (this.#ledger) return body({ dialect, connection: this.#ledger.sessionOf(transaction) });
-    return this.#database.transaction(dialect.begin.write, (connection) => body({ dialect, connection }));
+    if (transaction && this.#ledger)
+      return body({ dialect, connection: this.#ledger.sessionOf(transaction) });
+    const alone = async (connection: InTransaction): Promise<T> => {
+      const result = await body({ dialect, connection });
+      assertHeld();
+      return result;
+    };
+    const done = this.#lastChange.then(() => this.#database.transaction(dialect.begin.write, alone, OUTSIDE));
+    this.#lastChange = done.catch(() => {});
+    return done;
   }
 
   #unavailable(doing: string, error: unknown): SyncError {
@@ -238,5 +277,15 @@ export class SqlTokenTable implements TokenStore {
       `cannot ${doing} ${this.#options.table}`,
       error,
     );
+  }
+}
+
+/** Why one token alone was refused; also if that cost its transaction. */
+async function refusalOf(id: string, refused: Promise<Refusals>): Promise<SyncError | undefined> {
+  try {
+    return (await refused).get(id);
+  } catch (error) {
+    if (error instanceof SyncError && error.code.startsWith("TOKEN_NOT_")) return error;
+    throw error;
   }
 }

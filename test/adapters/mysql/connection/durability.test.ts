@@ -36,7 +36,7 @@ test.each<[what: string, one: Server, other: Server, isSame: boolean]>([
   const identityOf = (server: Server): Promise<string> => {
     const query = async <Row>(): Promise<Row[]> =>
       Object.entries(server).map(([Variable_name, Value]) => ({ Variable_name, Value }) as Row);
-    const open = { query, isLastAttempt: false, assertOpen: () => {} };
+    const open = { query, isLastAttempt: false };
     // Outside of a transaction that may write, a balancer may ask any of them.
     return serverIdentity({ transaction: (_, body) => body(open, []) });
   };

@@ -3,7 +3,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import type { StoredToken } from "../../../../src/ports/token-store.ts";
 import { someTokens } from "../../../contracts/token-store.ts";
 import type { FreshDatabase } from "../../../support/databases/fresh-database.ts";
-import { aTokenPlace, EXISTING, OWN, type SqlTokenPlace } from "../../sql/tokens/token-place.ts";
+import { aTokenPlace, EXISTING, OWN, writeTokens } from "../../sql/tokens/token-place.ts";
 
 /** No name that PostgreSQL would take without quotes. */
 const CHANNEL = 'It\'s "Tokens"';
@@ -25,12 +25,6 @@ async function listenTo({ url }: FreshDatabase): Promise<() => Promise<string[]>
   };
 }
 
-const write = (
-  { store, write }: SqlTokenPlace,
-  tokens: Readonly<Record<string, string>>,
-  options?: { readonly rewrite: boolean },
-) => write((transaction) => store.write(someTokens(tokens), transaction, options));
-
 describe.each([OWN, EXISTING])("who listens to new tokens, $rows rows,", (options) => {
   async function aPlace(where: "with the ledger" | "elsewhere" = "with the ledger") {
     const place = await aTokenPlace({ ...options, notify: CHANNEL }, where);
@@ -40,26 +34,26 @@ describe.each([OWN, EXISTING])("who listens to new tokens, $rows rows,", (option
 
   test.each(["with the ledger", "elsewhere"] as const)("hears once of each, %s", async (where) => {
     const { place, heard } = await aPlace(where);
-    await write(place, { a: "token-a", b: "token-b" });
+    await writeTokens(place, { a: "token-a", b: "token-b" });
     expect((await heard()).sort()).toEqual(["a", "b"]);
-    await write(place, { a: "token-a", b: "token-b2", c: "token-c" });
+    await writeTokens(place, { a: "token-a", b: "token-b2", c: "token-c" });
     expect((await heard()).sort()).toEqual(["b", "c"]);
   });
 
   test("hears once of a token that is stored at once", async () => {
     const { place, heard } = await aPlace();
     const [token] = someTokens({ a: "token-a" }) as [StoredToken];
-    await place.writeAtOnce(token);
+    await place.beside?.writeAtOnce(token);
     expect(await heard()).toEqual(["a"]);
-    await place.writeAtOnce(token);
+    await place.beside?.writeAtOnce(token);
     expect(await heard()).toEqual([]);
   });
 
   test("hears once of a token that is new where all are written again", async () => {
     const { place, heard } = await aPlace();
-    await write(place, { a: "token-a", b: "token-b" });
+    await writeTokens(place, { a: "token-a", b: "token-b" });
     await heard();
-    await write(place, { a: "token-a", b: "token-b2" }, { rewrite: true });
+    await writeTokens(place, { a: "token-a", b: "token-b2" }, { rewrite: true });
     expect(await heard()).toEqual(["b"]);
   });
 
@@ -72,14 +66,14 @@ describe.each([OWN, EXISTING])("who listens to new tokens, $rows rows,", (option
     });
     await expect(undone).rejects.toThrow("before the commit");
     expect(await heard()).toEqual([]);
-    await write(place, { a: "token-a" });
+    await writeTokens(place, { a: "token-a" });
     expect(await heard()).toEqual(["a"]);
   });
 
   test("hears of those that are stored, and of none that are refused", async () => {
     const { place, heard } = await aPlace();
     await place.refuseSome();
-    await write(place, { a: "token-a", b: "refused-b", c: "token-c" });
+    await writeTokens(place, { a: "token-a", b: "refused-b", c: "token-c" });
     expect((await heard()).sort()).toEqual(["a", "c"]);
   });
 });

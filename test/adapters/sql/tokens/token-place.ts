@@ -3,10 +3,9 @@ import type { Database } from "../../../../src/adapters/sql/dialect/database.ts"
 import type { TokenTableOptions } from "../../../../src/adapters/sql/dialect/token-statements.ts";
 import { type SqlLedger, sqlLedger } from "../../../../src/adapters/sql/ledger/ledger.ts";
 import { SqlTokenTable } from "../../../../src/adapters/sql/tokens/token-table.ts";
-import type { SyncError } from "../../../../src/core/failure/sync-error.ts";
 import type { Lease } from "../../../../src/ports/ledger/lease.ts";
 import { leaseOf } from "../../../contracts/ledger/rig.ts";
-import { someTokens, type TokenPlace } from "../../../contracts/token-store.ts";
+import type { TokenPlace } from "../../../contracts/token-store.ts";
 import {
   type DatabaseKind,
   type FreshDatabase,
@@ -14,6 +13,8 @@ import {
 } from "../../../support/databases/fresh-database.ts";
 import { aDatabase, HISTORY_MS, LOCATION } from "../ledger/ledger-database.ts";
 import { preparedDatabase } from "../ledger/prepared-database.ts";
+
+export { removeTokens, writeTokens } from "../../../contracts/token-store.ts";
 
 export const OWN: TokenTableOptions = {
   table: "groupsync_tokens",
@@ -49,7 +50,7 @@ export async function aLedgerWithTokens(database: Database) {
 export async function aTokenTable(
   database: Database,
   options: TokenTableOptions,
-): Promise<Pick<TokenPlace, "store" | "write">> {
+): Promise<Pick<SqlTokenPlace, "store" | "write">> {
   const { ledger, lease } = await aHeldLedger(database);
   const store = new SqlTokenTable(database, options, ledger);
   return { store, write: (body) => ledger.write(lease, body) };
@@ -112,6 +113,7 @@ const signalling = (event: string, table: string, when: string, message: string)
    END IF`;
 
 export interface SqlTokenPlace extends TokenPlace {
+  readonly store: SqlTokenTable;
   /** Where the tokens are. */
   readonly tokens: FreshDatabase;
 }
@@ -142,15 +144,18 @@ export async function aTokenPlace(
   }
   return {
     tokens,
-    sharesLedger: where === "with the ledger",
-    storesAtOnce: where === "with the ledger" && kind === "postgres",
     store,
+    ...(where === "with the ledger" && {
+      beside: {
+        storesAtOnce: kind === "postgres",
+        writeAtOnce: (token) => store.writeAtOnce(token, lease),
+        loseLease: async () => {
+          await ledger.releaseLease(lease);
+          await ledger.acquireLease("another", 60_000);
+        },
+      },
+    }),
     write: (body) => ledger.write(lease, body),
-    writeAtOnce: (token) => store.writeAtOnce(token, lease),
-    loseLease: async () => {
-      await ledger.releaseLease(lease);
-      await ledger.acquireLease("another", 60_000);
-    },
     stored: async () => {
       const found = await tokens.query<{ id: string; token: string | null }>(
         `SELECT ${idColumn} AS id, ${tokenColumn} AS token FROM ${table}`,
@@ -179,17 +184,3 @@ export const NOT_TAKEN = {
   message: expect.stringContaining("did not take the token"),
   hint: expect.stringContaining("triggers"),
 };
-
-/** Stores tokens, in a write of the ledger. */
-export const writeTokens = (
-  { store, write }: Pick<TokenPlace, "store" | "write">,
-  tokens: Readonly<Record<string, string>>,
-  options?: { readonly rewrite: boolean },
-): Promise<ReadonlyMap<string, SyncError>> =>
-  write((transaction) => store.write(someTokens(tokens), transaction, options));
-
-/** Removes tokens, likewise. */
-export const removeTokens = (
-  { store, write }: Pick<TokenPlace, "store" | "write">,
-  ids: readonly string[],
-): Promise<ReadonlyMap<string, SyncError>> => write((transaction) => store.remove(ids, transaction));

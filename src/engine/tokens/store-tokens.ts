@@ -1,0 +1,71 @@
+import type { SyncError } from "../../core/failure/sync-error.ts";
+import { type Refusals, refusalsIn } from "../../core/tokens/token-copies.ts";
+import type { LedgerTransaction } from "../../ports/ledger/ledger.ts";
+import type { StoredToken, TokenStore, WriteOptions } from "../../ports/token-store.ts";
+import type { HeldLease } from "../lease/lease.ts";
+
+interface Storing {
+  readonly tokens: TokenStore;
+  readonly lease: Pick<HeldLease, "assertHeld">;
+  /** Once it aborts, a failed change is not repeated. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Stores tokens outside of the ledger's database. Call this with no transaction open, and `storeInTables` in the transaction that
+ * records the tokens. Rejects once all calls have ended, if a store is unavailable or the lease may be lost.
+ */
+export async function storeOutside(
+  live: readonly StoredToken[],
+  { tokens: { outside }, lease, signal }: Storing,
+  options?: WriteOptions,
+): Promise<Refusals> {
+  const change = { ...options, assertHeld: () => lease.assertHeld(), signal };
+  return refusalsOf(outside ? live.map((token) => [token.user_group_id, outside.put(token, change)]) : []);
+}
+
+/** Removes tokens outside of the ledger's database. Call it as `storeOutside`, and then `removeFromTables`. */
+export async function removeOutside(
+  ids: readonly string[],
+  { tokens: { outside }, lease, signal }: Storing,
+): Promise<Refusals> {
+  const change = { assertHeld: () => lease.assertHeld(), signal };
+  return refusalsOf(outside ? ids.map((id) => [id, outside.drop(id, change)]) : []);
+}
+
+/** Stores tokens in the ledger's database. Resolves to why tokens are not in every store; `refused` is what `storeOutside` said. */
+export async function storeInTables(
+  live: readonly StoredToken[],
+  refused: Refusals,
+  transaction: LedgerTransaction,
+  { tokens: { outside, tables } }: Pick<Storing, "tokens">,
+  options?: WriteOptions,
+): Promise<Refusals> {
+  const ids = live.map(({ user_group_id }) => user_group_id);
+  if (!tables || ids.length === 0) return refusalsIn(ids, [refused]);
+  const within = await tables.write(live, transaction, options);
+  return refusalsIn(ids, outside ? [refused, within] : [within]);
+}
+
+/** Removes tokens in the ledger's database. Resolves to why tokens are still in a store. */
+export async function removeFromTables(
+  ids: readonly string[],
+  refused: Refusals,
+  transaction: LedgerTransaction,
+  { tokens: { tables } }: Pick<Storing, "tokens">,
+): Promise<Refusals> {
+  if (!tables || ids.length === 0) return refused;
+  return new Map([...(await tables.remove(ids, transaction)), ...refused]);
+}
+
+async function refusalsOf(
+  changes: readonly (readonly [id: string, change: Promise<SyncError | undefined>])[],
+): Promise<Refusals> {
+  await Promise.allSettled(changes.map(([, change]) => change));
+  const refused = new Map<string, SyncError>();
+  for (const [id, change] of changes) {
+    const refusal = await change;
+    if (refusal) refused.set(id, refusal);
+  }
+  return refused;
+}
