@@ -1,5 +1,5 @@
 import { asSyncError, type SyncError } from "../../core/failure/sync-error.ts";
-import type { EventOf, GroupEvent } from "../../core/record/next.ts";
+import type { Decided, GroupEvent } from "../../core/record/next.ts";
 import type { GroupRecord } from "../../core/record/record.ts";
 import type { Secret } from "../../core/secret/secret.ts";
 import type { Refusals } from "../../core/tokens/token-copies.ts";
@@ -23,8 +23,11 @@ export interface Entry {
   readonly user_group_id: string;
   /** The live token, to be stored; or `remove` the stored one. */
   readonly token?: Secret | "remove" | undefined;
-  /** What to record. `refusal` says why the token was not stored or not removed. */
-  readonly events: (refusal?: SyncError) => readonly GroupEvent[];
+  /**
+   * What to record, by the record as it is at that moment. `refusal` says why the token was not stored or not removed. May be
+   * called more than once: the last call counts.
+   */
+  events(record: GroupRecord | null, refusal: SyncError | undefined): readonly GroupEvent[];
 }
 
 export interface Committed {
@@ -189,10 +192,14 @@ export class Committer {
     const committed = await ledger.write(lease, async (transaction) => {
       const refused = await store(transaction);
       if (service || answeredAt) await transaction.recordScope({ service, answeredAt });
-      const events = entries.flatMap(({ user_group_id, events: of }) =>
-        of(refused.get(user_group_id)).map((event): EventOf => ({ ...event, user_group_id })),
+      const decided = entries.map(
+        ({ user_group_id, events }): Decided => ({
+          kind: "decided",
+          user_group_id,
+          events: (record) => events(record, refused.get(user_group_id)),
+        }),
       );
-      const before = await transaction.change(events, now);
+      const before = await transaction.change(decided, now);
       return entries.map(({ user_group_id: id }) => ({
         before: before.get(id) ?? null,
         refusal: refused.get(id),

@@ -37,7 +37,7 @@ export async function recordOutcome(begun: Begun, outcome: Outcome, run: Outcome
   const { refusal } = await run.committer.commit({
     user_group_id: outcome.change.user_group_id,
     token: "token" in outcome ? outcome.token : outcome.kind === "deleted" ? "remove" : undefined,
-    events: (refused) => [
+    events: (_, refused) => [
       { kind: "ended", ...recordedWith(refused) },
       ...("token" in outcome && !refused ? copiesUnsure(begun.before, run) : []),
     ],

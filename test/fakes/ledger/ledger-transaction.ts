@@ -1,6 +1,7 @@
 import type { Rejection } from "../../../src/core/group/rejections.ts";
 import { compareIds } from "../../../src/core/group/tenant.ts";
 import { type EventOf, next } from "../../../src/core/record/next.ts";
+import { eventsOf } from "../../../src/core/record/next.ts";
 import type { GroupRecord } from "../../../src/core/record/record.ts";
 import type { LedgerTransaction } from "../../../src/ports/ledger/ledger.ts";
 import type { ScopeChanges } from "../../../src/ports/ledger/scope.ts";
@@ -92,7 +93,8 @@ const writes = (ledger: LedgerChanges): LedgerTransaction => ({
 
   async change(events, now) {
     const { rows } = ledger.state;
-    for (const event of events) ledger.take(event, now);
+    for (const event of events)
+      for (const one of eventsOf(event, rows.get(event.user_group_id) ?? null)) ledger.take(one, now);
     return new Map(
       events.flatMap(({ user_group_id: id }): [string, GroupRecord][] => {
         const record = rows.get(id);
