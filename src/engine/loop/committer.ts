@@ -1,14 +1,15 @@
 import { asSyncError, type SyncError } from "../../core/failure/sync-error.ts";
+import { tokenFingerprint } from "../../core/group/group.ts";
 import type { Decided, GroupEvent } from "../../core/record/next.ts";
 import type { GroupRecord } from "../../core/record/record.ts";
-import type { Secret } from "../../core/secret/secret.ts";
+import { Secret } from "../../core/secret/secret.ts";
 import type { Refusals } from "../../core/tokens/token-copies.ts";
 import type { LedgerTransaction } from "../../ports/ledger/ledger.ts";
 import type { Observe } from "../../ports/observer.ts";
 import type { StoredToken } from "../../ports/token-store.ts";
 import type { ServiceIdentity } from "../service/service-identity.ts";
 import { isRefusal, retryInHalves, type TokenWriting } from "../tokens/retry-batch.ts";
-import { idsWithSharedTokens, tokenShared } from "../tokens/shared-tokens.ts";
+import { hasSharedToken, idsWithSharedTokens, tokenShared } from "../tokens/shared-tokens.ts";
 import { removeFromTables, removeOutside, storeInTables, storeOutside } from "../tokens/store-tokens.ts";
 
 interface Committing extends TokenWriting {
@@ -38,6 +39,8 @@ export interface Committed {
 
 interface Pending {
   readonly entry: Entry;
+  /** Why a store outside of the ledger's database has not taken or removed the token. */
+  refusal?: SyncError | undefined;
   readonly resolve: (committed: Committed) => void;
   readonly reject: (error: unknown) => void;
   isCommitted: boolean;
@@ -69,6 +72,8 @@ export class Committer {
   #answers = 0;
   #gathering = new AbortController();
   #isUrgent = false;
+  /** Whose tokens are being stored, by fingerprint: the ledger may not tell yet whose they are. */
+  readonly #storing = new Map<string, string>();
   /** Why the tokens of some groups were not stored. No further token is tried: the run has to end. */
   #failure: { readonly error: unknown } | undefined;
 
@@ -83,12 +88,39 @@ export class Committer {
 
   /** Resolves once the entry is committed, and its token stored. Rejects if it can't be. */
   commit(entry: Entry): Promise<Committed> {
-    const committed = new Promise<Committed>((resolve, reject) => {
-      this.#pending.push({ entry, resolve, reject, isCommitted: false });
+    return new Promise<Committed>((resolve, reject) => {
+      const pending = { entry, resolve, reject, isCommitted: false };
+      if (entry.token && this.#run.tokens.outside) void this.#changeOutside(pending);
+      else this.#add(pending);
     });
+  }
+
+  /** Changes the stores that can't take part in a transaction. No other entry waits for that. */
+  async #changeOutside(pending: Pending): Promise<void> {
+    const { user_group_id, token } = pending.entry;
+    try {
+      if (this.#failure) throw this.#failure.error;
+      if (token instanceof Secret) pending.refusal = await this.#store({ user_group_id, token });
+      else pending.refusal = (await removeOutside([user_group_id], this.#run)).get(user_group_id);
+      this.#add(pending);
+    } catch (error) {
+      this.#failure ??= { error };
+      await this.#fail([pending], error);
+    }
+  }
+
+  async #store(live: StoredToken): Promise<SyncError | undefined> {
+    const fingerprint = tokenFingerprint(live.token);
+    const owner = this.#storing.get(fingerprint) ?? live.user_group_id;
+    this.#storing.set(fingerprint, owner);
+    if (owner !== live.user_group_id || (await hasSharedToken(live, this.#run))) return tokenShared();
+    return (await storeOutside([live], this.#run)).get(live.user_group_id);
+  }
+
+  #add(pending: Pending): void {
+    this.#pending.push(pending);
     if (this.#isFull) this.#gathering.abort();
     if (!this.#isCommitting) void this.#commitPending();
-    return committed;
   }
 
   /** Somebody waits for what is pending: commits it without a wait for more. */
@@ -147,7 +179,7 @@ export class Committer {
   async #commit(batch: readonly Pending[]): Promise<void> {
     if (batch.length === 0) return;
     const entries = batch.map(({ entry }) => entry);
-    const committed = await this.#write(entries).catch((error: unknown) => {
+    const committed = await this.#write(batch).catch((error: unknown) => {
       const [only, ...others] = entries;
       if (only === undefined || others.length > 0 || !isRefusal(error)) throw error;
       return this.#record(entries, async () => new Map([[only.user_group_id, error]]));
@@ -157,23 +189,33 @@ export class Committer {
       if (known === undefined) continue;
       pending.isCommitted = true;
       pending.resolve(known);
+      this.#forget(pending);
     }
   }
 
-  async #write(entries: readonly Entry[]): Promise<readonly Committed[]> {
+  async #write(batch: readonly Pending[]): Promise<readonly Committed[]> {
     const run = this.#run;
+    const entries = batch.map(({ entry }) => entry);
+    const refusals = (of: (pending: Pending) => boolean): Refusals =>
+      new Map(
+        batch.flatMap((one) => (one.refusal && of(one) ? [[one.entry.user_group_id, one.refusal]] : [])),
+      );
+    const isRemoved = ({ entry }: Pending): boolean => entry.token === "remove";
     const live: StoredToken[] = entries.flatMap(({ user_group_id, token }) =>
-      token === undefined || token === "remove" ? [] : [{ user_group_id, token }],
+      token instanceof Secret ? [{ user_group_id, token }] : [],
     );
-    const dead = entries.filter(({ token }) => token === "remove").map(idOf);
-    const shared = await idsWithSharedTokens(live, run);
+    const dead = batch.filter(isRemoved).map(({ entry }) => entry.user_group_id);
+    const shared = new Map([
+      ...[...(await idsWithSharedTokens(live, run))].map((id) => [id, tokenShared()] as const),
+      ...refusals(({ refusal }) => refusal?.code === "TOKEN_SHARED"),
+    ]);
     const own = live.filter(({ user_group_id }) => !shared.has(user_group_id));
-    const [unstored, unremoved] = await Promise.all([storeOutside(own, run), removeOutside(dead, run)]);
+    const [unstored, unremoved] = [refusals((one) => !isRemoved(one)), refusals(isRemoved)];
     return this.#record(
       entries,
       async (transaction) =>
         new Map([
-          ...[...shared].map((id) => [id, tokenShared()] as const),
+          ...shared,
           ...(await storeInTables(own, unstored, transaction, run)),
           ...(await removeFromTables(dead, unremoved, transaction, run)),
         ]),
@@ -223,11 +265,18 @@ export class Committer {
       .map(({ entry }) => entry);
     const refused = new Map(deleted.map(({ user_group_id }) => [user_group_id, asSyncError(error)]));
     if (deleted.length > 0) await this.#record(deleted, async () => refused).catch(() => {});
-    for (const { reject } of batch) reject(error);
+    for (const pending of batch) {
+      pending.reject(error);
+      this.#forget(pending);
+    }
+  }
+
+  #forget({ entry: { user_group_id, token } }: Pending): void {
+    if (this.#storing.size === 0 || !(token instanceof Secret)) return;
+    const fingerprint = tokenFingerprint(token);
+    if (this.#storing.get(fingerprint) === user_group_id) this.#storing.delete(fingerprint);
   }
 }
-
-const idOf = ({ user_group_id }: Entry): string => user_group_id;
 
 /** Whether the entry tells what came of a call. */
 const isAnswer = ({ entry }: Pending): boolean => entry.token !== undefined;

@@ -206,6 +206,17 @@ it("makes few groups if the store takes long to refuse every token", async () =>
   expect(world.service.groups.size).toBeLessThanOrEqual(1 + 9 * concurrency);
 });
 
+it("nobody waits for a token that a store outside of the ledger's database takes long to store", async () => {
+  const world = new World(tenants(...ids(40)));
+  const at = async ({ when, call, id }: Point): Promise<void> => {
+    if (when === "before" && call === "writeTokens" && id === "t0") await world.time.sleep(60_000);
+  };
+  const { report } = world.start({ settings: { concurrency: 2 }, at });
+  await world.time.sleep(50_000);
+  expect(confirmedIn(world)).toHaveLength(39);
+  expect(await report).toMatchObject({ outcome: "ok", counts: { created: 40 } });
+});
+
 describe("a batch", () => {
   const counts = async (answerMs: number): Promise<readonly number[]> => {
     const world = new CountingWorld(MANY);

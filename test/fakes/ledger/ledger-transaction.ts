@@ -1,7 +1,6 @@
 import type { Rejection } from "../../../src/core/group/rejections.ts";
 import { compareIds } from "../../../src/core/group/tenant.ts";
-import { type EventOf, next } from "../../../src/core/record/next.ts";
-import { eventsOf } from "../../../src/core/record/next.ts";
+import { type Decided, type EventOf, eventsOf, next } from "../../../src/core/record/next.ts";
 import type { GroupRecord } from "../../../src/core/record/record.ts";
 import type { LedgerTransaction } from "../../../src/ports/ledger/ledger.ts";
 import type { ScopeChanges } from "../../../src/ports/ledger/scope.ts";
@@ -67,7 +66,8 @@ export function inMemoryTransaction(changes: LedgerChanges, step: Step = async (
 
 /** A point is told by the first of its events. */
 function firstOf([events]: readonly unknown[]): { readonly call: string; readonly id?: string } {
-  const [first] = events as readonly EventOf[];
+  const [given] = events as readonly (EventOf | Decided)[];
+  const first = given && eventsOf(given, null)[0];
   return first ? { call: first.kind, id: first.user_group_id } : { call: "change" };
 }
 

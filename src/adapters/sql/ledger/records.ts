@@ -13,7 +13,14 @@ import type {
   UnverifiedOutcome,
 } from "../../../core/group/ledger-group.ts";
 import { lastVerified } from "../../../core/record/candidates.ts";
-import { type Decided, type EventOf, eventsOf, type GroupEvent, type JournalEntry, next } from "../../../core/record/next.ts";
+import {
+  type Decided,
+  type EventOf,
+  eventsOf,
+  type GroupEvent,
+  type JournalEntry,
+  next,
+} from "../../../core/record/next.ts";
 import { failingSince, owes, restOf } from "../../../core/record/owes.ts";
 import type { GroupRecord } from "../../../core/record/record.ts";
 import type { ColumnType, Dialect } from "../dialect/dialect.ts";
