@@ -11,8 +11,14 @@ export interface Hold {
   release(): void;
   /** Ends it for one group before it ends for the others. */
   releaseOne(id: string): void;
-  /** Somebody looks the tenant up meanwhile, so what was decided before is outdated. Aborts at most once. */
-  readonly outdated: AbortSignal;
+  readonly decision: HeldDecision;
+}
+
+/** What was decided about groups that are held. It is outdated once somebody looks one of their tenants up. */
+export interface HeldDecision {
+  isOutdated: boolean;
+  /** Called when it becomes outdated. */
+  onOutdated?: (() => void) | undefined;
 }
 
 /** Runs `work` while nobody else works on these groups. */
@@ -43,7 +49,7 @@ export interface KeyTable {
 
 /** For work on groups that are held already. */
 export const HELD_ALREADY: KeyTable = {
-  hold: async () => ({ release: () => {}, releaseOne: () => {}, outdated: new AbortController().signal }),
+  hold: async () => ({ release: () => {}, releaseOne: () => {}, decision: { isOutdated: false } }),
   beginPlan: () => {},
   planIsMade: () => {},
   wasLookedUp: () => false,
@@ -60,8 +66,7 @@ export const HELD_ALREADY: KeyTable = {
 export class Keys implements KeyTable {
   /** By group, the end of the last one who has asked for it. */
   readonly #ends = new Map<string, Promise<void>>();
-  /** Calls off what is decided about the group by whoever holds it. */
-  readonly #callOff = new Map<string, () => void>();
+  readonly #decisions = new Map<string, HeldDecision>();
   readonly #lookedUp = new Set<string>();
   /** The tenants that somebody looks up, or has looked up and not served yet. */
   readonly #beingLookedUp = new Set<string>();
@@ -83,14 +88,13 @@ export class Keys implements KeyTable {
     const before = ids.map((id) => this.#ends.get(id));
     const releases = new Map(ids.map((id) => [id, this.#queue(id)]));
     await Promise.all(before);
-    const outdated = new AbortController();
-    const callOff = (): void => outdated.abort();
-    for (const id of ids) this.#callOff.set(id, callOff);
+    const decision: HeldDecision = { isOutdated: false };
+    for (const id of ids) this.#decisions.set(id, decision);
     const releaseOne = (id: string): void => {
-      if (this.#callOff.get(id) === callOff) this.#callOff.delete(id);
+      if (this.#decisions.get(id) === decision) this.#decisions.delete(id);
       releases.get(id)?.();
     };
-    return { releaseOne, release: () => ids.forEach(releaseOne), outdated: outdated.signal };
+    return { releaseOne, release: () => ids.forEach(releaseOne), decision };
   }
 
   /** Returns what ends the turn of who asks now. */
@@ -131,7 +135,10 @@ export class Keys implements KeyTable {
       this.#lookedUp.add(id);
       this.#beingLookedUp.add(id);
       this.#unserved.delete(id);
-      this.#callOff.get(id)?.();
+      const decision = this.#decisions.get(id);
+      if (!decision) continue;
+      decision.isOutdated = true;
+      decision.onOutdated?.();
     }
   }
 

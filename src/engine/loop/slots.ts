@@ -1,3 +1,5 @@
+import type { HeldDecision } from "../lease/keys.ts";
+
 /** The most that wait for a retry while others work in their places. Fewer than the failures in a row that show an outage. */
 const MOST_WAITING = 8;
 
@@ -19,20 +21,20 @@ export class Slots {
     return this.#queue.size;
   }
 
-  /** Resolves to a slot; to undefined once `close` was called, or `outdated` aborts meanwhile. */
-  async enter(outdated: AbortSignal): Promise<Slot | undefined> {
-    if (this.#isClosed || outdated.aborted) return undefined;
+  /** Resolves to a slot; to undefined once `close` was called, or the decision is outdated meanwhile. */
+  async enter(decision: HeldDecision): Promise<Slot | undefined> {
+    if (this.#isClosed || decision.isOutdated) return undefined;
     if (this.#used < this.#most() && this.#queue.size === 0) this.#used++;
-    else if (!(await this.#isAdmitted(outdated))) return undefined;
+    else if (!(await this.#isAdmitted(decision))) return undefined;
     return this.#slot();
   }
 
-  #isAdmitted(outdated: AbortSignal): Promise<boolean> {
+  #isAdmitted(decision: HeldDecision): Promise<boolean> {
     return new Promise((resolve) => {
       this.#queue.add(resolve);
-      outdated.addEventListener("abort", () => {
+      decision.onOutdated = () => {
         if (this.#queue.delete(resolve)) resolve(false);
-      });
+      };
     });
   }
 

@@ -142,7 +142,7 @@ class Turns {
   }
 
   /** Makes a change whose intent is committed. Resolves to false if it was outdated by then. */
-  async #make(begun: Begun, { outdated }: Hold): Promise<boolean> {
+  async #make(begun: Begun, { decision }: Hold): Promise<boolean> {
     const run = this.#run;
     const { change, before } = begun;
     let isSent = false;
@@ -150,12 +150,12 @@ class Turns {
       isSent = true;
     };
     if (isRemoval(change)) this.#removals.add(change);
-    const slot = await this.#slots.enter(outdated);
+    const slot = await this.#slots.enter(decision);
     if (isRemoval(change)) this.#removals.delete(change);
     try {
-      if (slot === undefined) return !outdated.aborted;
+      if (slot === undefined) return !decision.isOutdated;
       if (isRemoval(change) && !(await this.#isStillRight(change))) return true;
-      if (outdated.aborted) return false;
+      if (decision.isOutdated) return false;
       const wait: WaitBeforeRetry = (ms, until) => slot.whileWaiting(() => run.clock.sleep(ms, until));
       const mayWait = run.identity.confirmed ? wait : undefined;
       const calls = new ServiceCalls(run, this.#signal, before, onEffect, mayWait);

@@ -44,9 +44,9 @@ describe("a lookup of a tenant", () => {
     const keys = new Keys();
     const hold = await keys.hold(["a", "b"]);
     keys.looksUp(["c"]);
-    expect(hold.outdated.aborted).toBe(false);
+    expect(hold.decision.isOutdated).toBe(false);
     keys.looksUp(["b"]);
-    expect(hold.outdated.aborted).toBe(true);
+    expect(hold.decision.isOutdated).toBe(true);
   });
 
   it("makes an older plan outdated, and not a later one", () => {

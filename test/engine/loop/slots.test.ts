@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
+import type { HeldDecision } from "../../../src/engine/lease/keys.ts";
 import { Slots } from "../../../src/engine/loop/slots.ts";
 import { VirtualTime } from "../../fakes/virtual-time.ts";
-
-const NEVER = new AbortController().signal;
 
 /**
  * Works through jobs that take a second each. A job whose name begins with "bad" fails, waits ten seconds, and fails again.
@@ -13,7 +12,7 @@ async function ends(jobs: readonly string[], { concurrency = 1 } = {}): Promise<
   const slots = new Slots(() => concurrency);
   const ended: Record<string, number> = {};
   const work = async (job: string): Promise<void> => {
-    const slot = await slots.enter(NEVER);
+    const slot = await slots.enter({ isOutdated: false });
     await time.sleep(1_000);
     if (job.startsWith("bad")) {
       await slot?.whileWaiting(() => time.sleep(10_000));
@@ -42,12 +41,12 @@ describe("a job that waits for a retry", () => {
 
 it("whoever waits goes away once the slots are closed, or the job is outdated", async () => {
   const slots = new Slots(() => 1);
-  const first = await slots.enter(NEVER);
-  const outdated = new AbortController();
-  const [second, third] = [slots.enter(outdated.signal), slots.enter(NEVER)];
-  outdated.abort();
+  const first = await slots.enter({ isOutdated: false });
+  const outdated: HeldDecision = { isOutdated: false };
+  const [second, third] = [slots.enter(outdated), slots.enter({ isOutdated: false })];
+  outdated.onOutdated?.();
   expect([await second, slots.queued]).toEqual([undefined, 1]);
   slots.close();
-  expect([await third, await slots.enter(NEVER)]).toEqual([undefined, undefined]);
+  expect([await third, await slots.enter({ isOutdated: false })]).toEqual([undefined, undefined]);
   first?.leave();
 });
