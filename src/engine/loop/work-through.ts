@@ -119,17 +119,22 @@ class Turns {
 
   async ended(): Promise<void> {
     await Promise.all(this.#open);
+    // Node.js keeps a signal that was made of others, and all that listens to it, until it aborts.
+    this.#ending.abort();
     if (this.#failure) throw this.#failure.error;
   }
 
   async #turn(change: Change): Promise<void> {
     const { keys } = this.#run;
     const { user_group_id: id } = change;
+    // What is planned for a tenant that was looked up is dropped. But only a full sync replaces a group.
+    const isDropped = (): boolean => keys.wasLookedUp(id) && change.kind !== "replace";
     for (let isOver = false; !isOver; ) {
+      // A turn that waits takes the place of another one.
+      if (isDropped()) return;
       const hold = await keys.hold([id]);
       try {
-        // What is planned for a tenant that was looked up is dropped. But only a full sync replaces a group.
-        if (this.#beginning.aborted || (keys.wasLookedUp(id) && change.kind !== "replace")) return;
+        if (this.#beginning.aborted || isDropped()) return;
         const { before } = await this.#commit({
           user_group_id: id,
           events: () => [{ kind: "begun", change }],

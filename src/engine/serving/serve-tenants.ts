@@ -76,7 +76,8 @@ async function serveTenants(
     if (!mayPass(error) && !isInterruption({ code })) fail(error);
     throw error;
   } finally {
-    for (const id of usable) keys.served(id);
+    // Whoever was told may be looked up again by now.
+    for (const id of unserved) keys.served(id);
   }
 }
 
