@@ -20,7 +20,7 @@ export async function record(event: EventOf, { ledger, lease, clock }: Run): Pro
   await ledger.write(lease, (transaction) => transaction.change([event], clock.now()));
 }
 
-/** Deletes a canary as a sync does, unless it is gone. Resolves to the failure; undefined if the run is ending, too. */
+/** Deletes a canary as a sync does, if the ledger has it. Resolves to undefined if that worked, or if the run is ending. */
 export async function deleteCanary(user_group_id: string, run: Run): Promise<Failure | undefined> {
   const before = (await run.ledger.records([user_group_id])).get(user_group_id);
   if (before === undefined) return undefined;

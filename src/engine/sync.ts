@@ -119,8 +119,8 @@ async function syncOnce(
 }
 
 /**
- * Makes the changes in turns with the rotation of wanted tokens: as many changes as rotations have begun in the last turn. `turn`
- * is their number; 0 once no other can begin.
+ * Makes the changes by turns with the rotation of wanted tokens: as many changes as rotations have begun just before. `turn` is
+ * the number of these rotations; 0 once no other can begin.
  */
 async function applyInTurns(
   changes: AsyncIterable<Change>,

@@ -55,7 +55,7 @@ export type GroupEvent =
 /** An event, and the group that it is about. */
 export type EventOf = GroupEvent & { readonly user_group_id: string };
 
-/** Events that depend on the record as it is at that moment. */
+/** Events that are decided by the record as it is when they are recorded. */
 export interface Decided {
   readonly kind: "decided";
   readonly user_group_id: string;

@@ -1,7 +1,7 @@
 import type { Failure } from "../../core/failure/sync-error.ts";
 
 /** Why a tenant that was looked up is not served. */
-export interface Unserved extends Failure {
+interface Unserved extends Failure {
   /** If the full sync replaces the group, the tenant is served all the same: the fingerprint that the group then has. */
   readonly desired?: string;
 }
@@ -58,14 +58,14 @@ export const HELD_ALREADY: KeyTable = {
 };
 
 /**
- * Who works on which group, so that a full sync and the service of single tenants work side by side: never two calls for one
- * group at a time, and never an older decision after a newer one.
- *
- * A lookup of a single tenant drops what the full sync has planned for it, because the plan comes from an older snapshot.
+ * Who works on which group. A full sync and lookups of single tenants go on side by side, but never with two calls for one group
+ * at a time, and never with an older decision after a newer one: a lookup makes outdated what the full sync has planned for its
+ * tenant, because the plan comes from an older snapshot.
  */
 export class Keys implements KeyTable {
-  /** By group, the end of the last one who has asked for it. */
+  /** By group, when the last one who has asked for it releases it. */
   readonly #ends = new Map<string, Promise<void>>();
+  /** By group, the decision of who holds it. */
   readonly #decisions = new Map<string, HeldDecision>();
   readonly #lookedUp = new Set<string>();
   /** The tenants that somebody looks up, or has looked up and not served yet. */
@@ -73,7 +73,7 @@ export class Keys implements KeyTable {
   readonly #unserved = new Map<string, Unserved>();
   #lookUpAgain: (ids: readonly string[]) => void = () => {};
 
-  /** Takes those groups on whom nobody works now. Returns the others too. */
+  /** Holds those groups that nobody has asked for. Returns the ids of the others, too. */
   holdFree(ids: readonly string[]): {
     readonly free: readonly string[];
     readonly busy: readonly string[];
@@ -97,7 +97,7 @@ export class Keys implements KeyTable {
     return { releaseOne, release: () => ids.forEach(releaseOne), decision };
   }
 
-  /** Returns what ends the turn of who asks now. */
+  /** Asks for the group. Returns the function that releases it. */
   #queue(id: string): () => void {
     let end = (): void => {};
     const ended = new Promise<void>((resolve) => {
@@ -121,15 +121,14 @@ export class Keys implements KeyTable {
   }
 
   /**
-   * Calls `lookUpAgain` with the tenants that were looked up while the source was being read for a plan. The lookup may have seen
-   * an older row than the plan, which is dropped for these tenants all the same.
+   * Calls `lookUpAgain` with the tenants that were looked up while the source was being read for the plan. A lookup may have seen
+   * an older row than the plan, and makes the plan outdated all the same.
    */
-  onceMore(lookUpAgain: (ids: readonly string[]) => void): void {
+  whenPlanIsMade(lookUpAgain: (ids: readonly string[]) => void): void {
     this.#lookUpAgain = lookUpAgain;
   }
 
-  /** Drops what a full sync has planned for these tenants. Call this before their groups are held for
-   * the lookup, and `served` for each of them. */
+  /** A lookup of these tenants begins. Call this before their groups are held for it, and `served` for each tenant in the end. */
   looksUp(ids: readonly string[]): void {
     for (const id of ids) {
       this.#lookedUp.add(id);

@@ -46,15 +46,15 @@ interface Pending {
   isCommitted: boolean;
 }
 
-/** If the last transaction had this many answers, the service is fast, and the next one waits for more. */
+/** The service is fast if the last transaction had this many answers. The next transaction then waits for more. */
 const FAST = 16;
-/** How long a transaction waits for more answers, in milliseconds. It costs nearly the same for many as for one. */
+/** How long a transaction waits for more answers, in milliseconds. Many cost nearly the same as one. */
 const GATHER_MS = 100;
-/** The most groups that are under way ahead of their calls, however fast the service is. */
+/** The most groups that are under way at a time, however fast the service is. */
 const MOST_AHEAD = 768;
 /** The most answers in one transaction if no token table is in the ledger's database. */
 const BATCH = 64;
-/** The first call waits for the first transaction alone, so the first transaction is small. */
+/** How many more groups than calls are under way at least. Few, because the first call waits for all of the first intents. */
 const LEAST_AHEAD = 8;
 
 /**
@@ -62,17 +62,17 @@ const LEAST_AHEAD = 8;
  * transaction has all that came while the one before was being committed: one entry if the service is slow, many if it is fast.
  * Only if it is fast does a transaction wait for more.
  *
- * Writes the tokens first and the ledger second: the ledger must not vouch for a token that isn't stored.
+ * Writes each token before the ledger says so: the ledger must not vouch for a token that isn't stored.
  */
 export class Committer {
   readonly #run: Committing;
   #pending: Pending[] = [];
   #isCommitting = false;
-  /** How many answers the last transaction had. */
+  /** How many answers the last transaction had, see `isAnswer`. */
   #answers = 0;
   #gathering = new AbortController();
   #isUrgent = false;
-  /** Whose tokens are being stored, by fingerprint: the ledger may not tell yet whose they are. */
+  /** Which group's token is being stored, by the token's fingerprint: the ledger doesn't know that yet. */
   readonly #storing = new Map<string, string>();
   /** Why the tokens of some groups were not stored. No further token is tried: the run has to end. */
   #failure: { readonly error: unknown } | undefined;
@@ -81,7 +81,7 @@ export class Committer {
     this.#run = run;
   }
 
-  /** How many groups may be under way: after a crash, the next run has to ask for each of them. */
+  /** How many groups may be under way at a time. After a crash, the next run has to ask for each of them. */
   get ahead(): number {
     return Math.min(MOST_AHEAD, this.#run.concurrency + LEAST_AHEAD + 2 * this.#answers);
   }
@@ -155,7 +155,7 @@ export class Committer {
     this.#isUrgent = false;
   }
 
-  /** Takes as many answers as the tables take at once. */
+  /** Takes as many answers as fit into one transaction, and everything else. */
   #take(): readonly Pending[] {
     const taken: Pending[] = [];
     const left: Pending[] = [];
@@ -278,5 +278,5 @@ export class Committer {
   }
 }
 
-/** Whether the entry tells what came of a call. */
+/** Whether the entry stores or removes a token, which is what good answers lead to. */
 const isAnswer = ({ entry }: Pending): boolean => entry.token !== undefined;

@@ -1,9 +1,9 @@
 import type { HeldDecision } from "../lease/keys.ts";
 
-/** The most that wait for a retry while others work in their places. Fewer than the failures in a row that show an outage. */
+/** The most that wait for a retry without a slot. Fewer than the failures in a row that show an outage. */
 const MOST_WAITING = 8;
 
-/** Lets some work at the same time, in the order in which they came. */
+/** Limits how many work at the same time. Who came first gets the next free slot. */
 export class Slots {
   readonly #most: () => number;
   readonly #queue = new Set<(isFree: boolean) => void>();
@@ -76,9 +76,9 @@ export class Slots {
   }
 }
 
-export interface Slot {
+interface Slot {
   /** Can be called again. */
   leave(): void;
-  /** Lets another one work in this one's place meanwhile, and from then on. */
+  /** Runs `wait`. Gives the slot up for good before, unless too many wait without a slot. */
   whileWaiting(wait: () => Promise<void>): Promise<void>;
 }

@@ -44,13 +44,13 @@ export async function workThrough(
   try {
     let isDone = false;
     for (let room = await turns.room(); room > 0 && !isDone; room = await turns.room()) {
-      const chunk: Change[] = [];
-      while (chunk.length < room && !isDone) {
+      const next: Change[] = [];
+      while (next.length < room && !isDone) {
         const result = await left.next();
         if (result.done === true) isDone = true;
-        else chunk.push(result.value);
+        else next.push(result.value);
       }
-      turns.take(chunk);
+      turns.begin(next);
     }
   } catch (error) {
     turns.fail(error);
@@ -59,9 +59,9 @@ export async function workThrough(
 }
 
 /**
- * The turns of groups, side by side. In its turn a group is held, so that nobody else works on it: intent → service → token store →
- * ledger. Each step is durable before the next one starts. The intents of several groups are committed ahead of their calls,
- * because a call must not wait for a commit; a turn whose call was never sent withdraws its intent.
+ * The turns of changes, side by side. A turn holds its group, so that nobody else works on it: intent → calls → token store →
+ * ledger. Each step is durable before the next one starts. A turn waits for its slot with its intent committed, because a call must
+ * not wait for a commit. If it never sends its call, it withdraws the intent.
  */
 class Turns {
   readonly #run: Applying;
@@ -99,7 +99,7 @@ class Turns {
     return this.#beginning.aborted ? 0 : committer.ahead - this.#open.size;
   }
 
-  take(changes: readonly Change[]): void {
+  begin(changes: readonly Change[]): void {
     for (const change of changes) {
       const turn = this.#turn(change)
         .catch((error: unknown) => this.fail(error))
@@ -127,10 +127,10 @@ class Turns {
   async #turn(change: Change): Promise<void> {
     const { keys } = this.#run;
     const { user_group_id: id } = change;
-    // What is planned for a tenant that was looked up is dropped. But only a full sync replaces a group.
+    // A lookup makes a planned change outdated, except a replacement: only a full sync replaces a group.
     const isDropped = (): boolean => keys.wasLookedUp(id) && change.kind !== "replace";
     for (let isOver = false; !isOver; ) {
-      // A turn that waits takes the place of another one.
+      // A turn that waits for its group takes the place of another one.
       if (isDropped()) return;
       const hold = await keys.hold([id]);
       try {
@@ -146,7 +146,7 @@ class Turns {
     }
   }
 
-  /** Makes a change whose intent is committed. Resolves to false if it was outdated by then. */
+  /** Makes a change whose intent is committed. Resolves to false if a lookup made it outdated before a call was sent. */
   async #make(begun: Begun, { decision }: Hold): Promise<boolean> {
     const run = this.#run;
     const { change, before } = begun;
@@ -198,7 +198,7 @@ class Turns {
     return committed;
   }
 
-  /** If no turn waits for a slot, the next calls wait for the commit. */
+  /** If no turn waits for a slot, the next call waits for the commit. */
   #hurryIfNobodyIsReady(): void {
     if (this.#slots.queued === 0) this.#run.committer.hurry();
   }

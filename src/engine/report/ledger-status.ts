@@ -9,7 +9,7 @@ import type { GroupCounts, GroupSums } from "../../ports/ledger/groups.ts";
 import type { LedgerView } from "../../ports/ledger/ledger.ts";
 import type { KnownService, RecordedRun, ScopeState } from "../../ports/ledger/scope.ts";
 
-/** What a ledger tells people of its scope. */
+/** What `status`, the status page and the metrics show of a scope. */
 export interface LedgerStatus
   extends Omit<GroupSums, "counts" | "missing">,
     Pick<ScopeState, "service" | "lease"> {

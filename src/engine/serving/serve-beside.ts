@@ -20,7 +20,7 @@ export const serveBeside =
     await startNoticing(table);
     const service = await openService(ports, settings, run);
     if (!service.isIndexed) run.observe({ kind: "warning", ...LOOKUPS_NOT_INDEXED, isStanding: true });
-    run.keys.onceMore((ids) => {
+    run.keys.whenPlanIsMade((ids) => {
       for (const id of ids) server.lookUpAgain(id);
     });
     const over = new AbortController();

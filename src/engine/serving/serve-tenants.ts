@@ -36,7 +36,7 @@ export async function openService(
   };
 }
 
-/** Serves tenants that somebody else works on when that work ends, and each of them alone, so that nobody waits with them. */
+/** Serves tenants. If somebody else holds a tenant's group, serves that tenant later and alone, so that the others don't wait. */
 async function serveTenants(
   ids: readonly string[],
   { served, lookedUp }: ServingEvents,
@@ -185,7 +185,7 @@ async function* each<T>(items: readonly T[]): AsyncGenerator<T> {
 const endWithoutCall = ({ restored, left }: Serving): ServedTenant =>
   restored ?? left ?? { served: UNCHANGED };
 
-/** Takes the events of the work on single tenants: hands over their ends, and passes on what concerns the run around it. */
+/** Takes the events of the work on single tenants: tells how each tenant ended, and passes on what concerns the whole run. */
 const observing =
   (ended: Tell, outer: ServingRun): Observe =>
   (event) => {
@@ -237,7 +237,7 @@ const conflict = (
   { code, message }: { readonly code: string; readonly message: string },
 ): ServedTenant => ({ served: { kind: "conflict", outcome, code, message } });
 
-/** The end of a tenant, if the event is one. */
+/** How a tenant ended, if the event says so. */
 function endOf(event: RunEvent): { readonly id: string; readonly served: Served } | undefined {
   switch (event.kind) {
     case "recorded":
@@ -270,7 +270,7 @@ export interface ServingRun extends Applying {
 }
 
 /**
- * Begins work that goes on beside a run, and after it as long as this process keeps the lease. Is called once the run is open. The
- * run goes on when it resolves, to what waits for the end of the work. The work ends soon after `until` aborts.
+ * Begins work beside an open run, which goes on once this resolves. Resolves to a function that waits for the end of the work. The
+ * work may outlast the run, as long as this process keeps the lease, and ends soon after `until` aborts.
  */
 export type WorkBeside = (run: ServingRun, until: AbortSignal) => Promise<() => Promise<void>>;

@@ -3,12 +3,12 @@ import type { GroupRecord } from "../../core/record/record.ts";
 import type { TokenWriting } from "./retry-batch.ts";
 
 const UNSURE =
-  "a process died while it may have stored a token of this group; the copies are looked at once its last requests are over";
+  "a process died that may have been storing a token of this group; the stored copies are checked once its requests have ended";
 
 /**
- * What follows the outcome of a call. If a process died while the call was under way, a request that it has sent to a store outside of
- * the ledger's database may still take effect, and put an older token there. So the copies have to be looked at later. `before` is
- * the record from before this run's call.
+ * What to record beside the outcome of a call. If a process died during an earlier call for the group, its request to a store
+ * outside of the ledger's database may still take effect, and put an older token there. So the copies have to be checked later.
+ * `before` is the record from before this run's call.
  */
 export function copiesUnsure(
   before: Pick<GroupRecord, "user_group_id" | "intent"> | null,
@@ -19,6 +19,6 @@ export function copiesUnsure(
   return [{ kind: "storing_ended", user_group_id: before.user_group_id, failure }];
 }
 
-/** Whether nothing is wrong with the group's copies, as far as anybody knows, but they have to be looked at. */
+/** Whether the group's copies have to be checked, and nothing is known to be wrong with them. */
 export const areUnsure = ({ failures: { storing } }: Pick<GroupRecord, "failures">): boolean =>
   storing?.message === UNSURE;

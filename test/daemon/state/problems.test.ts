@@ -161,10 +161,10 @@ test.each<[string, DaemonState, kind: string, text: string]>([
   [
     "a run waits for hours",
     aStale({
-      current: { ...aCurrentRun, waiting: { until: minutesAgo(-1), reason: "the token store is busy" } },
+      current: { ...aCurrentRun, waiting: { until: minutesAgo(-1), reason: "a token store asks to wait" } },
     }),
     "stale",
-    "No sync has reached its end for 3 h 0 min. The run that goes on waits: the token store is busy.",
+    "No sync has reached its end for 3 h 0 min. The run that goes on waits: a token store asks to wait.",
   ],
   [
     "no sync was ever good",

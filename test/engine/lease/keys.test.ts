@@ -73,7 +73,7 @@ describe("a lookup of a tenant", () => {
   it("is repeated after the plan is made, if it was under way or began while the source was being read", () => {
     const keys = new Keys();
     const again: string[] = [];
-    keys.onceMore((ids) => again.push(...ids));
+    keys.whenPlanIsMade((ids) => again.push(...ids));
     keys.looksUp(["before"]);
     keys.served("before");
     keys.looksUp(["under way"]);

@@ -242,7 +242,7 @@ describe("a sync whose lease is lost", () => {
     });
     expect(report.error?.code).toBe("LEASE_LOST");
     await world.time.sleep(600_000);
-    // The other worker's call was under way, and its next one may begin while the ledger refuses the outcome of that.
+    // The call of the other turn was under way, and another call may begin while the ledger refuses the outcome of that one.
     expect(world.service.requests.length).toBeLessThanOrEqual(requestsAtLoss + 2);
     expect(world.ledger.lease?.epoch).toBe(99);
     for (const id of world.service.groups.keys()) expect(world.ledger.rows.has(id)).toBe(true);

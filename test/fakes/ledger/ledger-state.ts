@@ -10,7 +10,7 @@ import type { KnownService, RecordedRun, TokenDestinations } from "../../../src/
 import type { FormerToken } from "../../contracts/ledger/rig.ts";
 import type { Point, Step } from "../instance.ts";
 
-export interface Journaled {
+interface Journaled {
   readonly kind: JournalKind;
   readonly user_group_id: string;
   readonly at: Date;
