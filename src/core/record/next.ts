@@ -463,12 +463,13 @@ function returned(record: GroupRecord, now: Date): GroupRecord {
 /**
  * The service has told a token, so the group is there. It is in a state that no row asked for if it was never confirmed. The same
  * holds if this run's call has not made the token, and an earlier one may have meant another state: perhaps the group was gone,
- * and that call made it.
+ * and that call made it. Of a ledger that went back in time, nobody knows what earlier calls meant.
  */
 function withToken(record: GroupRecord, token: string, isNew: boolean, now: Date): GroupRecord {
-  const { fingerprint, intent, intended } = record;
+  const { fingerprint, intent, intended, doubt } = record;
   if (record.tokenFingerprint === token) return record;
-  const isAsConfirmed = isNew || intent === null || intent === "rotate" || intended === fingerprint;
+  const changedTokenAlone = (intent === null || intent === "rotate") && doubt !== "rewind";
+  const isAsConfirmed = isNew || changedTokenAlone || intended === fingerprint;
   return {
     ...record,
     fingerprint: isAsConfirmed ? (fingerprint ?? UNKNOWN_STATE) : UNKNOWN_STATE,

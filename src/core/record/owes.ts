@@ -13,7 +13,7 @@ import type { GroupRecord } from "./record.ts";
  * | leftover         | the group is deleted, and its token is still stored | as otherwise                           |
  * | failing change   | a change failed, and is tried again                 | only a deletion                        |
  * | failing rotation | a rotation failed                                   | only while a new token is wanted       |
- * | failing storing  | a token is perhaps not in every store               | only while a call for it is under way  |
+ * | failing storing  | a token is perhaps not in every store               | only while a GET is to tell its token  |
  * | held             | a removal waits for approval                        | as otherwise                           |
  * | doubted          | the ledger went back in time, or an operator wants  | never                                  |
  * |                  | a refresh: the service has to be asked again        |                                        |
@@ -23,7 +23,7 @@ export function owes(record: GroupRecord): readonly Owed[] {
   const { fingerprint, intent, absence, held } = record;
   const { change, rotation, storing } = record.failures;
   const isGone = absence !== null;
-  const isAskedFor = intent !== null && fingerprint !== null;
+  const isAskedFor = (intent === "apply" || intent === "rotate") && fingerprint !== null;
   const all: readonly (readonly [Owed, boolean])[] = [
     ["under way", isGone ? intent === "delete" : intent !== null && intent !== "remove"],
     ["leftover", intent === "remove"],

@@ -270,7 +270,11 @@ describe("what the service has", () => {
       "a group with another token, which a GET for another state may have made",
       [...CREATED, begun(update), rotated(SECOND, { isNew: false })],
     ],
-  ])("is an unknown state for %s", (_, events) => {
+    [
+      "a group with another token in a ledger that went back, which may have made the group since",
+      [...CREATED, { kind: "doubted" }, { kind: "rotation_begun" }, rotated(SECOND, { isNew: false })],
+    ],
+  ] as [string, GroupEvent[]][])("is an unknown state for %s", (_, events) => {
     expect(recordAfter(...events)).toMatchObject({ fingerprint: UNKNOWN_STATE, intent: null });
   });
 

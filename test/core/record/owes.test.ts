@@ -25,6 +25,7 @@ it.each<[readonly string[], Parameters<typeof aRecord>[0], 0 | 1 | 2]>([
   [[], { ...gone, ...storing }, 0],
   [[], { ...gone, ...storing, intent: "apply", fingerprint: null }, 0],
   [["failing storing"], { ...gone, ...storing, intent: "rotate" }, 0],
+  [[], { ...gone, ...storing, intent: "replace" }, 0],
   [["failing rotation"], rotation, 1],
   [[], { ...gone, ...rotation }, 0],
   [["failing rotation", "wanted"], { ...gone, ...rotation, wantedSince: new Date() }, 0],
