@@ -203,6 +203,7 @@ async function openRun(
     lease,
     tally,
     throttle: new Throttle(clock, observe, settings),
+    storing: new Map<string, string>(),
     breakers: {
       GET: new Breaker(identity.isKnown),
       POST: new Breaker(false),

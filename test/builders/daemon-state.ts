@@ -1,3 +1,4 @@
+import { NO_SUMS } from "../../src/adapters/sql/ledger/sums.ts";
 import { NO_EVIDENCE } from "../../src/core/apply/update-evidence.ts";
 import { NOBODY_MISSING } from "../../src/core/deletion/missing-tenants.ts";
 import type { FailureWithHint } from "../../src/core/failure/sync-error.ts";
@@ -12,14 +13,7 @@ const STARTED_AT = new Date("2026-03-01T00:00:00Z");
 
 /** How many groups the ledger has in each state: none, unless `some` says so. */
 export const someGroups = (some: Partial<LedgerStatus["groups"]> = {}): LedgerStatus["groups"] => ({
-  total: 0,
-  in_sync: 0,
-  under_way: 0,
-  failing: 0,
-  in_doubt: 0,
-  wanted: 0,
-  missing: 0,
-  unverified: 0,
+  ...NO_SUMS.counts,
   ...some,
 });
 

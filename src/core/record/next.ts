@@ -55,19 +55,6 @@ export type GroupEvent =
 /** An event, and the group that it is about. */
 export type EventOf = GroupEvent & { readonly user_group_id: string };
 
-/** Events that are decided by the record as it is when they are recorded. */
-export interface Decided {
-  readonly kind: "decided";
-  readonly user_group_id: string;
-  events(record: GroupRecord | null): readonly GroupEvent[];
-}
-
-/** The events themselves. */
-export const eventsOf = (event: EventOf | Decided, record: GroupRecord | null): readonly EventOf[] =>
-  event.kind === "decided"
-    ? event.events(record).map((decided) => ({ ...decided, user_group_id: event.user_group_id }))
-    : [event];
-
 /** An outcome and, for a failure, when to try again. */
 export interface RecordedOutcome {
   readonly outcome: Outcome;

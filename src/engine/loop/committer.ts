@@ -1,6 +1,6 @@
 import { asSyncError, type SyncError } from "../../core/failure/sync-error.ts";
 import { tokenFingerprint } from "../../core/group/group.ts";
-import type { Decided, GroupEvent } from "../../core/record/next.ts";
+import type { EventOf, GroupEvent } from "../../core/record/next.ts";
 import type { GroupRecord } from "../../core/record/record.ts";
 import { Secret } from "../../core/secret/secret.ts";
 import type { Refusals } from "../../core/tokens/token-copies.ts";
@@ -24,11 +24,8 @@ export interface Entry {
   readonly user_group_id: string;
   /** The live token, to be stored; or `remove` the stored one. */
   readonly token?: Secret | "remove" | undefined;
-  /**
-   * What to record, by the record as it is at that moment. `refusal` says why the token was not stored or not removed. May be
-   * called more than once: the last call counts.
-   */
-  events(record: GroupRecord | null, refusal: SyncError | undefined): readonly GroupEvent[];
+  /** What to record. `refusal` says why the token was not stored or not removed. */
+  events(refusal: SyncError | undefined): readonly GroupEvent[];
 }
 
 export interface Committed {
@@ -72,8 +69,6 @@ export class Committer {
   #answers = 0;
   #gathering = new AbortController();
   #isUrgent = false;
-  /** Which group's token is being stored, by the token's fingerprint: the ledger doesn't know that yet. */
-  readonly #storing = new Map<string, string>();
   /** Why the tokens of some groups were not stored. No further token is tried: the run has to end. */
   #failure: { readonly error: unknown } | undefined;
 
@@ -111,8 +106,9 @@ export class Committer {
 
   async #store(live: StoredToken): Promise<SyncError | undefined> {
     const fingerprint = tokenFingerprint(live.token);
-    const owner = this.#storing.get(fingerprint) ?? live.user_group_id;
-    this.#storing.set(fingerprint, owner);
+    const { storing } = this.#run;
+    const owner = storing.get(fingerprint) ?? live.user_group_id;
+    storing.set(fingerprint, owner);
     if (owner !== live.user_group_id || (await hasSharedToken(live, this.#run))) return tokenShared();
     return (await storeOutside([live], this.#run)).get(live.user_group_id);
   }
@@ -136,9 +132,11 @@ export class Committer {
     while (this.#pending.length > 0) {
       await this.#gather();
       const batch = this.#take();
-      if (this.#failure) await this.#fail(batch.filter(isAnswer), this.#failure.error);
-      // What was not sent is withdrawn all the same.
-      const left = this.#failure ? batch.filter((pending) => !isAnswer(pending)) : batch;
+      // What needs no table is recorded all the same: an intent that is withdrawn, a token that is stored outside.
+      const isHopeless = (pending: Pending): boolean =>
+        this.#failure !== undefined && this.#run.tokens.tables !== undefined && isAnswer(pending);
+      await this.#fail(batch.filter(isHopeless), this.#failure?.error);
+      const left = batch.filter((pending) => !isHopeless(pending));
       await retryInHalves(left, (part) => this.#commit(part)).catch(async (error: unknown) => {
         this.#failure ??= { error };
         await this.#fail(left, error);
@@ -234,14 +232,12 @@ export class Committer {
     const committed = await ledger.write(lease, async (transaction) => {
       const refused = await store(transaction);
       if (service || answeredAt) await transaction.recordScope({ service, answeredAt });
-      const decided = entries.map(
-        ({ user_group_id, events }): Decided => ({
-          kind: "decided",
-          user_group_id,
-          events: (record) => events(record, refused.get(user_group_id)),
-        }),
+      const events = entries.flatMap((entry) =>
+        entry
+          .events(refused.get(entry.user_group_id))
+          .map((event): EventOf => ({ ...event, user_group_id: entry.user_group_id })),
       );
-      const before = await transaction.change(decided, now);
+      const before = await transaction.change(events, now);
       return entries.map(({ user_group_id: id }) => ({
         before: before.get(id) ?? null,
         refusal: refused.get(id),
@@ -272,9 +268,10 @@ export class Committer {
   }
 
   #forget({ entry: { user_group_id, token } }: Pending): void {
-    if (this.#storing.size === 0 || !(token instanceof Secret)) return;
+    const { storing } = this.#run;
+    if (storing.size === 0 || !(token instanceof Secret)) return;
     const fingerprint = tokenFingerprint(token);
-    if (this.#storing.get(fingerprint) === user_group_id) this.#storing.delete(fingerprint);
+    if (storing.get(fingerprint) === user_group_id) storing.delete(fingerprint);
   }
 }
 

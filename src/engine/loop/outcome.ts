@@ -36,8 +36,8 @@ export async function recordOutcome(begun: Begun, outcome: Outcome, run: Outcome
     withRetry(recordedAs(outcome, refusal), begun.before, now, run.identity);
   const { refusal } = await run.committer.commit({
     user_group_id: outcome.change.user_group_id,
-    token: "token" in outcome ? outcome.token : outcome.kind === "deleted" ? "remove" : undefined,
-    events: (_, refused) => [
+    token: "token" in outcome ? outcome.token : hadToken(outcome) ? "remove" : undefined,
+    events: (refused) => [
       { kind: "ended", ...recordedWith(refused) },
       ...("token" in outcome && !refused ? copiesUnsure(begun.before, run) : []),
     ],
@@ -47,6 +47,10 @@ export async function recordOutcome(begun: Begun, outcome: Outcome, run: Outcome
   reportOutcome(recorded, run);
   insistOnStore(recorded.outcome, run.refusals);
 }
+
+/** A canary's token is never stored. */
+const hadToken = (outcome: Outcome): boolean =>
+  outcome.kind === "deleted" && outcome.change.absence !== "canary";
 
 function recordedAs(outcome: Outcome, refusal: SyncError | undefined): Omit<RecordedOutcome, "retryAt"> {
   if (!refusal) return { outcome };

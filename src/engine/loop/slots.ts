@@ -16,9 +16,9 @@ export class Slots {
     this.#most = most;
   }
 
-  /** How many wait for a slot. */
-  get queued(): number {
-    return this.#queue.size;
+  /** Whether nobody works, and nobody waits for a slot. */
+  get isIdle(): boolean {
+    return this.#used + this.#waiting + this.#queue.size === 0;
   }
 
   /** Resolves to a slot; to undefined once `close` was called, or the decision is outdated meanwhile. */

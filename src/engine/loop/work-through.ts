@@ -159,8 +159,12 @@ class Turns {
     if (isRemoval(change)) this.#removals.delete(change);
     try {
       if (slot === undefined) return !decision.isOutdated;
-      if (isRemoval(change) && !(await this.#isStillRight(change))) return true;
+      const isRight = !isRemoval(change) || (await this.#isStillRight(change));
       if (decision.isOutdated) return false;
+      if (!isRight) {
+        run.tally.report(change.user_group_id, TENANT_RETURNED);
+        return true;
+      }
       const wait: WaitBeforeRetry = (ms, until) => slot.whileWaiting(() => run.clock.sleep(ms, until));
       const mayWait = run.identity.confirmed ? wait : undefined;
       const calls = new ServiceCalls(run, this.#signal, before, onEffect, mayWait);
@@ -172,7 +176,7 @@ class Turns {
       this.#answered(outcome);
       const recorded = recordOutcome(begun, outcome, run);
       if (calls.endOfRun) this.fail(calls.endOfRun);
-      this.#hurryIfNobodyIsReady();
+      this.#hurryIfIdle();
       await recorded;
     } catch (error) {
       this.fail(error);
@@ -194,22 +198,19 @@ class Turns {
 
   #commit(entry: Entry): Promise<Committed> {
     const committed = this.#run.committer.commit(entry);
-    this.#hurryIfNobodyIsReady();
+    this.#hurryIfIdle();
     return committed;
   }
 
-  /** If no turn waits for a slot, the next call waits for the commit. */
-  #hurryIfNobodyIsReady(): void {
-    if (this.#slots.queued === 0) this.#run.committer.hurry();
+  /** If no call is under way, and none can begin, no further answer comes: the next call waits for the commit. */
+  #hurryIfIdle(): void {
+    if (this.#slots.isIdle) this.#run.committer.hurry();
   }
 
-  async #isStillRight(removal: Removal): Promise<boolean> {
-    const { removals, keys, tally } = this.#run;
-    const { user_group_id: id } = removal;
-    const options = { insistsOnNow: keys.wasLookedUp(id) };
-    if (await removals.isStillRight(removal, [...this.#removals], options)) return true;
-    tally.report(id, TENANT_RETURNED);
-    return false;
+  #isStillRight(removal: Removal): Promise<boolean> {
+    const { removals, keys } = this.#run;
+    const options = { insistsOnNow: keys.wasLookedUp(removal.user_group_id) };
+    return removals.isStillRight(removal, [...this.#removals], options);
   }
 }
 

@@ -24,8 +24,6 @@ export class LiveTokenWriter {
   readonly #run: TokenWriting;
   /** Tokens that the store refused and that are being tried again. */
   readonly #waiting = new Set<Promise<unknown>>();
-  /** Fingerprints of new tokens that are being stored, so that the ledger may not tell yet whose they are. */
-  readonly #storing = new Set<string>();
   #hasGivenUp = false;
 
   constructor(run: TokenWriting) {
@@ -71,17 +69,17 @@ export class LiveTokenWriter {
    * more of this run, and with LEDGER_UNAVAILABLE if the token is stored and can't be recorded.
    */
   store(token: StoredToken, record: Recording): Promise<SyncError | undefined> {
-    const { ledger, lease } = this.#run;
+    const { ledger, lease, storing } = this.#run;
     const storeAndRecord = async (): Promise<SyncError | undefined> => {
       const fingerprint = tokenFingerprint(token.token);
-      if (this.#storing.has(fingerprint)) return tokenShared();
-      this.#storing.add(fingerprint);
+      if (storing.has(fingerprint)) return tokenShared();
+      storing.set(fingerprint, token.user_group_id);
       try {
         const failure = await this.#storeForAMinute(token);
         if (failure === undefined) await ledger.write(lease, record);
         return failure;
       } finally {
-        this.#storing.delete(fingerprint);
+        storing.delete(fingerprint);
       }
     };
     return lease.awaitAlways(storeAndRecord());

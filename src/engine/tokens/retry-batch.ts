@@ -30,6 +30,11 @@ export const isRefusal = (error: unknown): error is SyncError =>
 export interface TokenWriting extends LedgerWriting {
   readonly tokens: TokenStore;
   readonly observe: Observe;
+  /**
+   * Which group's token is being stored outside of the ledger's database, or after a rotation, by the token's fingerprint: the
+   * ledger doesn't know that yet. All who store a token look into it.
+   */
+  readonly storing: Map<string, string>;
   /** Once it aborts, no new call starts. Calls under way finish and are recorded. */
   readonly signal: AbortSignal;
 }

@@ -4,7 +4,7 @@ import type { LedgerGroup } from "../../core/group/ledger-group.ts";
 import type { BucketSum } from "../../core/group/tenant.ts";
 import type { Change } from "../../core/plan/change.ts";
 import type { CandidateList } from "../../core/record/candidates.ts";
-import type { Decided, EventOf, GroupEvent } from "../../core/record/next.ts";
+import type { EventOf, GroupEvent } from "../../core/record/next.ts";
 import type { GroupRecord } from "../../core/record/record.ts";
 import type { KnownService } from "./scope.ts";
 
@@ -71,7 +71,7 @@ export interface GroupWrites {
    * saves each group as `next` (core/record/next.ts) has it then. Returns what the ledger knew of these groups before;
    * unknown ids are left out.
    */
-  change(events: readonly (EventOf | Decided)[], now: Date): Promise<ReadonlyMap<string, GroupRecord>>;
+  change(events: readonly EventOf[], now: Date): Promise<ReadonlyMap<string, GroupRecord>>;
   /** Records the same event for all groups, or for those of a list. */
   changeAll(event: GroupEvent, now: Date, list?: CandidateList): Promise<void>;
 }

@@ -45,8 +45,10 @@ it("whoever waits goes away once the slots are closed, or the job is outdated", 
   const outdated: HeldDecision = { isOutdated: false };
   const [second, third] = [slots.enter(outdated), slots.enter({ isOutdated: false })];
   outdated.onOutdated?.();
-  expect([await second, slots.queued]).toEqual([undefined, 1]);
+  expect(await second).toBeUndefined();
   slots.close();
   expect([await third, await slots.enter({ isOutdated: false })]).toEqual([undefined, undefined]);
+  expect(slots.isIdle).toBe(false);
   first?.leave();
+  expect(slots.isIdle).toBe(true);
 });

@@ -42,6 +42,7 @@ async function aTokenWriter(
     clock,
     signal: new AbortController().signal,
     observe: (event) => seen.push(event.kind),
+    storing: new Map(),
   });
   return { writer, seen, tokens: world.store.tokens };
 }

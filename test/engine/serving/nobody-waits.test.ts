@@ -24,6 +24,8 @@ async function msUntilServed(world: World, session: ReturnType<typeof aSession>,
   return world.time.elapsed - asked;
 }
 
+const groupsOf = (world: World): string[] => [...world.service.groups.keys()].sort();
+
 describe("a sign-up doesn't wait", () => {
   it("behind thousands of updates that were noticed before it", async () => {
     const world = new World(tenants(...ids(1_900)));
@@ -72,6 +74,21 @@ describe("a sign-up doesn't wait", () => {
     expect(await msUntilServed(world, session, "new")).toBeLessThan(1_000);
     expect(asked(world).filter((id) => id === "new")).toHaveLength(2);
   });
+});
+
+it("a full sync doesn't wait for tenants that are served singly and tried again", async () => {
+  const bad = ids(12, "bad");
+  const world = new World(tenants("a", ...bad, ...ids(20)));
+  const at = async (point: Point): Promise<void> => {
+    const isFirst = point.when === "before" && point.call === "getOrCreate" && point.id === "a";
+    if (isFirst) for (const id of bad) session.server.notice(id);
+    if (isFirst) await world.time.sleep(1_000);
+    failing(isBad)(point);
+  };
+  const session = aSession(world, { at, settings: { concurrency: 1 } });
+  await world.time.sleep(2_000);
+  expect(groupsOf(world)).toEqual(["a", ...ids(20)]);
+  await session.run;
 });
 
 describe("a tenant that alone is told to come back in an hour", () => {

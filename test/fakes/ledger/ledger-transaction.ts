@@ -1,6 +1,6 @@
 import type { Rejection } from "../../../src/core/group/rejections.ts";
 import { compareIds } from "../../../src/core/group/tenant.ts";
-import { type Decided, type EventOf, eventsOf, next } from "../../../src/core/record/next.ts";
+import { type EventOf, next } from "../../../src/core/record/next.ts";
 import type { GroupRecord } from "../../../src/core/record/record.ts";
 import type { LedgerTransaction } from "../../../src/ports/ledger/ledger.ts";
 import type { ScopeChanges } from "../../../src/ports/ledger/scope.ts";
@@ -66,8 +66,7 @@ export function inMemoryTransaction(changes: LedgerChanges, step: Step = async (
 
 /** A point is told by the first of its events. */
 function firstOf([events]: readonly unknown[]): { readonly call: string; readonly id?: string } {
-  const [given] = events as readonly (EventOf | Decided)[];
-  const first = given && eventsOf(given, null)[0];
+  const [first] = events as readonly EventOf[];
   return first ? { call: first.kind, id: first.user_group_id } : { call: "change" };
 }
 
@@ -93,8 +92,7 @@ const writes = (ledger: LedgerChanges): LedgerTransaction => ({
 
   async change(events, now) {
     const { rows } = ledger.state;
-    for (const event of events)
-      for (const one of eventsOf(event, rows.get(event.user_group_id) ?? null)) ledger.take(one, now);
+    for (const event of events) ledger.take(event, now);
     return new Map(
       events.flatMap(({ user_group_id: id }): [string, GroupRecord][] => {
         const record = rows.get(id);

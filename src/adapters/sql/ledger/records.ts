@@ -13,14 +13,7 @@ import type {
   UnverifiedOutcome,
 } from "../../../core/group/ledger-group.ts";
 import { lastVerified } from "../../../core/record/candidates.ts";
-import {
-  type Decided,
-  type EventOf,
-  eventsOf,
-  type GroupEvent,
-  type JournalEntry,
-  next,
-} from "../../../core/record/next.ts";
+import { type EventOf, type GroupEvent, type JournalEntry, next } from "../../../core/record/next.ts";
 import { failingSince, owes, restOf } from "../../../core/record/owes.ts";
 import type { GroupRecord } from "../../../core/record/record.ts";
 import type { ColumnType, Dialect } from "../dialect/dialect.ts";
@@ -229,7 +222,7 @@ export async function recordsOf(
  */
 export async function changeRecords(
   ledger: LedgerScope,
-  events: readonly (EventOf | Decided)[],
+  events: readonly EventOf[],
   now: Date,
 ): Promise<{
   readonly before: ReadonlyMap<string, GroupRecord>;
@@ -240,12 +233,9 @@ export async function changeRecords(
   const after = new Map<string, GroupRecord | null>(before);
   const journal: JournalEntry[] = [];
   for (const event of events) {
-    const id = event.user_group_id;
-    for (const one of eventsOf(event, after.get(id) ?? null)) {
-      const step = next(after.get(id) ?? null, one, now);
-      after.set(id, step.record);
-      journal.push(...step.journal);
-    }
+    const step = next(after.get(event.user_group_id) ?? null, event, now);
+    after.set(event.user_group_id, step.record);
+    journal.push(...step.journal);
   }
   await save(ledger, before, after);
   await keep(ledger, journal);

@@ -4,7 +4,7 @@ import type { LedgerReader } from "./ledger-reader.ts";
 import type { LedgerScope } from "./scope.ts";
 
 /** The sums of an empty ledger. */
-const NO_SUMS: GroupSums = {
+export const NO_SUMS: GroupSums = {
   counts: {
     total: 0,
     in_sync: 0,
