@@ -115,7 +115,7 @@ export class Committer {
 
   #add(pending: Pending): void {
     this.#pending.push(pending);
-    if (this.#isFull) this.#gathering.abort();
+    if (!this.#gathering.signal.aborted && this.#isFull) this.#gathering.abort();
     if (!this.#isCommitting) void this.#commitPending();
   }
 
@@ -141,7 +141,8 @@ export class Committer {
         this.#failure ??= { error };
         await this.#fail(left, error);
       });
-      this.#answers = batch.filter(isAnswer).length;
+      const answers = batch.filter(isAnswer).length;
+      if (answers > 0) this.#answers = Math.max(answers, Math.floor(this.#answers / 2));
     }
     this.#isCommitting = false;
   }
