@@ -242,7 +242,7 @@ function doubted(
   const known = last ?? record;
   if (known === null) return null;
   // The tenant may have come back, and got another group.
-  if (known.intent === "remove") return { ...known, intent: "delete" };
+  if (known.intent === "remove") return { ...known, fingerprint: null, intent: "delete" };
   if (isNeverMade(known)) return { ...known, intent: "apply", intentAt: now };
   if (known.fingerprint === null) return known;
   return { ...known, doubt: "rewind", unverified: known.unverified ?? "adopted" };
