@@ -29,7 +29,7 @@ export async function upsertGroup(
           ? null
           : (before?.confirmed?.name ?? before?.serviceName ?? null),
       confirmedAs: confirmedAs(change, before),
-      mayBeAnother: mayBeAnother(change, before),
+      mayBeAnother: mayBeAnother(change, before) || (before?.doubt === "rewind" && !hasKnownToken),
       mayHaveBeenSent: called.mayHaveBeenSent,
       hasKnownToken,
       evidence: identity.evidence,

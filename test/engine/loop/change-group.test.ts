@@ -52,6 +52,20 @@ it("a group that may have existed before a crash is not taken for one with the r
   }
 });
 
+it("another name with another token in a ledger that went back in time doesn't show that the service took the mapping", async () => {
+  const world = await aSyncedWorld(["a"]);
+  const putBack = world.ledger.copy();
+  // The service keeps existing groups, so this replaces the group. The ledger forgets that.
+  world.tenants = [{ id: "a", name: "another", plan: "silver" }];
+  await world.sync({ settings: { update: "replace" } });
+  putBack();
+  world.ledger.server = "a replica";
+  world.tenants = [{ id: "a", name: "another", plan: "gold" }];
+  await world.sync();
+  expect(world.service.groups.get("a")?.group).toMatchObject({ properties: { plan: "silver" } });
+  expect(world.ledger.rows.get("a")?.unverified).not.toBeNull();
+});
+
 describe("a group that was gone, and was made again with another mapping by a GET whose answer was lost", () => {
   const row = (plan: string | null, more = {}) => [{ id: "a", name: "Name of a", plan, ...more }];
   const lost = ({ when, call }: Point): void => {
