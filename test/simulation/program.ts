@@ -25,6 +25,9 @@ import { SimulatedSession } from "./session.ts";
 import type { SimulatedWorld } from "./simulated-world.ts";
 import { type RunRecord, WatchedTokenStore, watchedLedger, watchedService } from "./watch.ts";
 
+/** A ledger whose calls take up to this long, in milliseconds, may renew a lease too late: a renewal then takes twice as long. */
+const TOO_SLOW_FOR_THE_LEASE = 5_000;
+
 export interface ProgramOptions extends Pick<RunStep, "command" | "faults" | "latencyMs"> {
   readonly config: SimulatedConfig;
   readonly poison?: Poison | null;
@@ -52,7 +55,7 @@ export class Program {
   readonly #calls = new Map<string, number>();
 
   constructor(world: SimulatedWorld, options: ProgramOptions, holder: string, seed: number) {
-    const { command, config, faults, handsOver = false } = options;
+    const { command, config, faults, latencyMs, handsOver = false } = options;
     const deaths = faults.flatMap((fault) => (fault.kind === "dies" ? [fault.at] : []));
     this.#world = world;
     this.#options = options;
@@ -61,7 +64,7 @@ export class Program {
     this.record = {
       holder,
       config,
-      isDisturbed: faults.length > 0 || handsOver,
+      isDisturbed: faults.length > 0 || handsOver || latencyMs >= TOO_SLOW_FOR_THE_LEASE,
       isWhole: command.name === "sync" && command.only === null,
       verifies: command.name === "sync" && command.only === null && command.verifies,
       wantsRefresh: command.name === "sync" && command.refreshes,

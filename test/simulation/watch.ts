@@ -33,7 +33,7 @@ const LAST_POINTS = 40;
 export interface RunRecord {
   readonly holder: string;
   readonly config: SimulatedConfig;
-  /** Whether the run has faults, or may have to make room for another one. */
+  /** Whether the run has faults, or may lose its lease, or may have to make room for another run. */
   readonly isDisturbed: boolean;
   /** Whether it is a sync of all tenants. */
   readonly isWhole: boolean;
