@@ -32,7 +32,8 @@ export interface NotUpdated {
   /** An earlier run deleted the group, and a later call made it again: that counts as a removal. */
   readonly wasRemoved: boolean;
   readonly drift?: readonly Drift[];
-  readonly failure: Failure;
+  /** Null if the tenant is gone: nobody wants the group otherwise. */
+  readonly failure: Failure | null;
 }
 
 /** The service doesn't have the group any more. */

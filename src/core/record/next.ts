@@ -388,7 +388,9 @@ function answered(
     return {
       ...told,
       fingerprint: outcome.isUnknownState ? UNKNOWN_STATE : told.fingerprint,
-      failures: { ...told.failures, change: failedChange(record, change, outcome.failure, retryAt, now) },
+      ...(outcome.failure && {
+        failures: { ...told.failures, change: failedChange(record, change, outcome.failure, retryAt, now) },
+      }),
     };
   }
   // The group was to stay as it is; and if a change of it has failed, that stands.

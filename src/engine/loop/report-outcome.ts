@@ -43,8 +43,11 @@ export function reportOutcome(
   }
   switch (outcome.kind) {
     case "failed":
-    case "not_updated":
       reportFailure(user_group_id, outcome.failure, run);
+      return;
+    case "not_updated":
+      if (outcome.failure) reportFailure(user_group_id, outcome.failure, run);
+      else reportRestored(user_group_id, run);
       return;
     case "deleted":
       if (outcome.change.absence !== "canary") tally.counts.deleted++;
@@ -62,8 +65,7 @@ export function reportOutcome(
         return;
       }
       if (isRestored(change) && (outcome.kind === "updated" || outcome.kind === "adopted")) {
-        tally.counts.restored++;
-        observe({ kind: "restored", user_group_id });
+        reportRestored(user_group_id, run);
         return;
       }
       tally.counts[outcome.kind]++;
@@ -77,4 +79,9 @@ export function reportOutcome(
       });
     }
   }
+}
+
+function reportRestored(user_group_id: string, { tally, observe }: Reporting): void {
+  tally.counts.restored++;
+  observe({ kind: "restored", user_group_id });
 }

@@ -51,7 +51,8 @@ export async function upsertGroup(
   const told = { isNew, change, token, serviceName, drift };
   if (result.kind === "not_updated") {
     const { kind: notUpdated, reason, isUnknownState } = result;
-    const failure = { code: "NOT_UPDATED", message: reason };
+    const isGone = before !== null && before.absence !== null && isForToken(change);
+    const failure = isGone ? null : { code: "NOT_UPDATED", message: reason };
     return { kind: notUpdated, ...told, isUnknownState, wasRemoved, failure };
   }
   return { kind: wasRemoved ? "replaced" : result.kind, ...told, unverified: result.unverified };

@@ -57,6 +57,26 @@ test("a sync settles an update that was left under way by a GET if the row is re
   expect(world.ledger.rows.get("b")).toMatchObject({ intent: null, absence: { kind: "absent" } });
 });
 
+test("a group that somebody else has renamed is no failure if its tenant is gone", async () => {
+  const world = await aSyncedWorld(IDS);
+  const settings = { deletion: { ...syncSettings().deletion, gracePeriodMs: DAY } };
+  const lost = ({ call, when, id }: Point): void => {
+    if (call === "getOrCreate" && when === "after" && id === "a")
+      throw new ServiceFailure("SERVICE_ERROR", "it was answered HTTP 501");
+  };
+  await world.sync({ mark: { kind: "refresh_wanted" }, at: lost });
+  const held = world.service.groups.get("a");
+  if (held) held.group = { ...held.group, name: "Somebody else's name" };
+  world.tenants = tenants("b", "c", "d");
+  for (let times = 0; times < 2; times++)
+    expect(await world.sync({ settings })).toMatchObject({ outcome: "ok", errors: [] });
+  // It is told once the tenant is back, for whom the name counts.
+  world.tenants = tenants(...IDS);
+  expect((await world.sync({ settings })).errors).toMatchObject([
+    { user_group_id: "a", code: "NOT_UPDATED" },
+  ]);
+});
+
 describe("after a sync's GET for a token failed, the same sync doesn't begin a due rotation", () => {
   const refusesGet = ({ when, call, id }: Point): void => {
     if (when === "before" && call === "getOrCreate" && id === "b")
