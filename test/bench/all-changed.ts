@@ -27,10 +27,10 @@ export const allChanged = benchmark<Sizes>({
       withTlsService(bench, "update", async (service) => {
         const config = writeConfig(folder, database.url, service, concurrency);
         await database.createCustomers(count);
-        const backfill = await measuredSync(bench, service, config, count);
+        const backfill = await measuredSync(service, config, count);
         await database.tidy();
         await database.renameCustomers(count);
-        return { backfill, afterChange: await measuredSync(bench, service, config, count) };
+        return { backfill, afterChange: await measuredSync(service, config, count) };
       });
     const fewer = await changeAll(fewerTenants);
     const all = await changeAll(tenants);

@@ -1,6 +1,6 @@
+import type { DatabaseKind } from "../support/databases/database-server.ts";
 import { type Bench, type Benchmark, benchmark, median } from "./benchmark.ts";
 import { writeConfig } from "./config.ts";
-import type { DatabaseKind } from "./databases.ts";
 import { bareRate, measuredSync, storingRate, withTlsService } from "./service.ts";
 
 interface Backfill {
@@ -60,7 +60,7 @@ async function oneRound(bench: Bench, tenants: number, concurrency: number): Pro
   await database.createCustomers(tenants);
   const committed = await withTlsService(bench, "keep", async (service) => {
     const config = writeConfig(folder, database.url, service, concurrency);
-    const { durationMs } = await measuredSync(bench, service, config, tenants);
+    const { durationMs } = await measuredSync(service, config, tenants);
     const tokens = await database.countTokens();
     if (tokens !== tenants) throw new Error(`${tokens} of ${tenants} tokens are stored`);
     return (tenants * 1000) / durationMs;

@@ -1,7 +1,6 @@
 import { startMariadb } from "../support/mysql/embedded-mariadb.ts";
 import { startPostgres } from "../support/postgres/embedded-postgres.ts";
 import { BENCHMARKS } from "./benchmarks.ts";
-import { startGroupsync, startTlsSandbox } from "./program.ts";
 
 /** One for each benchmark, so that none is slowed down by what another has left to do. Commits are as in production. */
 const SERVERS = {
@@ -24,11 +23,7 @@ const wanted = Object.entries(BENCHMARKS)
 for (const benchmark of wanted) {
   const server = await SERVERS[benchmark.server]();
   try {
-    await benchmark.run("full", server.url, {
-      groupsync: startGroupsync,
-      tlsSandbox: startTlsSandbox,
-      print: console.log,
-    });
+    await benchmark.run("full", server.url, console.log);
   } finally {
     await server.stop();
   }

@@ -1,13 +1,11 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type BenchDatabase, DATABASES, type DatabaseKind } from "./databases.ts";
-import type { StartGroupsync, StartTlsSandbox } from "./program.ts";
+import type { DatabaseKind } from "../support/databases/database-server.ts";
+import { type BenchDatabase, benchDatabase } from "./databases.ts";
 
 /** What a benchmark works with. */
 export interface Bench {
-  readonly groupsync: StartGroupsync;
-  readonly tlsSandbox: StartTlsSandbox;
   /** A database of its own. */
   readonly database: BenchDatabase;
   /** A folder for its files. */
@@ -20,7 +18,7 @@ export interface Benchmark {
   /** The kind of server that it needs. */
   readonly server: DatabaseKind;
   /** Works on a database that it makes on the server and drops again. The url's account has to be allowed to do so. */
-  run(form: "full" | "tiny", serverUrl: string, given: Omit<Bench, "database" | "folder">): Promise<void>;
+  run(form: "full" | "tiny", serverUrl: string, print: Bench["print"]): Promise<void>;
 }
 
 interface Definition<Sizes> {
@@ -35,11 +33,11 @@ interface Definition<Sizes> {
 export function benchmark<Sizes>({ server, run, ...sizes }: Definition<Sizes>): Benchmark {
   return {
     server,
-    async run(form, serverUrl, given) {
-      const database = DATABASES[server](serverUrl);
+    async run(form, serverUrl, print) {
+      const database = benchDatabase(server, serverUrl);
       const folder = mkdtempSync(join(tmpdir(), "groupsync-bench-"));
       try {
-        await run({ ...given, database, folder }, sizes[form]);
+        await run({ database, folder, print }, sizes[form]);
       } finally {
         rmSync(folder, { recursive: true });
         await database.drop();

@@ -3,7 +3,7 @@ import { runBare } from "./bare/run.ts";
 import { type Bench, benchmark, median, quantile } from "./benchmark.ts";
 import { writeConfig } from "./config.ts";
 import { watchedLine } from "./line.ts";
-import { outputOf } from "./program.ts";
+import { outputOf, startGroupsync } from "./program.ts";
 import { type Service, withService } from "./service.ts";
 
 const CHANNEL = "groupsync_tokens";
@@ -26,7 +26,7 @@ export const exposure = benchmark<Sizes>({
 
   async run(bench, sizes) {
     await bench.database.createCustomers(sizes.tenants);
-    const { exposures, commits } = await withService(bench, [], (service) => rotate(bench, service, sizes));
+    const { exposures, commits } = await withService([], (service) => rotate(bench, service, sizes));
     const figures = (times: readonly number[]) =>
       `p50 ${median(times).toFixed(2)} ms, p99 ${quantile(times, 0.99).toFixed(2)} ms`;
     const ratio = (share: number) => (quantile(exposures, share) / quantile(commits, share)).toFixed(2);
@@ -44,7 +44,7 @@ interface Times {
 }
 
 async function rotate(
-  { groupsync, database, folder }: Bench,
+  { database, folder }: Bench,
   service: Service,
   { tenants, rounds }: Sizes,
 ): Promise<Times> {
@@ -71,7 +71,7 @@ async function rotate(
     const config = writeConfig(folder, database.url, { ...service, baseUrl: line.url }, 16, {
       tokens: { notify: CHANNEL },
     });
-    await outputOf(groupsync([...config.flags, "sync"]));
+    await outputOf(startGroupsync([...config.flags, "sync"]));
     const visible = new Map<string, number>();
     await observer.connect();
     observer.on("notification", ({ payload = "" }) => visible.set(payload, performance.now()));
@@ -81,7 +81,7 @@ async function rotate(
       times.commits.push(...JSON.parse(await runBare("rotation.mjs", bare)));
       answered.clear();
       visible.clear();
-      await outputOf(groupsync([...config.flags, "rotate", "--all", "--yes"]));
+      await outputOf(startGroupsync([...config.flags, "rotate", "--all", "--yes"]));
       // The last notifications may still be on their way. They come before the answer.
       await observer.query("SELECT 1");
       if (visible.size !== tenants) throw new Error(`${visible.size} of ${tenants} tokens were seen`);

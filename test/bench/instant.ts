@@ -1,22 +1,15 @@
 import { availableParallelism, loadavg } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { DatabaseKind } from "../support/databases/database-server.ts";
 import { freePort } from "../support/servers/embedded-server.ts";
 import { type Bench, type Benchmark, benchmark, quantile } from "./benchmark.ts";
 import { writeConfig } from "./config.ts";
-import type { DatabaseKind } from "./databases.ts";
 import { cpuMsOf, cpuMsOfTree } from "./instant/cpu-time.ts";
-import { mysqlTenants } from "./instant/mysql-tenants.ts";
-import { postgresTenants } from "./instant/postgres-tenants.ts";
 import { type RunningDaemon, withDaemon } from "./instant/running-daemon.ts";
-import type { Tenants } from "./instant/tenants.ts";
+import { openTenants, type Tenants } from "./instant/tenants.ts";
 import { columnWay, OTHER_WAYS, type Way } from "./instant/ways.ts";
 import { measuredSync, withService } from "./service.ts";
 import { createSyncedCustomers } from "./synced-customers.ts";
-
-const TENANTS: Readonly<Record<DatabaseKind, (url: string) => Promise<Tenants>>> = {
-  postgres: postgresTenants,
-  mysql: mysqlTenants,
-};
 
 interface Sizes {
   readonly tenants: number;
@@ -68,10 +61,9 @@ export const instantOn = (server: DatabaseKind): Benchmark =>
     async run(bench, sizes) {
       const { database, print } = bench;
       const port = await freePort();
-      const tenants = await createTenants(bench, sizes, port, TENANTS[server]);
+      const tenants = await createTenants(bench, sizes, port);
       const ground: Ground = { bench, sizes, tenants, port };
       try {
-        await tenants.watch();
         print(
           `(f) from INSERT to token, ${sizes.tenants} tenants in ${database.name}, ${sizes.inserts} INSERTs, ${sizes.insertsPerSecond} a second`,
         );
@@ -90,15 +82,14 @@ async function createTenants(
   bench: Bench,
   { tenants: count }: Pick<Sizes, "tenants">,
   port: number,
-  open: (url: string) => Promise<Tenants>,
 ): Promise<Tenants> {
   const { database, folder } = bench;
-  return await withService(bench, sandboxFlags({ port }), async (service) => {
+  return await withService(sandboxFlags({ port }), async (service) => {
     const config = writeConfig(folder, database.url, service, 16);
-    await createSyncedCustomers(bench, service, config, { tenants: count, made: 1 });
-    const tenants = await open(database.url);
+    await createSyncedCustomers(bench.database, service, config, { tenants: count, made: 1 });
+    const tenants = openTenants(database.kind, database.url);
     await tenants.prepare();
-    await measuredSync(bench, service, config, 0);
+    await measuredSync(service, config, 0);
     await tenants.tidy();
     return tenants;
   });
@@ -146,8 +137,8 @@ const beside = <T>(
   { service: keys, changes, flags }: Way,
   use: (daemon: RunningDaemon) => Promise<T>,
 ): Promise<T> =>
-  withService(ground.bench, [...sandboxFlags(ground), "--latency", "20", ...flags], (service) =>
-    withDaemon(ground.bench, service, { service: keys, changes, tokens: ground.tenants.config }, use),
+  withService([...sandboxFlags(ground), "--latency", "20", ...flags], (service) =>
+    withDaemon(ground.bench, service, { service: keys, changes }, use),
   );
 
 const sandboxFlags = ({ port }: Pick<Ground, "port">): readonly string[] => ["--port", String(port)];

@@ -18,27 +18,13 @@ export interface Running {
   stop(): void;
 }
 
-/** Starts groupsync with these arguments, and with these variables beside those of this process. */
-export type StartGroupsync = (args: readonly string[], env?: Readonly<Record<string, string>>) => Running;
-
 /** `GROUPSYNC_BENCH_PROGRAM=…/main.js` measures another build. */
 const PROGRAM =
   process.env.GROUPSYNC_BENCH_PROGRAM ?? fileURLToPath(new URL("../../dist/main.js", import.meta.url));
 
-/** Starts the built program. */
-export const startGroupsync: StartGroupsync = (args, env) => startNode([PROGRAM, ...args], env);
-
-/** What a GET of the sandbox does to a group that is there. */
-export type Existing = "keep" | "update";
-
-/** Starts the sandbox over TLS, with the files of a certificate and its key. */
-export type StartTlsSandbox = (certFile: string, keyFile: string, existing: Existing) => Running;
-
-export const startTlsSandbox: StartTlsSandbox = (...args) =>
-  startNode(["--import", "tsx", fileURLToPath(new URL("tls-sandbox-process.ts", import.meta.url)), ...args]);
-
-export const startNode = (args: readonly string[], env?: Readonly<Record<string, string>>): Running =>
-  startProgram(process.execPath, args, env);
+/** Starts the built program, with these variables beside those of this process. */
+export const startGroupsync = (args: readonly string[], env?: Readonly<Record<string, string>>): Running =>
+  startProgram(process.execPath, [PROGRAM, ...args], env);
 
 export function startProgram(
   program: string,

@@ -45,7 +45,7 @@ const syncOf = (bench: Bench, tenants: number, changed: number, concurrency: num
   withTlsService(bench, "update", async (service) => {
     const { database, folder } = bench;
     const config = writeConfig(folder, database.url, service, concurrency);
-    await createSyncedCustomers(bench, service, config, { tenants, made: changed });
+    await createSyncedCustomers(bench.database, service, config, { tenants, made: changed });
     await database.renameCustomers(changed);
-    return measuredSync(bench, service, config, changed);
+    return measuredSync(service, config, changed);
   });

@@ -3,11 +3,12 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { parse } from "yaml";
 import type { RequestReport } from "../../src/sandbox/request-counts.ts";
+import { behindTls } from "../support/servers/behind-tls.ts";
 import { aSelfSignedCertificate } from "../support/servers/certificates.ts";
 import { runBare } from "./bare/run.ts";
 import type { Bench } from "./benchmark.ts";
 import type { ConfigFile } from "./config.ts";
-import { type Existing, type Measured, measured, type Running } from "./program.ts";
+import { type Measured, measured, startGroupsync } from "./program.ts";
 
 export interface Service {
   readonly baseUrl: string;
@@ -18,32 +19,33 @@ export interface Service {
   readonly trust: Readonly<Record<string, string>> | undefined;
 }
 
+/**
+ * Runs the sandbox behind TLS, as production is, for as long as `use` takes. This process takes part in each call then, as a
+ * load balancer does. `existing`: what a GET does to a group that is there.
+ */
+export const withTlsService = <T>(
+  { folder }: Pick<Bench, "folder">,
+  existing: "keep" | "update",
+  use: (service: Service) => Promise<T>,
+): Promise<T> =>
+  withService(["--existing", existing], async (sandbox) => {
+    const certFile = join(folder, "certificate.pem");
+    const certificate = await aSelfSignedCertificate();
+    await writeFile(certFile, certificate.cert);
+    const { baseUrl, close } = await behindTls(sandbox.baseUrl, certificate);
+    try {
+      return await use({ ...sandbox, baseUrl, certFile, trust: { NODE_EXTRA_CA_CERTS: certFile } });
+    } finally {
+      close();
+    }
+  });
+
 /** Runs the sandbox with these flags, for as long as `use` takes. */
-export const withService = <T>(
-  { groupsync }: Pick<Bench, "groupsync">,
+export async function withService<T>(
   flags: readonly string[],
   use: (service: Service) => Promise<T>,
-): Promise<T> => using(groupsync(["sandbox", "--port", "0", ...flags]), undefined, use);
-
-/** Runs the sandbox over TLS, for as long as `use` takes. `existing`: what a GET does to a group that is there. */
-export async function withTlsService<T>(
-  { folder, tlsSandbox }: Pick<Bench, "folder" | "tlsSandbox">,
-  existing: Existing,
-  use: (service: Service) => Promise<T>,
 ): Promise<T> {
-  const certFile = join(folder, "certificate.pem");
-  const keyFile = `${certFile}.key`;
-  const { cert, key } = await aSelfSignedCertificate();
-  await writeFile(certFile, cert);
-  await writeFile(keyFile, key);
-  return using(tlsSandbox(certFile, keyFile, existing), certFile, use);
-}
-
-async function using<T>(
-  sandbox: Running,
-  certFile: string | undefined,
-  use: (service: Service) => Promise<T>,
-): Promise<T> {
+  const sandbox = startGroupsync(["sandbox", "--port", "0", ...flags]);
   try {
     const lines: string[] = [];
     for await (const line of createInterface(sandbox.stdout)) {
@@ -55,8 +57,8 @@ async function using<T>(
     return await use({
       baseUrl: announced.service.base_url,
       apiKey: announced.service.api_key,
-      certFile,
-      trust: certFile === undefined ? undefined : { NODE_EXTRA_CA_CERTS: certFile },
+      certFile: undefined,
+      trust: undefined,
     });
   } finally {
     sandbox.stop();
@@ -66,12 +68,11 @@ async function using<T>(
 
 /** Measures a sync. Rejects if it sends another number of requests than it should. */
 export async function measuredSync(
-  { groupsync }: Pick<Bench, "groupsync">,
   { trust }: Pick<Service, "trust">,
   { flags }: ConfigFile,
   requests: number,
 ): Promise<Measured> {
-  const result = await measured(() => groupsync([...flags, "sync", "--json"], trust));
+  const result = await measured(() => startGroupsync([...flags, "sync", "--json"], trust));
   if (result.requests !== requests)
     throw new Error(`a sync sent ${result.requests} requests in place of ${requests}`);
   return result;

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { benchmark, median } from "./benchmark.ts";
 import { writeConfig } from "./config.ts";
 import { watchedLine } from "./line.ts";
-import { outputOf, type Running, startNode, whileRunning } from "./program.ts";
+import { outputOf, type Running, startGroupsync, startProgram, whileRunning } from "./program.ts";
 
 interface Sizes {
   readonly tenants: number;
@@ -27,7 +27,7 @@ export const start = benchmark<Sizes>({
   full: { tenants: 1_000, rounds: 11 },
   tiny: { tenants: 2, rounds: 1 },
 
-  async run({ groupsync, database, folder, print }, { tenants, rounds }) {
+  async run({ database, folder, print }, { tenants, rounds }) {
     await database.createCustomers(tenants);
     const service = createServer((_request, response) => response.writeHead(503).end());
     service.listen(0, "127.0.0.1");
@@ -41,8 +41,8 @@ export const start = benchmark<Sizes>({
       const configFor = (url: string) =>
         writeConfig(folder, url, { baseUrl, apiKey: "key" }, 1, { http: { listen: "127.0.0.1:0" } });
       const silent = (url: string, command: string) =>
-        groupsync([...configFor(url).flags, "--log-level", "silent", command]);
-      const toEnd = (flag: string) => timeToEnd(() => groupsync([flag]));
+        startGroupsync([...configFor(url).flags, "--log-level", "silent", command]);
+      const toEnd = (flag: string) => timeToEnd(() => startGroupsync([flag]));
       const toFirstRow = (command: string) => timeTo(once(rows, "row"), () => silent(line.url, command));
       const toFirstCall = (command: string) =>
         timeTo(once(service, "request"), () => silent(database.url, command));
@@ -59,7 +59,7 @@ export const start = benchmark<Sizes>({
       const bare: number[] = [];
       const times = all.map((): number[] => []);
       for (let round = 0; round < rounds; round++) {
-        bare.push(await timeToEnd(() => startNode(["-e", "0"])));
+        bare.push(await timeToEnd(() => startProgram(process.execPath, ["-e", "0"])));
         for (const [index, { time }] of all.entries()) times[index]?.push(await time());
       }
       print(`(e) start, ${tenants} tenants, medians of ${rounds} rounds`);

@@ -7,8 +7,8 @@ import { TIMEOUTS } from "../../src/compose/databases.ts";
 import { loadConfig } from "../../src/config/load.ts";
 import { digestSeed } from "../../src/core/group/desired-group.ts";
 import { columnsOf } from "../../src/core/group/group-rules.ts";
-import type { Bench } from "./benchmark.ts";
 import type { ConfigFile } from "./config.ts";
+import type { BenchDatabase } from "./databases.ts";
 import { measuredSync, type Service } from "./service.ts";
 
 /**
@@ -16,14 +16,13 @@ import { measuredSync, type Service } from "./service.ts";
  * because a call for each would take an hour for ten million.
  */
 export async function createSyncedCustomers(
-  bench: Pick<Bench, "groupsync" | "database">,
+  database: BenchDatabase,
   service: Pick<Service, "trust">,
   config: ConfigFile,
   { tenants, made }: { readonly tenants: number; readonly made: number },
 ): Promise<void> {
-  const { database } = bench;
   await database.createCustomers(made);
-  await measuredSync(bench, service, config, made);
+  await measuredSync(service, config, made);
   await database.addCustomers(made, tenants);
   await database.fillLedger(made, await tenantQuery(config));
   await database.tidy();

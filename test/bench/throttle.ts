@@ -2,7 +2,7 @@ import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { benchmark } from "./benchmark.ts";
 import { writeConfig } from "./config.ts";
-import { type Running, whileRunning } from "./program.ts";
+import { type Running, startGroupsync, whileRunning } from "./program.ts";
 import { bareRate, requestsTo, type Service, withService } from "./service.ts";
 
 const POLL_MS = 20;
@@ -74,14 +74,14 @@ export const throttle = benchmark<Sizes>({
   tiny: { limits: LIMITS.map((limit) => ({ ...limit, seconds: 0.3 })), tenants: 300, loopRequests: 4 },
 
   async run(bench, { limits, tenants, loopRequests }) {
-    const { groupsync, database, folder, print } = bench;
+    const { database, folder, print } = bench;
     print("(d) a first sync under limits that it has to find out");
     for (const limit of limits) {
       const { name, flags, seconds, concurrency } = limit;
       await database.createCustomers(tenants);
-      await withService(bench, flags, async (service) => {
+      await withService(flags, async (service) => {
         const config = writeConfig(folder, database.url, service, concurrency);
-        const sync = groupsync([...config.flags, "--log-level", "warn", "sync", "--json"]);
+        const sync = startGroupsync([...config.flags, "--log-level", "warn", "sync", "--json"]);
         const counted = await countUnder(sync, service, seconds);
         const most = await limit.allowed(seconds, (known) => bareRate(service, loopRequests, known));
         print(

@@ -1,6 +1,6 @@
+import type { DatabaseKind } from "../support/databases/database-server.ts";
 import { type Bench, type Benchmark, benchmark, median } from "./benchmark.ts";
 import { writeConfig } from "./config.ts";
-import type { DatabaseKind } from "./databases.ts";
 import type { Measured } from "./program.ts";
 import { measuredSync, type Service, withService } from "./service.ts";
 import { createSyncedCustomers } from "./synced-customers.ts";
@@ -32,7 +32,7 @@ export const unchangedOn = (server: DatabaseKind, full: Sizes): Benchmark =>
     tiny: { tenants: 20, fewerTenants: 2, rounds: 1, atMost: 0 },
 
     async run(bench, { tenants, fewerTenants, rounds, atMost }) {
-      const [fewer, all] = await withService(bench, ["--existing", "update"], async (service) => [
+      const [fewer, all] = await withService(["--existing", "update"], async (service) => [
         await measuredRounds(bench, service, fewerTenants, rounds),
         await measuredRounds(bench, service, tenants, rounds),
       ]);
@@ -68,15 +68,15 @@ async function measuredRounds(
 ): Promise<Round[]> {
   const { database, folder } = bench;
   const config = writeConfig(folder, database.url, service, 16);
-  await createSyncedCustomers(bench, service, config, { tenants, made: 1 });
+  await createSyncedCustomers(bench.database, service, config, { tenants, made: 1 });
   const results: Round[] = [];
   for (let round = 1; round <= rounds; round++) {
     const startedAt = performance.now();
     await database.read();
     const readMs = performance.now() - startedAt;
-    const nothingToDo = await measuredSync(bench, service, config, 0);
+    const nothingToDo = await measuredSync(service, config, 0);
     await database.renameCustomers(1);
-    const oneChange = await measuredSync(bench, service, config, 1);
+    const oneChange = await measuredSync(service, config, 1);
     results.push({ readMs, nothingToDo, oneChange });
   }
   return results;

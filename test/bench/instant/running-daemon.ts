@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { freePort } from "../../support/servers/embedded-server.ts";
 import type { Bench } from "../benchmark.ts";
 import { writeConfig } from "../config.ts";
-import { whileRunning } from "../program.ts";
+import { startGroupsync, whileRunning } from "../program.ts";
 import type { Service } from "../service.ts";
 
 const SYNC_KEY = "a-key-of-more-than-sixteen-characters";
@@ -23,25 +23,23 @@ export interface RunningDaemon {
 interface Keys {
   readonly service: object;
   readonly changes: object;
-  readonly tokens: object;
 }
 
 /** Runs a daemon for as long as `use` takes. Rejects if the daemon ends first. */
 export async function withDaemon<T>(
-  { groupsync, database, folder }: Bench,
+  { database, folder }: Bench,
   service: Service,
-  { changes, tokens, ...keys }: Keys,
+  { changes, service: more }: Keys,
   use: (daemon: RunningDaemon) => Promise<T>,
 ): Promise<T> {
   const listen = `127.0.0.1:${await freePort()}`;
   const config = writeConfig(folder, database.url, service, 16, {
-    service: { base_url: service.baseUrl, api_key: service.apiKey, ...keys.service },
+    service: { base_url: service.baseUrl, api_key: service.apiKey, ...more },
     source: { url: database.url, table: "customers", changes },
-    tokens,
     schedule: NEVER,
     http: { listen, sync_key: SYNC_KEY },
   });
-  const program = groupsync([...config.flags, "run"]);
+  const program = startGroupsync([...config.flags, "run"]);
   program.stdout.resume();
   const hasRun = async (): Promise<boolean> => {
     const answer = await fetch(`http://${listen}/metrics`).catch(() => undefined);

@@ -1,4 +1,4 @@
-import { CHANGES_CHANNEL } from "./postgres-tenants.ts";
+import { CHANGES_CHANNEL } from "./tenants.ts";
 
 /** One way to notice a tenant, under one limit of the service. */
 export interface Way {
