@@ -1,15 +1,16 @@
 import { isDue } from "../core/failure/backoff.ts";
-import { asSyncError, type Failure, interrupted, withHint } from "../core/failure/sync-error.ts";
+import { asSyncError, type Failure, interrupted, SyncError, withHint } from "../core/failure/sync-error.ts";
 import type { DueTokens, GroupSelection } from "../core/record/candidates.ts";
 import type { EventOf, GroupEvent } from "../core/record/next.ts";
 import { dueBefore, mayStart, type RotationPolicy } from "../core/rotation/rotation-policy.ts";
-import { holding } from "./lease/keys.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { GroupReads } from "../ports/ledger/groups.ts";
 import { leasedRun, NO_TOKENS, type Run, type RunPorts, type RunSettings } from "./leased-run.ts";
-import { candidatePages } from "./plan/candidate-pages.ts";
+import { isOutage, isUnsettled, NOT_BEGUN, TokenRotation } from "./loop/rotate-token.ts";
+import { type Work, workThrough } from "./loop/work-through.ts";
+import { candidatePages, rotationCandidates } from "./plan/candidate-pages.ts";
 import type { RunReport } from "./report/run-report.ts";
 import { reportFailure } from "./report/tally.ts";
-import { groupsOf, type RotationSelection, rotationCandidates } from "./rotation/rotation-selection.ts";
-import { isOutage, NOT_BEGUN, TokenRotation } from "./rotation/token-rotation.ts";
 import { insistOnLedger } from "./tokens/lost-ledger.ts";
 import { UNTRACKED, untrackedGroups } from "./verify/untracked-tokens.ts";
 
@@ -49,6 +50,40 @@ export const rotate = (
     if (selection.kind === "all")
       for await (const id of untrackedGroups(run)) reportFailure(id, UNTRACKED, run);
   });
+
+/** Which tokens the operator wants rotated. */
+export type RotationSelection =
+  | { readonly kind: "all" }
+  | { readonly kind: "older than"; readonly ageMs: number }
+  | { readonly kind: "only"; readonly ids: ReadonlySet<string> };
+
+/**
+ * The groups of a selection. "All" doesn't look at the age of a token, because a clock may have been wrong.
+ * Rejects with UNKNOWN_ID if the ledger has no group with one of the ids, or the group was never made.
+ */
+export async function groupsOf(
+  selection: RotationSelection,
+  { ledger, clock }: { readonly ledger: Pick<GroupReads, "candidates">; readonly clock: Clock },
+): Promise<GroupSelection> {
+  switch (selection.kind) {
+    case "all":
+      return {};
+    case "older than":
+      return { liveSince: new Date(clock.now().getTime() - selection.ageMs) };
+    case "only": {
+      const of = [...selection.ids];
+      const known = new Set<string>();
+      for await (const page of candidatePages(ledger, { kind: "existing", of }))
+        for (const { user_group_id } of page) known.add(user_group_id);
+      const unknown = of.filter((id) => !known.has(id));
+      if (unknown.length === 0) return { of };
+      const ids = unknown.map((id) => JSON.stringify(id)).join(", ");
+      throw new SyncError("UNKNOWN_ID", `the ledger has no group of ${ids}`, {
+        hint: "ids are compared byte by byte: check case and spaces; a group that is not made yet has no token",
+      });
+    }
+  }
+}
 
 const STAYS_WANTED =
   "the tokens that were not reached stay wanted: every sync goes on with them, until groupsync rotate --cancel takes that back";
@@ -171,48 +206,33 @@ export class Rotations {
     if (count === 0) return;
     const most = isWanted ? count : Math.min(count, this.#policy.maxPerRun ?? count);
     observe({ kind: "rotating", tokens: most });
-    await this.#rotateAll(this.#candidates(which, most), isTime);
+    await workThrough(this.#rotations(which, most, isTime), this.#run, { most: this.#policy.concurrency });
   }
 
-  /** Leaves out candidates that failed before and whose next attempt is not due. */
-  async *#candidates(which: DueTokens, most: number): AsyncGenerator<string> {
+  /** Leaves out groups that failed before and whose next attempt is not due. */
+  async *#rotations(which: DueTokens, most: number, isTime: () => boolean): AsyncGenerator<Work> {
     const { ledger, clock } = this.#run;
     let left = most;
-    for await (const { user_group_id, failure } of rotationCandidates(ledger, which)) {
-      if (left <= 0) return;
-      if (this.tried.has(user_group_id)) continue;
-      if (!this.#options.isEager && !isDue(failure, clock.now())) continue;
-      left--;
-      yield user_group_id;
+    for await (const { user_group_id: id, failure } of rotationCandidates(ledger, which)) {
+      if (this.tried.has(id) || !(this.#options.isEager || isDue(failure, clock.now()))) continue;
+      if (left-- <= 0 || !(await this.#rotation.mayBegin()) || !isTime()) return;
+      yield this.#rotationOf(id);
     }
   }
 
-  /** Rejects if the run has to end, once the rotations under way have ended. */
-  async #rotateAll(ids: AsyncGenerator<string>, mayStart: () => boolean): Promise<void> {
-    const run = this.#run;
-    const ending = new AbortController();
-    const signal = AbortSignal.any([run.signal, ending.signal]);
-    const rotateUntilEnd = async (): Promise<void> => {
-      try {
-        while (!signal.aborted && mayStart()) {
-          const next = await ids.next();
-          if (next.done === true) return;
-          const id = next.value;
-          this.tried.add(id);
-          if (await holding(run.keys, [id], () => this.#rotation.rotate(id, signal))) continue;
-          this.tried.delete(id);
-          return;
-        }
-      } catch (error) {
-        ending.abort();
-        throw error;
-      }
+  #rotationOf(user_group_id: string): Work {
+    this.tried.add(user_group_id);
+    return {
+      user_group_id,
+      // Another change may have begun since the groups were listed.
+      decide: (record) =>
+        record === null || isUnsettled(record) ? undefined : { kind: "rotate", user_group_id },
+      call: async (before, calls) => {
+        const isTried = await this.#rotation.rotate(before, calls);
+        if (!isTried) this.tried.delete(user_group_id);
+        return isTried;
+      },
     };
-    const results = await Promise.allSettled(
-      Array.from({ length: this.#policy.concurrency }, rotateUntilEnd),
-    );
-    const failed = results.find((result) => result.status === "rejected");
-    if (failed) throw failed.reason;
   }
 
   /** Reports groups whose new token is wanted, and whose rotation this run hasn't begun. */

@@ -20,7 +20,7 @@ import type { RunReport } from "./report/run-report.ts";
 import { changeAll, Rotations } from "./rotate.ts";
 import type { WorkBeside } from "./serving/serve-tenants.ts";
 import { lostLedgerWarnings } from "./tokens/lost-ledger.ts";
-import { settleRotations } from "./verify/settle-rotations.ts";
+import { settleCalls } from "./verify/restore-tokens.ts";
 import { type VerifySettings, verifyAfterTakeover, verifyTokens } from "./verify/verify-tokens.ts";
 
 export interface SyncPorts extends RunPorts {
@@ -103,7 +103,7 @@ async function syncOnce(
     const changes = await recordRead(plan, history, failedGets, run);
     for (const id of [...failedGets, ...unaskable]) rotations.tried.add(id);
     await applyInTurns(changes, rotations, { ...run, removals }, turn);
-    for (const id of await settleRotations(plan.leftUnderWay, run)) rotations.tried.add(id);
+    for (const id of await settleCalls(plan.leftUnderWay, run)) rotations.tried.add(id);
     await rotations.rotateWanted();
     if (isWhole) await rotations.rotateAged(plan.owing > 0);
     await refreshGroups(plan, options, settings, run);

@@ -50,12 +50,11 @@ export const anEvent = (user_group_id = "acme"): fc.Arbitrary<GroupEvent> =>
   fc.oneof(
     { weight: 4, arbitrary: aChange(user_group_id).map((change): GroupEvent => ({ kind: "begun", change })) },
     { weight: 6, arbitrary: anEnd(user_group_id) },
+    fc.constant<GroupEvent>({ kind: "begun", change: { kind: "rotate", user_group_id } }),
     fc.constant<GroupEvent>({ kind: "unsent", before: null }),
     fc.constant<GroupEvent>({ kind: "probed", user_group_id }),
     fc
       .constantFrom<GroupEvent["kind"]>(
-        "rotation_begun",
-        "rotation_unsent",
         "change_dropped",
         "forgotten",
         "returned",

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { ServiceFailure, type ServiceFailureCode } from "../../src/core/failure/service-failure.ts";
 import { SyncError } from "../../src/core/failure/sync-error.ts";
 import type { RotationPolicy } from "../../src/core/rotation/rotation-policy.ts";
-import type { RotationSelection } from "../../src/engine/rotation/rotation-selection.ts";
+import type { RotationSelection } from "../../src/engine/rotate.ts";
 import { failing, type Point } from "../fakes/instance.ts";
 import type { TenantRecord } from "../fakes/tenant-source.ts";
 import { aSyncedWorld as aWorldJustSynced, refusesNew, tenants, World } from "../fakes/world.ts";
@@ -312,7 +312,7 @@ describe("a sync that goes on with wanted tokens", () => {
     [
       "the token store seems to be away",
       ({ call, id }) => {
-        if (call === "rotation_begun" && id === "a") isFirst = true;
+        if (call === "begun" && id === "a") isFirst = true;
         if (call !== "readTokens" || !isFirst) return;
         isFirst = false;
         throw new SyncError("TOKEN_STORE_UNAVAILABLE", "it was answered HTTP 500");

@@ -3,8 +3,8 @@ import { deleteAndForget, type Forgotten, forgetScope } from "../../src/engine/f
 import type { PlanOptions } from "../../src/engine/plan/make-plan.ts";
 import { type ProbeReport, probe } from "../../src/engine/probe.ts";
 import type { RunReport } from "../../src/engine/report/run-report.ts";
+import type { RotationSelection } from "../../src/engine/rotate.ts";
 import { cancelRotations, rotate } from "../../src/engine/rotate.ts";
-import type { RotationSelection } from "../../src/engine/rotation/rotation-selection.ts";
 import { type SyncPorts, type SyncSettings, sync } from "../../src/engine/sync.ts";
 import type { DurabilityRisk } from "../../src/ports/ledger/ledger.ts";
 import type { RunEvent } from "../../src/ports/observer.ts";

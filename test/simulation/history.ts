@@ -1,6 +1,6 @@
 import type { DeletionPolicy } from "../../src/core/plan/deletion-policy.ts";
 import type { UpdatePolicy } from "../../src/core/record/decide.ts";
-import type { RotationSelection } from "../../src/engine/rotation/rotation-selection.ts";
+import type { RotationSelection } from "../../src/engine/rotate.ts";
 import type { ServiceState } from "../fakes/service.ts";
 import type { Fault, PoisonKind } from "./faults.ts";
 

@@ -1,7 +1,7 @@
 import { tokenFingerprint } from "../../src/core/group/group.ts";
 import type { GroupRecord } from "../../src/core/record/record.ts";
 import { Secret } from "../../src/core/secret/secret.ts";
-import type { RotationSelection } from "../../src/engine/rotation/rotation-selection.ts";
+import type { RotationSelection } from "../../src/engine/rotate.ts";
 import type { SimulatedWorld } from "./simulated-world.ts";
 
 /** Live tokens, by the ids of their groups. */

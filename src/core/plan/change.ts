@@ -46,6 +46,15 @@ export interface Delete {
 /** What is done to one group in the service. */
 export type Change = Apply | Delete;
 
+/** Gives a group a new token by a POST. */
+export interface Rotate {
+  readonly kind: "rotate";
+  readonly user_group_id: string;
+}
+
+/** What calls are sent for. */
+export type Step = Change | Rotate;
+
 /** A change that ends a group and its token. */
 export type Removal = Replace | Delete;
 
@@ -84,8 +93,9 @@ export const isRestored = (change: Change): boolean =>
   change.kind !== "delete" && change.kind !== "replace" && change.restores === true;
 
 /** The intent to record before the change. `standing` is the intent that an earlier run left. */
-export function intentOf(change: Change, standing: Intent | null = null): Intent {
+export function intentOf(change: Step, standing: Intent | null = null): Intent {
   const { kind } = change;
+  if (kind === "rotate") return standing ?? kind;
   if (kind === "replace" || kind === "delete") return kind;
   if (standing === "rotate" && isForToken(change)) return standing;
   // An earlier run's DELETE may have removed the group. Record a replacement, because a replacement under way is never held.

@@ -11,20 +11,20 @@ import {
   UNKNOWN_STATE,
 } from "../group/ledger-group.ts";
 import type { RowDigest } from "../group/tenant.ts";
-import { type Change, fingerprintOf, intentOf, isForToken, isRestored } from "../plan/change.ts";
+import { type Change, fingerprintOf, intentOf, isForToken, isRestored, type Step } from "../plan/change.ts";
 import { type GroupRecord, isNeverMade, newRecord } from "./record.ts";
 
 /** Something that happened to one group, or that was found out about it. */
 export type GroupEvent =
+  /** What happens is decided by the record, which nobody else changes until that is committed. Null: nothing. */
+  | { readonly kind: "decided"; readonly by: (record: GroupRecord | null) => GroupEvent | null }
   /** A call is about to be sent. */
-  | { readonly kind: "begun"; readonly change: Change }
+  | { readonly kind: "begun"; readonly change: Step }
   /** `probe` is about to make its canary, to delete it again. */
   | { readonly kind: "probed"; readonly user_group_id: string }
   /** The call that was begun was never sent. `before` is the record from before it was begun. */
   | { readonly kind: "unsent"; readonly before: GroupRecord | null }
   | ({ readonly kind: "ended" } & RecordedOutcome)
-  | { readonly kind: "rotation_begun" }
-  | { readonly kind: "rotation_unsent" }
   | ({ readonly kind: "rotation_ended" } & RotationEnd)
   | ({ readonly kind: "storing_ended" } & StoringEnd)
   /** An operator wants a new token, and gets it as soon as the service and the stores let it. */
@@ -154,7 +154,6 @@ export interface Next {
  * | replaced               |                 |                                                                      |
  * | ended: deleted         |                 | the record goes, unless a token is still stored: then all of the     |
  * |                        |                 | group goes, and the intent is to remove that token                   |
- * | rotation begun, unsent | `rotate`; none  |                                                                      |
  * | rotation ended         | stays, if open  | the token, or the failure                                            |
  * | storing ended          |                 | whether every store has the token                                    |
  * | wanted                 |                 | since when a new token is wanted: until a POST is answered with one  |
@@ -175,6 +174,10 @@ export interface Next {
  * A token that dies is kept in the journal, and so is a removal, once.
  */
 export function next(record: GroupRecord | null, event: GroupEvent, now: Date): Next {
+  if (event.kind === "decided") {
+    const decided = event.by(record);
+    return decided ? next(record, decided, now) : only(record);
+  }
   if (event.kind === "begun") return only(begun(record, event.change, now));
   if (event.kind === "doubted") {
     const known = doubted(record, event.last, now);
@@ -190,10 +193,6 @@ export function next(record: GroupRecord | null, event: GroupEvent, now: Date): 
       return only(event.before && unsent(record, event.before));
     case "ended":
       return ended(record, event, now);
-    case "rotation_begun":
-      return only(record.intent === null ? { ...record, intent: "rotate", intentAt: now } : record);
-    case "rotation_unsent":
-      return only(record.intent === "rotate" ? { ...record, ...NO_INTENT } : record);
     case "rotation_ended":
       return rotationEnded(record, event, now);
     case "storing_ended":
@@ -257,8 +256,10 @@ const UNWANTED = { wantedSince: null, wantedBy: null } as const;
 /** The tenant is there: nothing waits to be deleted. */
 const PRESENT = { absence: null, held: null } as const;
 
-function begun(known: GroupRecord | null, change: Change, now: Date): GroupRecord | null {
+function begun(known: GroupRecord | null, change: Step, now: Date): GroupRecord | null {
   const intentAt = known?.intentAt ?? now;
+  if (change.kind === "rotate")
+    return known && { ...known, intent: intentOf(change, known.intent), intentAt };
   if (change.kind === "delete") {
     if (known === null) return null;
     return { ...known, intent: known.intent === "remove" ? "remove" : "delete", intentAt };

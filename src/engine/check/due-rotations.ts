@@ -7,7 +7,7 @@ import {
   type RotationPolicy,
 } from "../../core/rotation/rotation-policy.ts";
 import type { GroupReads } from "../../ports/ledger/groups.ts";
-import { rotationCandidates } from "../rotation/rotation-selection.ts";
+import { rotationCandidates } from "../plan/candidate-pages.ts";
 
 /** Tokens that are wanted anew or older than `rotation.max_age`, and which of them a sync would rotate now. */
 export interface DueRotations {

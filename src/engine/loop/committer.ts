@@ -1,4 +1,4 @@
-import { asSyncError, type SyncError } from "../../core/failure/sync-error.ts";
+import { asSyncError, SyncError } from "../../core/failure/sync-error.ts";
 import { tokenFingerprint } from "../../core/group/group.ts";
 import type { EventOf, GroupEvent } from "../../core/record/next.ts";
 import type { GroupRecord } from "../../core/record/record.ts";
@@ -8,9 +8,9 @@ import type { LedgerTransaction } from "../../ports/ledger/ledger.ts";
 import type { Observe } from "../../ports/observer.ts";
 import type { StoredToken } from "../../ports/token-store.ts";
 import type { ServiceIdentity } from "../service/service-identity.ts";
-import { isRefusal, retryInHalves, type TokenWriting } from "../tokens/retry-batch.ts";
 import { hasSharedToken, idsWithSharedTokens, tokenShared } from "../tokens/shared-tokens.ts";
 import { removeFromTables, removeOutside, storeInTables, storeOutside } from "../tokens/store-tokens.ts";
+import type { TokenWriting } from "../tokens/token-writing.ts";
 
 interface Committing extends TokenWriting {
   readonly identity: ServiceIdentity;
@@ -278,3 +278,26 @@ export class Committer {
 
 /** Whether the entry stores or removes a token, which is what good answers lead to. */
 const isAnswer = ({ entry }: Pending): boolean => entry.token !== undefined;
+
+/**
+ * Does `work` with all items in one transaction. If that fails because one item made the transaction fail, does `work` with each
+ * half, down to single items.
+ */
+async function retryInHalves<Item>(
+  items: readonly Item[],
+  work: (batch: readonly Item[]) => Promise<void>,
+): Promise<void> {
+  if (items.length <= 1) return work(items);
+  try {
+    return await work(items);
+  } catch (error) {
+    if (!isRefusal(error)) throw error;
+  }
+  const half = Math.ceil(items.length / 2);
+  await retryInHalves(items.slice(0, half), work);
+  await retryInHalves(items.slice(half), work);
+}
+
+/** Whether one token made the transaction fail. The error doesn't say which token of the batch. */
+export const isRefusal = (error: unknown): error is SyncError =>
+  error instanceof SyncError && (error.code === "TOKEN_NOT_STORED" || error.code === "TOKEN_NOT_REMOVED");

@@ -7,10 +7,9 @@ import type { RecordedOutcome } from "../../core/record/next.ts";
 import type { GroupRecord } from "../../core/record/record.ts";
 import type { StoreOutageDetector } from "../../core/tokens/store-outage-detector.ts";
 import type { Clock } from "../../ports/clock.ts";
-import type { Begun } from "../../ports/ledger/groups.ts";
 import type { Reporting } from "../report/tally.ts";
 import type { ServiceIdentity } from "../service/service-identity.ts";
-import type { TokenWriting } from "../tokens/retry-batch.ts";
+import type { TokenWriting } from "../tokens/token-writing.ts";
 import { copiesUnsure } from "../tokens/unsure-copies.ts";
 import type { Committer } from "./committer.ts";
 import { reportDrift, reportOutcome } from "./report-outcome.ts";
@@ -30,20 +29,24 @@ const LONGEST_WAIT_AT_FIRST = 10 * 60_000;
  * Stores the token of an outcome or removes it, records the outcome, and reports it. Rejects if nothing more can be recorded, and
  * with TOKEN_STORE_UNAVAILABLE if the store refuses every token: then the refusals are recorded.
  */
-export async function recordOutcome(begun: Begun, outcome: Outcome, run: OutcomeRecording): Promise<void> {
+export async function recordOutcome(
+  before: GroupRecord | null,
+  outcome: Outcome,
+  run: OutcomeRecording,
+): Promise<void> {
   const now = run.clock.now();
   const recordedWith = (refusal?: SyncError): RecordedOutcome =>
-    withRetry(recordedAs(outcome, refusal), begun.before, now, run.identity);
+    withRetry(recordedAs(outcome, refusal), before, now, run.identity);
   const { refusal } = await run.committer.commit({
     user_group_id: outcome.change.user_group_id,
     token: "token" in outcome ? outcome.token : hadToken(outcome) ? "remove" : undefined,
     events: (refused) => [
       { kind: "ended", ...recordedWith(refused) },
-      ...("token" in outcome && !refused ? copiesUnsure(begun.before, run) : []),
+      ...("token" in outcome && !refused ? copiesUnsure(before, run) : []),
     ],
   });
   const recorded = recordedWith(refusal);
-  reportDrift(begun, outcome, run);
+  reportDrift(before, outcome, run);
   reportOutcome(recorded, run);
   insistOnStore(recorded.outcome, run.refusals);
 }

@@ -2,7 +2,7 @@ import type { Outcome } from "../../core/apply/outcome.ts";
 import { tokenFingerprint } from "../../core/group/group.ts";
 import { isRefresh, isRestored } from "../../core/plan/change.ts";
 import type { RecordedOutcome } from "../../core/record/next.ts";
-import type { Begun } from "../../ports/ledger/groups.ts";
+import type { GroupRecord } from "../../core/record/record.ts";
 import { type Reporting, reportFailure } from "../report/tally.ts";
 import type { ServiceIdentity } from "../service/service-identity.ts";
 
@@ -11,7 +11,7 @@ interface OutcomeReporting extends Reporting {
 }
 
 /** Reports and counts how the group in the service's answer differs from the ledger's record of it. */
-export function reportDrift(begun: Begun, outcome: Outcome, run: OutcomeReporting): void {
+export function reportDrift(before: GroupRecord | null, outcome: Outcome, run: OutcomeReporting): void {
   if (!("token" in outcome)) return;
   const { tally, observe } = run;
   for (const drift of outcome.drift ?? []) {
@@ -21,7 +21,7 @@ export function reportDrift(begun: Begun, outcome: Outcome, run: OutcomeReportin
       user_group_id: outcome.change.user_group_id,
       drift,
       tokenFingerprint: tokenFingerprint(outcome.token),
-      formerTokenFingerprint: begun.before?.tokenFingerprint ?? null,
+      formerTokenFingerprint: before?.tokenFingerprint ?? null,
       name: outcome.serviceName,
     });
   }

@@ -1,11 +1,12 @@
 import type { Outcome } from "../../core/apply/outcome.ts";
 import type { Failure } from "../../core/failure/sync-error.ts";
-import { type Change, isRemoval, type Removal } from "../../core/plan/change.ts";
-import type { Begun } from "../../ports/ledger/groups.ts";
+import { type Change, isRemoval, type Removal, type Step } from "../../core/plan/change.ts";
+import type { GroupEvent } from "../../core/record/next.ts";
+import type { GroupRecord } from "../../core/record/record.ts";
 import type { Hold, KeyTable } from "../lease/keys.ts";
 import type { WaitBeforeRetry } from "../service/call-with-retries.ts";
 import { type ServiceCalling, ServiceCalls } from "../service/service-calls.ts";
-import type { TokenWriting } from "../tokens/retry-batch.ts";
+import type { TokenWriting } from "../tokens/token-writing.ts";
 import type { Committed, Entry } from "./committer.ts";
 import { type OutcomeRecording, recordOutcome } from "./outcome.ts";
 import type { RemovalCheck } from "./removal-check.ts";
@@ -21,7 +22,24 @@ export interface Applying extends ServiceCalling, OutcomeRecording, TokenWriting
   readonly concurrency: number;
 }
 
+/** Work on a group that is decided by its record, once nobody else works on it. */
+export interface Work {
+  readonly user_group_id: string;
+  /** Undefined: nothing is to be done. Asked again if a lookup of the tenant comes before the call. */
+  decide(record: GroupRecord | null): Step | undefined;
+  /**
+   * Sends the calls of a step that is no change. Resolves to whether it has recorded what became of them. Rejects if the run has
+   * to end.
+   */
+  call?(before: GroupRecord, calls: ServiceCalls): Promise<boolean>;
+}
+
+/** Work, or a change that a plan has decided by an older snapshot. */
+export type WorkOrChange = Work | Change;
+
 interface Options {
+  /** The most calls at a time. Left out: as many as the run may send, and one until an answer confirms the service and the team. */
+  readonly most?: number;
   /** Begins no change after this aborts. Changes in flight go on to their end, with all their retries. */
   readonly until?: AbortSignal;
   /** Sends no call after this aborts, not even a retry. Calls in flight are awaited, and their answers recorded. */
@@ -31,20 +49,20 @@ interface Options {
 }
 
 /**
- * Makes the changes: each one takes its turn, see `Turns`. Rejects if the run has to end, after it has recorded all answers that
+ * Works on groups: each one takes its turn, see `Turns`. Rejects if the run has to end, after it has recorded all answers that
  * have come.
  */
 export async function workThrough(
-  changes: AsyncIterable<Change>,
+  work: AsyncIterable<WorkOrChange>,
   run: Applying,
   options: Options = {},
 ): Promise<void> {
   const turns = new Turns(run, options);
-  const left = changes[Symbol.asyncIterator]();
+  const left = work[Symbol.asyncIterator]();
   try {
     let isDone = false;
     for (let room = await turns.room(); room > 0 && !isDone; room = await turns.room()) {
-      const next: Change[] = [];
+      const next: WorkOrChange[] = [];
       while (next.length < room && !isDone) {
         const result = await left.next();
         if (result.done === true) isDone = true;
@@ -58,18 +76,26 @@ export async function workThrough(
   await turns.ended();
 }
 
+/** A step whose intent is committed, and what the ledger knew of the group before. */
+interface Begun {
+  readonly step: Step;
+  readonly before: GroupRecord | null;
+}
+
 /**
- * The turns of changes, side by side. A turn holds its group, so that nobody else works on it: intent → calls → token store →
- * ledger. Each step is durable before the next one starts. A turn waits for its slot with its intent committed, because a call must
- * not wait for a commit. If it never sends its call, it withdraws the intent.
+ * The turns of groups, side by side. A turn holds its group, so that nobody else works on it: decision and intent → calls → token
+ * store → ledger. Each step is durable before the next one starts. A turn waits for its slot with its intent committed, because a
+ * call must not wait for a commit. If it never sends its call, it withdraws the intent.
  */
 class Turns {
   readonly #run: Applying;
+  /** The most turns at a time. */
+  readonly #most: number;
   readonly #answered: (outcome: Outcome) => void;
   readonly #ending = new AbortController();
   /** Once it aborts, no call is sent. */
   readonly #signal: AbortSignal;
-  /** Once it aborts, no change begins. */
+  /** Once it aborts, nothing begins. */
   readonly #beginning: AbortSignal;
   readonly #open = new Set<Promise<void>>();
   readonly #slots: Slots;
@@ -78,30 +104,30 @@ class Turns {
   #failure: { readonly error: unknown } | undefined;
   #ended: () => void = () => {};
 
-  constructor(run: Applying, { until, stop, answered = () => {} }: Options) {
+  constructor(run: Applying, { most, until, stop, answered = () => {} }: Options) {
     this.#run = run;
+    this.#most = most ?? Number.POSITIVE_INFINITY;
     this.#answered = answered;
     this.#signal = AbortSignal.any([run.signal, this.#ending.signal, ...(stop ? [stop] : [])]);
     this.#beginning = AbortSignal.any([this.#signal, ...(until ? [until] : [])]);
-    // One call at a time until an answer shows that this is the right service and team.
-    this.#slots = new Slots(() => (run.identity.confirmed ? run.concurrency : 1));
+    this.#slots = new Slots(() => most ?? (run.identity.confirmed ? run.concurrency : 1));
     this.#beginning.addEventListener("abort", () => this.#slots.close(), { once: true });
     if (this.#beginning.aborted) this.#slots.close();
   }
 
   /** How many turns may begin. Waits until one may; 0 if none will. */
   async room(): Promise<number> {
-    const { committer } = this.#run;
-    while (!this.#beginning.aborted && this.#open.size >= committer.ahead)
+    const room = (): number => Math.min(this.#most, this.#run.committer.ahead) - this.#open.size;
+    while (!this.#beginning.aborted && room() <= 0)
       await new Promise<void>((resolve) => {
         this.#ended = resolve;
       });
-    return this.#beginning.aborted ? 0 : committer.ahead - this.#open.size;
+    return this.#beginning.aborted ? 0 : room();
   }
 
-  begin(changes: readonly Change[]): void {
-    for (const change of changes) {
-      const turn = this.#turn(change)
+  begin(work: readonly WorkOrChange[]): void {
+    for (const one of work) {
+      const turn = this.#turn(one)
         .catch((error: unknown) => this.fail(error))
         .finally(() => {
           this.#open.delete(turn);
@@ -124,57 +150,70 @@ class Turns {
     if (this.#failure) throw this.#failure.error;
   }
 
-  async #turn(change: Change): Promise<void> {
+  async #turn(work: WorkOrChange): Promise<void> {
     const { keys } = this.#run;
-    const { user_group_id: id } = change;
+    const { user_group_id: id } = work;
     // A lookup makes a planned change outdated, except a replacement: only a full sync replaces a group.
-    const isDropped = (): boolean => keys.wasLookedUp(id) && change.kind !== "replace";
+    const isDropped = (): boolean => "kind" in work && work.kind !== "replace" && keys.wasLookedUp(id);
     for (let isOver = false; !isOver; ) {
       // A turn that waits for its group takes the place of another one.
       if (isDropped()) return;
       const hold = await keys.hold([id]);
       try {
         if (this.#beginning.aborted || isDropped()) return;
-        const { before } = await this.#commit({
-          user_group_id: id,
-          events: () => [{ kind: "begun", change }],
-        });
-        isOver = await this.#make({ change, before }, hold);
+        const begun = await this.#begin(work);
+        isOver = begun === undefined || (await this.#make(work, begun, hold));
       } finally {
         hold.release();
       }
     }
   }
 
-  /** Makes a change whose intent is committed. Resolves to false if a lookup made it outdated before a call was sent. */
-  async #make(begun: Begun, { decision }: Hold): Promise<boolean> {
+  async #begin(work: WorkOrChange): Promise<Begun | undefined> {
+    let step: Step | undefined;
+    const by = (record: GroupRecord | null): GroupEvent | null => {
+      step = "kind" in work ? work : work.decide(record);
+      return step ? { kind: "begun", change: step } : null;
+    };
+    const { user_group_id } = work;
+    const { before } = await this.#commit({ user_group_id, events: () => [{ kind: "decided", by }] });
+    return step && { step, before };
+  }
+
+  /** Does what was begun. Resolves to false if a lookup made it outdated before a call was sent. */
+  async #make(work: WorkOrChange, { step, before }: Begun, { decision }: Hold): Promise<boolean> {
     const run = this.#run;
-    const { change, before } = begun;
     let isSent = false;
     const onEffect = (): void => {
       isSent = true;
     };
-    if (isRemoval(change)) this.#removals.add(change);
+    const removal = isRemoval(step) ? step : undefined;
+    if (removal) this.#removals.add(removal);
     const slot = await this.#slots.enter(decision);
-    if (isRemoval(change)) this.#removals.delete(change);
+    if (removal) this.#removals.delete(removal);
     try {
       if (slot === undefined) return !decision.isOutdated;
-      const isRight = !isRemoval(change) || (await this.#isStillRight(change));
+      const isRight = removal === undefined || (await this.#isStillRight(removal));
       if (decision.isOutdated) return false;
       if (!isRight) {
-        run.tally.report(change.user_group_id, TENANT_RETURNED);
+        run.tally.report(step.user_group_id, TENANT_RETURNED);
         return true;
       }
       const wait: WaitBeforeRetry = (ms, until) => slot.whileWaiting(() => run.clock.sleep(ms, until));
       const mayWait = run.identity.confirmed ? wait : undefined;
       const calls = new ServiceCalls(run, this.#signal, before, onEffect, mayWait);
-      const outcome = await outcomeOf(begun, calls, run);
+      if (step.kind === "rotate") {
+        if (before && "call" in work && (await work.call?.(before, calls))) isSent = true;
+        if (calls.endOfRun) this.fail(calls.endOfRun);
+        return true;
+      }
+      const outcome = await outcomeOf(step, before, calls, run);
       slot.leave();
       if (outcome === undefined) return true;
       // Don't withdraw the intent, even if no call was sent: recording the outcome clears it.
       isSent = true;
       this.#answered(outcome);
-      const recorded = recordOutcome(begun, outcome, run);
+      const recorded = recordOutcome(before, outcome, run);
       if (calls.endOfRun) this.fail(calls.endOfRun);
       this.#hurryIfIdle();
       await recorded;
@@ -182,18 +221,15 @@ class Turns {
       this.fail(error);
     } finally {
       slot?.leave();
-      if (!isSent) await this.#withdraw(begun);
+      if (!isSent) await this.#withdraw(step, before);
     }
     return true;
   }
 
   /** If the lease is lost, the intent stays, because a call may have been cut off. The next run settles it. */
-  async #withdraw({ change, before }: Begun): Promise<void> {
+  async #withdraw({ user_group_id }: Step, before: GroupRecord | null): Promise<void> {
     if (this.#run.lease.lost.aborted) return;
-    await this.#commit({
-      user_group_id: change.user_group_id,
-      events: () => [{ kind: "unsent", before }],
-    });
+    await this.#commit({ user_group_id, events: () => [{ kind: "unsent", before }] });
   }
 
   #commit(entry: Entry): Promise<Committed> {
@@ -216,7 +252,8 @@ class Turns {
 
 /** Resolves to undefined if the run is ending: the next run then makes the change. Rejects if the run has to end. */
 function outcomeOf(
-  { change, before }: Begun,
+  change: Change,
+  before: GroupRecord | null,
   calls: ServiceCalls,
   run: Applying,
 ): Promise<Outcome | undefined> {

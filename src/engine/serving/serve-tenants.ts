@@ -1,3 +1,4 @@
+import { allEnded } from "../../core/failure/all-ended.ts";
 import { asSyncError, type Failure, isInterruption, tenantNotReady } from "../../core/failure/sync-error.ts";
 import { digestSeed } from "../../core/group/desired-group.ts";
 import { columnsOf } from "../../core/group/group-rules.ts";
@@ -14,8 +15,7 @@ import { type PlanPorts, type PlanSettings, planningContext } from "../plan/make
 import { inOneBatch, readTenants } from "../plan/read-tenants.ts";
 import { recordRejections } from "../plan/record-rejections.ts";
 import { Tally } from "../report/tally.ts";
-import { restoreTokens } from "../verify/restore-tokens.ts";
-import { settleRotations } from "../verify/settle-rotations.ts";
+import { restoreTokens, settleCalls } from "../verify/restore-tokens.ts";
 import { mayPass, type OpenService, type ServedTenant, type ServingEvents } from "./tenant-server.ts";
 
 /** Opens the lookups for a run. The caller closes them. Rejects as `TenantSource.lookups` does. */
@@ -60,6 +60,15 @@ async function serveTenants(
       const found = await lookUp(some, lookups, settings.rules);
       on();
       await serveHeld(some, found, hold, tell, settings, outer);
+    } catch (error) {
+      const { code, message } = asSyncError(error);
+      keys.leavesUnserved(
+        some.filter((id) => unserved.has(id)),
+        { code, message },
+      );
+      // Before the groups are released: whoever waits for them has to see that the run ends.
+      if (!mayPass(error) && !isInterruption({ code })) fail(error);
+      throw error;
     } finally {
       hold.release();
     }
@@ -67,14 +76,7 @@ async function serveTenants(
   try {
     const { free, busy, hold } = keys.holdFree(usable);
     const work = [serve(free, hold, lookedUp), ...busy.map((id) => serve([id], keys.hold([id]), () => {}))];
-    // Wait for all of them before the first error is thrown, because a call under way must not be abandoned.
-    const failed = (await Promise.allSettled(work)).find(({ status }) => status === "rejected");
-    if (failed?.status === "rejected") throw failed.reason;
-  } catch (error) {
-    const { code, message } = asSyncError(error);
-    keys.leavesUnserved(unserved, { code, message });
-    if (!mayPass(error) && !isInterruption({ code })) fail(error);
-    throw error;
+    await allEnded(work);
   } finally {
     // Whoever was told may be looked up again by now.
     for (const id of unserved) keys.served(id);
@@ -159,7 +161,7 @@ async function serveHeld(
   for (const [id, tenant] of tenants) if (!tenant.change && !tenant.settles) tell(id, endWithoutCall(tenant));
   await workThrough(each([...tenants.values()].flatMap(({ change }) => change ?? [])), run);
   const left = ids.filter((id) => tenants.get(id)?.settles);
-  await settleRotations(left, { ...run, observe: observingTokens(tell) });
+  await settleCalls(left, { ...run, observe: observingTokens(tell) });
   const rejected = [...tenants.values()].flatMap(({ action }) => (action?.kind === "rejected" ? action : []));
   await recordRejections({ rejected: each(rejected), count: rejected.length, of: new Set(ids) }, run);
   if (signal.aborted) return;

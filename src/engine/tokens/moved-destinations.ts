@@ -1,5 +1,5 @@
 import type { Warning } from "../../ports/observer.ts";
-import type { TokenWriting } from "./retry-batch.ts";
+import type { TokenWriting } from "./token-writing.ts";
 
 /** Whether two configs name the same token destinations. Each is told by one line of words, and the lines are sorted. */
 export const areSameDestinations = (former: readonly string[], present: readonly string[]): boolean =>

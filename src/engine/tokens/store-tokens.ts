@@ -1,3 +1,4 @@
+import { allEnded } from "../../core/failure/all-ended.ts";
 import type { SyncError } from "../../core/failure/sync-error.ts";
 import { type Refusals, refusalsIn } from "../../core/tokens/token-copies.ts";
 import type { LedgerTransaction } from "../../ports/ledger/ledger.ts";
@@ -21,7 +22,12 @@ export async function storeOutside(
   options?: WriteOptions,
 ): Promise<Refusals> {
   const change = { ...options, assertHeld: () => lease.assertHeld(), signal };
-  return refusalsOf(outside ? live.map((token) => [token.user_group_id, outside.put(token, change)]) : []);
+  if (!outside) return new Map();
+  const answers = await allEnded(live.map((token) => outside.put(token, change)));
+  return refusalsOf(
+    live.map(({ user_group_id }) => user_group_id),
+    answers,
+  );
 }
 
 /** Removes tokens outside of the ledger's database. Call it as `storeOutside`, and then `removeFromTables`. */
@@ -30,7 +36,8 @@ export async function removeOutside(
   { tokens: { outside }, lease, signal }: Storing,
 ): Promise<Refusals> {
   const change = { assertHeld: () => lease.assertHeld(), signal };
-  return refusalsOf(outside ? ids.map((id) => [id, outside.drop(id, change)]) : []);
+  if (!outside) return new Map();
+  return refusalsOf(ids, await allEnded(ids.map((id) => outside.drop(id, change))));
 }
 
 /** Stores tokens in the ledger's database. Resolves to why tokens are not in every store; `refused` is what `storeOutside` said. */
@@ -58,14 +65,10 @@ export async function removeFromTables(
   return new Map([...(await tables.remove(ids, transaction)), ...refused]);
 }
 
-async function refusalsOf(
-  changes: readonly (readonly [id: string, change: Promise<SyncError | undefined>])[],
-): Promise<Refusals> {
-  await Promise.allSettled(changes.map(([, change]) => change));
-  const refused = new Map<string, SyncError>();
-  for (const [id, change] of changes) {
-    const refusal = await change;
-    if (refusal) refused.set(id, refusal);
-  }
-  return refused;
-}
+const refusalsOf = (ids: readonly string[], answers: readonly (SyncError | undefined)[]): Refusals =>
+  new Map(
+    ids.flatMap((id, index) => {
+      const refusal = answers[index];
+      return refusal ? [[id, refusal] as const] : [];
+    }),
+  );

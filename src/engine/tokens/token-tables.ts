@@ -7,7 +7,7 @@ import {
 } from "../../core/tokens/destination.ts";
 import type { ScopeReads } from "../../ports/ledger/scope.ts";
 import type { TokenStore } from "../../ports/token-store.ts";
-import type { TokenWriting } from "./retry-batch.ts";
+import type { TokenWriting } from "./token-writing.ts";
 
 interface TablePorts {
   readonly ledger: ScopeReads;

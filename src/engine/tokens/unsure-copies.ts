@@ -1,6 +1,6 @@
 import type { EventOf } from "../../core/record/next.ts";
 import type { GroupRecord } from "../../core/record/record.ts";
-import type { TokenWriting } from "./retry-batch.ts";
+import type { TokenWriting } from "./token-writing.ts";
 
 const UNSURE =
   "a process died that may have been storing a token of this group; the stored copies are checked once its requests have ended";

@@ -1,19 +1,19 @@
-import type { Failure } from "../../core/failure/sync-error.ts";
-import type { Upsert } from "../../core/plan/change.ts";
-import { type ConfirmedGroup, isVouchedFor, knownGroup } from "../../core/record/candidates.ts";
-import { type EventOf, storingFailed } from "../../core/record/next.ts";
+import { allEnded } from "../../core/failure/all-ended.ts";
+import { intendsRemoval } from "../../core/group/ledger-group.ts";
+import {
+  type ConfirmedGroup,
+  confirmedGroup,
+  isVouchedFor,
+  knownGroup,
+} from "../../core/record/candidates.ts";
+import { storingFailed } from "../../core/record/next.ts";
 import type { GroupRecord } from "../../core/record/record.ts";
 import type { Secret } from "../../core/secret/secret.ts";
-import type { Refusals } from "../../core/tokens/token-copies.ts";
-import type { LedgerTransaction } from "../../ports/ledger/ledger.ts";
-import type { Observe } from "../../ports/observer.ts";
-import { HELD_ALREADY, holding } from "../lease/keys.ts";
-import type { LedgerWriting } from "../lease/lease.ts";
-import { type Applying, workThrough } from "../loop/work-through.ts";
+import type { RunEvent } from "../../ports/observer.ts";
+import { holding } from "../lease/keys.ts";
+import { type Applying, type Work, workThrough } from "../loop/work-through.ts";
 import { candidatePages } from "../plan/candidate-pages.ts";
-import { type Reporting, reportFailure } from "../report/tally.ts";
-import { isRefusal, retryInHalves, type TokenWriting } from "../tokens/retry-batch.ts";
-import { storeInTables, storeOutside } from "../tokens/store-tokens.ts";
+import { reportFailure } from "../report/tally.ts";
 
 /** Groups per page. Each takes one read of each store, and if a store's quota runs out, the whole page is read again. */
 const BATCH = 250;
@@ -26,11 +26,6 @@ export interface Unrestored {
   readonly unaskable: ReadonlySet<string>;
 }
 
-/** A token that one store lacks and another store has. */
-interface Found extends GroupRecord {
-  readonly token: Secret;
-}
-
 /**
  * Writes each token that the ledger vouches for to the stores that lack it. The token comes from a store that has it. It
  * comes from a GET if no store has it, or if a store has another token: the ledger may be older than that token, and only
@@ -41,17 +36,58 @@ export async function restoreTokens(
   run: Applying,
   select = (page: readonly GroupRecord[]): readonly GroupRecord[] => page,
 ): Promise<Unrestored> {
-  const unrestored = { failedGets: new Set<string>(), unaskable: new Set<string>() };
-  if (run.signal.aborted) return unrestored;
-  for await (const page of candidatePages(run.ledger, { kind: "vouched", of }, BATCH)) {
-    const ids = page.map(({ user_group_id }) => user_group_id);
-    await holding(run.keys, ids, async () => {
-      await restore(select(await upToDate(page, run)), unrestored, { ...run, keys: HELD_ALREADY });
-    });
-    if (run.signal.aborted) break;
+  const unaskable = new Set<string>();
+  async function* lost(): AsyncGenerator<Work> {
+    for await (const page of candidatePages(run.ledger, { kind: "vouched", of }, BATCH)) {
+      if (run.signal.aborted) return;
+      const ids = page.map(({ user_group_id }) => user_group_id);
+      const left = await holding(run.keys, ids, async () => copyAll(select(await upToDate(page, run)), run));
+      for (const record of left) {
+        const { user_group_id } = record;
+        if (knownGroup(record) === null) unaskable.add(user_group_id);
+        else yield getOf(user_group_id, (now) => (isVouchedFor(now) ? knownGroup(now) : null));
+      }
+    }
   }
-  return unrestored;
+  return { failedGets: await askForTokens(lost(), run), unaskable };
 }
+
+/**
+ * Settles rotations and updates that an earlier run left under way and that this run's plan doesn't continue, for example
+ * because the row is rejected now. The stored token may be dead, so a GET asks for the live token. The GET sends the group
+ * as the service last confirmed it, which settles the update as well. Resolves to the groups whose GET failed; the failures
+ * were reported.
+ */
+export function settleCalls(ids: readonly string[], run: Applying): Promise<ReadonlySet<string>> {
+  // It may be settled since the plan was made, for example by a removal.
+  const isOpen = ({ intent }: GroupRecord): boolean => intent !== null && !intendsRemoval(intent);
+  async function* left(): AsyncGenerator<Work> {
+    for (const id of ids) yield getOf(id, (record) => (isOpen(record) ? confirmedGroup(record) : null));
+  }
+  return askForTokens(left(), run);
+}
+
+/** Stores the tokens that GETs tell. Resolves to the groups whose GET failed; the failures were reported. */
+async function askForTokens(work: AsyncIterable<Work>, run: Applying): Promise<ReadonlySet<string>> {
+  const failed = new Set<string>();
+  const observe = (event: RunEvent): void => {
+    if (event.kind === "failed") failed.add(event.user_group_id);
+    run.observe(event);
+  };
+  await workThrough(work, { ...run, observe });
+  return failed;
+}
+
+/** A GET that sends the group as the service last confirmed it, and so changes nothing. */
+const getOf = (user_group_id: string, groupOf: (record: GroupRecord) => ConfirmedGroup | null): Work => ({
+  user_group_id,
+  decide: (record) => {
+    const confirmed = record && groupOf(record);
+    return confirmed ? { ...GET, user_group_id, ...confirmed } : undefined;
+  },
+});
+
+const GET = { kind: "update", restores: true, underWay: false, failedBefore: false } as const;
 
 /** What the page says of a tenant is outdated if somebody has looked the tenant up meanwhile: reads that part again. */
 async function upToDate(
@@ -67,123 +103,71 @@ async function upToDate(
   return records.filter(isVouchedFor);
 }
 
-async function restore(
-  vouched: readonly GroupRecord[],
-  unrestored: { readonly failedGets: Set<string>; readonly unaskable: Set<string> },
-  run: Applying,
-): Promise<void> {
-  if (vouched.length === 0) return;
+/**
+ * Copies tokens to the stores that lack them, and records which tokens all stores have. Resolves to the groups whose tokens only the
+ * service can tell.
+ */
+async function copyAll(vouched: readonly GroupRecord[], run: Applying): Promise<readonly GroupRecord[]> {
+  if (vouched.length === 0) return [];
   const expected = new Map(
     vouched.map(({ user_group_id, tokenFingerprint }) => [user_group_id, tokenFingerprint ?? ""]),
   );
   const lagging = await run.tokens.lagging(expected, run.signal);
-  const found = vouched.flatMap((entry): Found[] => {
-    const copies = lagging.get(entry.user_group_id);
-    return copies?.token && !copies.isContradicted ? [{ ...entry, token: copies.token }] : [];
-  });
   if (lagging.size > 0) run.observe({ kind: "restoring", tokens: lagging.size });
-  const batchSize = run.tokens.tables?.batchSize ?? BATCH;
-  for (let from = 0; from < found.length && !run.signal.aborted; from += batchSize)
-    await retryInHalves(found.slice(from, from + batchSize), (batch) => copy(batch, run));
-
-  const stored = vouched.filter(({ user_group_id }) => !lagging.has(user_group_id));
-  const askable: Askable[] = [];
-  const results = stored.filter(({ failures }) => failures.storing !== null).map(storedEverywhere);
-  const now = run.clock.now();
-  for (const group of vouched) {
-    const { user_group_id, failures } = group;
-    const copies = lagging.get(user_group_id);
-    if (!copies || (copies.token && !copies.isContradicted)) continue;
-    const problem = copies.isContradicted ? CONTRADICTED : LOST;
-    const confirmed = knownGroup(group);
-    if (confirmed) askable.push({ user_group_id, confirmed });
-    else unrestored.unaskable.add(user_group_id);
-    // Record the problem first: if the run dies before the GET is answered, nothing else tells the next sync of it.
-    if (!confirmed || failures.storing === null)
-      results.push(notStored(group, notEverywhere(confirmed ? problem : `${problem}${UNASKABLE}`), now));
-  }
-  await record(results, now, run);
-  for (const id of await askForTokens(askable, run)) unrestored.failedGets.add(id);
+  const lost: GroupRecord[] = [];
+  await allEnded(
+    vouched.map((record) => {
+      const copies = lagging.get(record.user_group_id);
+      if (copies === undefined) return recordStored(record, run);
+      if (copies.token && !copies.isContradicted) return copy(record, copies.token, run);
+      lost.push(record);
+      return recordLost(record, copies.isContradicted ? CONTRADICTED : LOST, run);
+    }),
+  );
+  return lost;
 }
 
-/**
- * Stores the tokens that GETs tell. Each sends the group as the service last confirmed it, and so changes nothing. Resolves to the
- * groups whose GET failed; the failures were reported.
- */
-export async function askForTokens(groups: readonly Askable[], run: Applying): Promise<ReadonlySet<string>> {
-  const failed = new Set<string>();
-  const observe: Observe = (event) => {
-    if (event.kind === "failed") failed.add(event.user_group_id);
-    run.observe(event);
-  };
-  if (groups.length > 0) await workThrough(getsOf(groups), { ...run, observe });
-  return failed;
-}
-
-/** Writes tokens to the stores that lack them, and records which tokens all stores have now. */
-async function copy(found: readonly Found[], run: TokenWriting & Reporting): Promise<void> {
-  const { ledger, lease, clock, tally, observe } = run;
-  const now = clock.now();
-  const outside = await storeOutside(found, run);
-  const write = async (transaction: LedgerTransaction): Promise<Refusals> => {
-    const refusals = await storeInTables(found, outside, transaction, run);
-    const results = found.map((entry): EventOf => {
-      const refusal = refusals.get(entry.user_group_id);
-      return refusal ? notStored(entry, refusal, now) : storedEverywhere(entry);
-    });
-    await transaction.change(results, now);
-    return refusals;
-  };
-  const refusals = await ledger.write(lease, write).catch(async (error: unknown) => {
-    const [only, ...others] = found;
-    if (only === undefined || others.length > 0 || !isRefusal(error)) throw error;
-    await record([notStored(only, error, now)], now, run);
-    return new Map([[only.user_group_id, error]]);
+/** Writes a token to the stores that lack it, and records whether all stores have it now. */
+async function copy(record: GroupRecord, token: Secret, run: Applying): Promise<void> {
+  const { committer, clock, tally, observe } = run;
+  const { user_group_id, failures } = record;
+  const { refusal } = await committer.commit({
+    user_group_id,
+    token,
+    events: (refused) => [
+      refused ? storingFailed(user_group_id, failures.storing, refused, clock.now()) : STORED,
+    ],
   });
-  for (const { user_group_id } of found) {
-    const refusal = refusals.get(user_group_id);
-    if (refusal) reportFailure(user_group_id, refusal, run);
-    else {
-      tally.counts.restored++;
-      observe({ kind: "restored", user_group_id });
-    }
-  }
+  if (refusal) return reportFailure(user_group_id, refusal, run);
+  tally.counts.restored++;
+  observe({ kind: "restored", user_group_id });
 }
 
-async function record(
-  results: readonly EventOf[],
-  now: Date,
-  { ledger, lease }: LedgerWriting,
+async function recordStored(
+  { user_group_id, failures }: GroupRecord,
+  { committer }: Applying,
 ): Promise<void> {
-  if (results.length === 0) return;
-  await ledger.write(lease, (transaction) => transaction.change(results, now));
+  if (failures.storing) await committer.commit({ user_group_id, events: () => [STORED] });
 }
 
-const storedEverywhere = ({ user_group_id }: GroupRecord): EventOf => ({
-  kind: "storing_ended",
-  user_group_id,
-  failure: null,
-});
+/** Call this before the GET: if the run dies before it is answered, nothing else tells the next sync of the lost token. */
+async function recordLost(
+  record: GroupRecord,
+  problem: string,
+  { committer, clock }: Applying,
+): Promise<void> {
+  const { user_group_id, failures } = record;
+  const isAskable = knownGroup(record) !== null;
+  if (isAskable && failures.storing) return;
+  const failure = { code: "TOKEN_NOT_EVERYWHERE", message: isAskable ? problem : `${problem}${UNASKABLE}` };
+  const event = storingFailed(user_group_id, failures.storing, failure, clock.now());
+  await committer.commit({ user_group_id, events: () => [event] });
+}
 
-const notStored = ({ user_group_id, failures }: GroupRecord, failure: Failure, now: Date): EventOf =>
-  storingFailed(user_group_id, failures.storing, failure, now);
+const STORED = { kind: "storing_ended", failure: null } as const;
 
 const LOST = "no token store has the token of this group";
 const CONTRADICTED =
   "a token store has another token for this group than the ledger knows, and only the service can tell which one is live";
-
-const notEverywhere = (problem: string): Failure => ({ code: "TOKEN_NOT_EVERYWHERE", message: problem });
 const UNASKABLE =
   ", and asking the service for it could change the group, because only the group's name at the service is known; a sync with service.update: upsert asks for it";
-
-/** A group whose token only the service can tell. */
-interface Askable extends Pick<GroupRecord, "user_group_id"> {
-  readonly confirmed: ConfirmedGroup;
-}
-
-async function* getsOf(groups: readonly Askable[]): AsyncGenerator<Upsert> {
-  for (const { user_group_id, confirmed } of groups) {
-    const change = { kind: "update", user_group_id, ...confirmed, restores: true } as const;
-    yield { ...change, underWay: false, failedBefore: false };
-  }
-}

@@ -2,7 +2,6 @@ import type { MissingGroups } from "../../core/deletion/missing-tenants.ts";
 import type { HeldRemoval } from "../../core/deletion/removals.ts";
 import type { LedgerGroup } from "../../core/group/ledger-group.ts";
 import type { BucketSum } from "../../core/group/tenant.ts";
-import type { Change } from "../../core/plan/change.ts";
 import type { CandidateList } from "../../core/record/candidates.ts";
 import type { EventOf, GroupEvent } from "../../core/record/next.ts";
 import type { GroupRecord } from "../../core/record/record.ts";
@@ -90,12 +89,6 @@ export interface LedgerBucket extends BucketSum {
   readonly dirty: number;
   /** Groups that owe something, see `owes`. */
   readonly owing: number;
-}
-
-/** A change whose intent is committed, and what the ledger knew of the group before; null for an unknown group. */
-export interface Begun {
-  readonly change: Change;
-  readonly before: GroupRecord | null;
 }
 
 interface Page {

@@ -180,8 +180,7 @@ export function ledgerScopeTablesContract(name: string, makeDatabase: () => Prom
       await take(at, [
         ...of("returned"),
         { kind: "storing_ended", user_group_id: "acme", failure: null },
-        { kind: "rotation_begun", user_group_id: "acme" },
-        { kind: "rotation_unsent", user_group_id: "acme" },
+        { kind: "begun", change: { kind: "rotate", user_group_id: "acme" }, user_group_id: "acme" },
         ...of("change_dropped"),
         begun(anApply()),
         { kind: "unsent", user_group_id: "acme", before: null },

@@ -42,11 +42,12 @@ function syncOf(record: GroupRecord | null, tenant: Tenant | undefined): GroupEv
   if (settles || owed.includes("failing storing")) return [...noted, ...get({ restores: true })];
   if (owed.includes("held")) return [...noted, { kind: "held", removal: null }];
   if (owed.includes("wanted") || owed.includes("failing rotation"))
-    return [...noted, { kind: "rotation_begun" }, ROTATED];
+    return [...noted, ROTATION_BEGUN, ROTATED];
   return owed.includes("doubted") ? [...noted, ...get({ refreshes: true })] : noted;
 }
 
 const ASKED = { underWay: false, failedBefore: false };
+const ROTATION_BEGUN: GroupEvent = { kind: "begun", change: { kind: "rotate", user_group_id: "acme" } };
 const ROTATED: GroupEvent = {
   kind: "rotation_ended",
   ...{ tokenFingerprint: "of a new token", isNew: true, failure: null, isOpen: false },

@@ -89,6 +89,8 @@ const recordAfter = (...events: readonly GroupEvent[]): GroupRecord | null => li
 const removals = (...events: readonly GroupEvent[]): string[] =>
   lived(...events).journal.flatMap(({ kind }) => (kind === "former_token" ? [] : [kind]));
 
+const ROTATION_BEGUN: GroupEvent = { kind: "begun", change: { kind: "rotate", user_group_id: "acme" } };
+
 describe("an intent", () => {
   test.each([
     ["of a GET", [], anApply(), "apply"],
@@ -102,7 +104,7 @@ describe("an intent", () => {
     ],
     [
       "of a rotation under way, if a GET asks for its token",
-      [...CREATED, { kind: "rotation_begun" }],
+      [...CREATED, ROTATION_BEGUN],
       anApply({ kind: "update", restores: true }),
       "rotate",
     ],
@@ -121,14 +123,25 @@ describe("an intent", () => {
       ...before,
       absence: { kind: "absent", since: day(4), at: { ms: 5, reads: 2 } },
     });
-    const rotating = [...CREATED, { kind: "rotation_begun" }] as const;
+    const created = recordAfter(...CREATED);
+    const rotating = [...CREATED, ROTATION_BEGUN] as const;
     expect(recordAfter(...rotating)).toMatchObject({ intent: "rotate", intentAt: day(2) });
-    expect(recordAfter(...rotating, { kind: "rotation_unsent" })).toEqual(recordAfter(...CREATED));
+    expect(recordAfter(...rotating, { kind: "unsent", before: created })).toEqual(created);
+  });
+
+  test("may be decided by the record; if nothing is decided, nothing changes", () => {
+    const decided = (change: Change | null): GroupEvent => ({
+      kind: "decided",
+      by: (record) => (record && change ? { kind: "begun", change } : null),
+    });
+    expect(recordAfter(...CREATED, decided(update))).toEqual(recordAfter(...CREATED, begun(update)));
+    expect(recordAfter(...CREATED, decided(null))).toEqual(recordAfter(...CREATED));
+    expect(recordAfter(decided(update))).toBeNull();
   });
 
   test("of a group that nobody knows deletes and rotates nothing", () => {
     expect(recordAfter(begun(aDelete()))).toBeNull();
-    expect(recordAfter({ kind: "rotation_begun" })).toBeNull();
+    expect(recordAfter(ROTATION_BEGUN)).toBeNull();
   });
 
   test.each([true, false])("stays if the call may have happened: %s", (mayHaveHappened) => {
@@ -147,9 +160,8 @@ describe("an intent", () => {
   });
 
   test("of another change is not that of a rotation, and the rotation leaves it open", () => {
-    const open = [...CREATED, begun(update), { kind: "rotation_begun" }] as const;
+    const open = [...CREATED, begun(update), ROTATION_BEGUN] as const;
     expect(recordAfter(...open)?.intent).toBe("apply");
-    expect(recordAfter(...open, { kind: "rotation_unsent" })?.intent).toBe("apply");
     expect(recordAfter(...open, rotated(SECOND, { isOpen: true }))?.intent).toBe("apply");
     expect(recordAfter(...open, rotated(SECOND))?.intent).toBeNull();
   });
@@ -236,7 +248,7 @@ describe("what the service has", () => {
   test.each<[string, readonly GroupEvent[]]>([
     ["is new", [begun(update), rotated(SECOND)]],
     ["came while nothing was under way", [rotated(SECOND, { isNew: false })]],
-    ["may be of a rotation", [{ kind: "rotation_begun" }, rotated(SECOND, { isNew: false })]],
+    ["may be of a rotation", [ROTATION_BEGUN, rotated(SECOND, { isNew: false })]],
     ["may be of a GET for the same state", [begun(), rotated(SECOND, { isNew: false })]],
   ])("is as it was confirmed if another token %s", (_, events) => {
     const { fingerprint } = anApply();
@@ -272,7 +284,7 @@ describe("what the service has", () => {
     ],
     [
       "a group with another token in a ledger that went back, which may have made the group since",
-      [...CREATED, { kind: "doubted" }, { kind: "rotation_begun" }, rotated(SECOND, { isNew: false })],
+      [...CREATED, { kind: "doubted" }, ROTATION_BEGUN, rotated(SECOND, { isNew: false })],
     ],
   ] as [string, GroupEvent[]][])("is an unknown state for %s", (_, events) => {
     expect(recordAfter(...events)).toMatchObject({ fingerprint: UNKNOWN_STATE, intent: null });
@@ -571,7 +583,7 @@ describe(`whatever a group has been through (GROUPSYNC_TEST_SEED=${SEED})`, () =
   test("an open intent ends only by what a call ended with, or because the call was never sent", () => {
     everyStep((before, event, { record }) => {
       if (before?.intent == null || record === null || record.intent !== null || isPutBack(event)) return;
-      expect(["ended", "unsent", "rotation_ended", "rotation_unsent"]).toContain(event.kind);
+      expect(["ended", "unsent", "rotation_ended"]).toContain(event.kind);
     });
   });
 

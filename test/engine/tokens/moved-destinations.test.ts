@@ -2,7 +2,7 @@ import { describe, expect, it, test } from "vitest";
 import { ServiceFailure } from "../../../src/core/failure/service-failure.ts";
 import type { FoundTokenTable, TokenTable } from "../../../src/core/tokens/destination.ts";
 import type { RunReport } from "../../../src/engine/report/run-report.ts";
-import type { RotationSelection } from "../../../src/engine/rotation/rotation-selection.ts";
+import type { RotationSelection } from "../../../src/engine/rotate.ts";
 import type { SyncSettings } from "../../../src/engine/sync.ts";
 import { insistOnTables } from "../../../src/engine/tokens/token-tables.ts";
 import type { RunEvent } from "../../../src/ports/observer.ts";

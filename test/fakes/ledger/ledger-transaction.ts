@@ -58,16 +58,24 @@ const openChanges = new WeakMap<LedgerTransaction, LedgerChanges>();
 
 /** A transaction that collects its writes in `changes`. */
 export function inMemoryTransaction(changes: LedgerChanges, step: Step = async () => {}): LedgerTransaction {
-  const names = { change: firstOf, recordScope: scopeCall };
+  const names = {
+    change: ([events]: readonly unknown[]) => firstOf(events as readonly EventOf[], changes.state),
+    recordScope: scopeCall,
+  };
   const transaction = stepping(writes(changes), step, names);
   openChanges.set(transaction, changes);
   return transaction;
 }
 
 /** A point is told by the first of its events. */
-function firstOf([events]: readonly unknown[]): { readonly call: string; readonly id?: string } {
-  const [first] = events as readonly EventOf[];
-  return first ? { call: first.kind, id: first.user_group_id } : { call: "change" };
+function firstOf(
+  [first]: readonly EventOf[],
+  { rows }: LedgerChanges["state"],
+): { readonly call: string; readonly id?: string } {
+  if (first === undefined) return { call: "change" };
+  const { user_group_id: id } = first;
+  const event = first.kind === "decided" ? first.by(rows.get(id) ?? null) : first;
+  return { call: event?.kind ?? "change", id };
 }
 
 const scopeCall = ([changes]: readonly unknown[]): { readonly call: string } => ({

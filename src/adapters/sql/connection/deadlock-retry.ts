@@ -9,7 +9,7 @@ const MOST_ATTEMPTS = 5;
  * other statement. `transact` is told whether this is the last time.
  *
  * This is the lowest retry of database work: such a rollback says nothing about the tokens or groups in the
- * transaction, so no layer above has to see it. The layer above repeats the halves of a batch (engine/tokens/retry-batch.ts).
+ * transaction, so no layer above has to see it. The layer above repeats the halves of a batch (engine/loop/committer.ts).
  */
 export async function retryDeadlocks<T>(
   { isDeadlock }: Pick<Failures, "isDeadlock">,

@@ -2,7 +2,7 @@ import { waitAfterFailures } from "../../core/failure/backoff.ts";
 import { asSyncError, type Failure, type SyncError } from "../../core/failure/sync-error.ts";
 import { tokenFingerprint } from "../../core/group/group.ts";
 import { intendsRemoval } from "../../core/group/ledger-group.ts";
-import { type EventOf, type RotationEnd, storingFailed } from "../../core/record/next.ts";
+import { type GroupEvent, type RotationEnd, storingFailed } from "../../core/record/next.ts";
 import type { GroupRecord } from "../../core/record/record.ts";
 import type { Secret } from "../../core/secret/secret.ts";
 import type { GetAnswer } from "../../ports/group-service.ts";
@@ -11,12 +11,13 @@ import type { CallResult } from "../service/call-with-retries.ts";
 import {
   isTokenRefused,
   type ServiceCalling,
-  ServiceCalls,
+  type ServiceCalls,
   type Unanswered,
 } from "../service/service-calls.ts";
-import type { TokenWriting } from "../tokens/retry-batch.ts";
 import { hasSharedToken, tokenShared } from "../tokens/shared-tokens.ts";
+import type { TokenWriting } from "../tokens/token-writing.ts";
 import { copiesUnsure } from "../tokens/unsure-copies.ts";
+import type { Committer } from "./committer.ts";
 import { LiveTokenWriter } from "./live-token-writer.ts";
 
 /** One group's rotation. */
@@ -30,44 +31,47 @@ interface Rotation {
   isAsConfirmed: boolean;
 }
 
+/** What a rotation needs beside its calls. */
+interface Rotating extends ServiceCalling, TokenWriting {
+  readonly committer: Pick<Committer, "commit">;
+}
+
 /**
- * Rotates the token of one group: intent → live token → proof that the store takes a token of this group → POST → token
- * store and ledger. If a POST gets no answer, a GET tells which token is live.
+ * Rotates the token of one group whose intent is committed: live token → proof that the store takes a token of this group →
+ * POST → token store and ledger. If a POST gets no answer, a GET tells which token is live.
  */
 export class TokenRotation {
-  readonly #run: ServiceCalling & TokenWriting;
+  readonly #run: Rotating;
   readonly #tokenWriter: LiveTokenWriter;
 
-  constructor(run: ServiceCalling & TokenWriting) {
+  constructor(run: Rotating) {
     this.#run = run;
     this.#tokenWriter = new LiveTokenWriter(run);
   }
 
+  /** Waits while a new token can't be stored. Resolves to false once that is given up: no further rotation may begin. */
+  mayBegin(): Promise<boolean> {
+    return this.#tokenWriter.allStored();
+  }
+
   /**
-   * Resolves to false if the rotation is still to be tried: another new token could not be stored, or `signal` has aborted, after
-   * which it sends no further call. Rejects if the run has to end.
+   * Resolves to false if the rotation is still to be tried: another new token could not be stored, or the run is ending. Rejects
+   * if the run has to end.
    */
-  async rotate(id: string, signal: AbortSignal): Promise<boolean> {
-    const { tokens } = this.#run;
-    if (!(await this.#tokenWriter.allStored())) return false;
-    const before = await this.#change({ kind: "rotation_begun", user_group_id: id });
-    const known = before.get(id);
-    // Another change may have begun since the groups were listed.
-    if (known === undefined || isUnsettled(known)) return true;
-    const calls = new ServiceCalls(this.#run, signal, known);
+  async rotate(known: GroupRecord, calls: ServiceCalls): Promise<boolean> {
+    if (!(await this.mayBegin())) return false;
+    const { user_group_id: id } = known;
     const rotation: Rotation = { id, known, stored: undefined, calls, isAsConfirmed: false };
     try {
-      rotation.stored = (await tokens.read([id], this.#run.signal)).get(id);
+      rotation.stored = (await this.#run.tokens.read([id], this.#run.signal)).get(id);
       const rotated = await this.#obtain(rotation);
       await this.#end(rotation, rotated);
-      if (rotated.kind === "left") return false;
+      return rotated.kind !== "left";
     } catch (error) {
       // Throw the first error, not one of recording it.
       await this.#leave(rotation, asSyncError(error)).catch(() => {});
       throw error;
     }
-    if (calls.endOfRun) throw calls.endOfRun;
-    return true;
   }
 
   async #obtain(rotation: Rotation): Promise<RotationOutcome> {
@@ -89,10 +93,10 @@ export class TokenRotation {
     const { id, known } = rotation;
     if (await hasSharedToken({ user_group_id: id, token: live }, this.#run)) return failedBySharedToken(live);
     if (!(await this.#tokenWriter.allStored())) return { kind: "failed", failure: NOT_BEGUN, isOpen: true };
-    const failure = await this.#tokenWriter.prove({ user_group_id: id, token: live }, async (transaction) => {
-      if (!isOf(live, known)) await transaction.change([seen(id, live)], this.#run.clock.now());
-    });
-    return failure ? { kind: "not proved", failure } : this.#exchange(rotation, live);
+    const failure = await this.#tokenWriter.prove({ user_group_id: id, token: live });
+    if (failure) return { kind: "not proved", failure };
+    if (!isOf(live, known)) await this.#change(rotation, seen(live));
+    return this.#exchange(rotation, live);
   }
 
   /** Sends the POST. Sends a second one if a GET then tells another token, and the first one may have had no effect. */
@@ -123,7 +127,7 @@ export class TokenRotation {
       if (isAnother && !isLast) {
         const isShared = await hasSharedToken({ user_group_id: id, token: group.token }, this.#run);
         if (isShared) return failedBySharedToken(group.token);
-        await this.#change(seen(id, group.token));
+        await this.#change(rotation, seen(group.token));
         return this.#exchange(rotation, group.token, true);
       }
       if (isTokenRefused(refusal)) await calls.rotationRefused(id, refusal, true);
@@ -150,7 +154,7 @@ export class TokenRotation {
     return found;
   }
 
-  #end(rotation: Rotation, rotated: RotationOutcome): Promise<void> {
+  async #end(rotation: Rotation, rotated: RotationOutcome): Promise<void> {
     switch (rotated.kind) {
       case "done":
         return this.#keep(rotation, rotated.token);
@@ -159,7 +163,7 @@ export class TokenRotation {
       case "not proved":
         return this.#recordNotStored(rotation, rotated.failure, false);
       case "left":
-        return this.#withdraw(rotation);
+        return;
     }
   }
 
@@ -187,7 +191,7 @@ export class TokenRotation {
     const result = { failure: this.#toTryAgain(failure, known), isNew: false, isOpen, ...shared };
     const report = (): void => reportFailure(id, failure, this.#run);
     if (live) return this.#store(rotation, live, result, report);
-    await this.#change(rotationEnded(id, null, result));
+    await this.#change(rotation, rotationEnded(null, result));
     report();
   }
 
@@ -199,11 +203,12 @@ export class TokenRotation {
     stored: () => void,
   ): Promise<void> {
     const { id } = rotation;
-    const refusal = await this.#tokenWriter.store({ user_group_id: id, token }, (transaction) =>
-      transaction.change(
-        [rotationEnded(id, token, result), ...(result.isOpen ? [] : copiesUnsure(rotation.known, this.#run))],
-        this.#run.clock.now(),
-      ),
+    const events = [
+      rotationEnded(token, result),
+      ...(result.isOpen ? [] : copiesUnsure(rotation.known, this.#run)),
+    ];
+    const refusal = await this.#tokenWriter.store({ user_group_id: id, token }, () =>
+      this.#change(rotation, ...events),
     );
     if (refusal === undefined) return stored();
     if (refusal.code === "TOKEN_SHARED") return this.#recordFailure(rotation, failedBySharedToken(token));
@@ -211,17 +216,17 @@ export class TokenRotation {
   }
 
   /** The fault lies with the store, not with the rotation: the failure ends once a store takes the token. */
-  async #recordNotStored({ id, known, stored }: Rotation, failure: Failure, isNew: boolean): Promise<void> {
-    const of = { user_group_id: id };
+  async #recordNotStored(rotation: Rotation, failure: Failure, isNew: boolean): Promise<void> {
+    const { id, known, stored } = rotation;
     // The tenant is gone, and so is the place of its token: nobody needs a new one.
     const isGone = !isNew && known.absence !== null && stored === undefined;
-    const events: EventOf[] = isGone
-      ? [{ kind: "storing_ended", failure: null, ...of }]
+    const events: GroupEvent[] = isGone
+      ? [{ kind: "storing_ended", failure: null }]
       : [storingFailed(id, known.failures.storing, failure, this.#run.clock.now())];
-    if (isGone) events.push({ kind: "rotation_unsent", ...of });
+    if (isGone) events.push(rotationEnded(null, { failure: null, isNew, isOpen: staysUnderWay(rotation) }));
     // After a POST the old token is dead: what is left is to store the new one, which a GET tells.
-    if (isGone || isNew) events.push({ kind: "unwanted", ...of });
-    await this.#change(...events);
+    if (isGone || isNew) events.push({ kind: "unwanted" });
+    await this.#change(rotation, ...events);
     if (isGone) this.#run.tally.keptTokens.add(id);
     reportFailure(id, isGone ? NO_PLACE : failure, this.#run);
   }
@@ -229,9 +234,10 @@ export class TokenRotation {
   /** An error ends the run. An outage is recorded as the group's failure, because this group alone may be the cause. */
   async #leave(rotation: Rotation, error: SyncError): Promise<void> {
     const { id, known, calls } = rotation;
-    if (!isOutage(error)) return this.#withdraw(rotation);
+    if (!isOutage(error)) return;
     const failure = this.#toTryAgain(error, known);
-    await this.#change(rotationEnded(id, null, { failure, isNew: false, isOpen: calls.mayHaveHappened }));
+    const end = { failure, isNew: false, isOpen: calls.mayHaveHappened };
+    await this.#change(rotation, rotationEnded(null, end));
     reportFailure(id, error, this.#run);
   }
 
@@ -240,26 +246,14 @@ export class TokenRotation {
     return { code, message, retryAt: new Date(this.#run.clock.now().getTime() + waitMs) };
   }
 
-  /** Keeps the intent if a call may have been sent: the next run then asks for the live token. */
-  async #withdraw({ id, calls }: Rotation): Promise<void> {
-    if (calls.mayHaveHappened || this.#run.lease.lost.aborted) return;
-    await this.#change({ kind: "rotation_unsent", user_group_id: id });
-  }
-
-  /** Records events of this group in a transaction of their own. Resolves to what the ledger knew before, by id. */
-  #change(...events: readonly EventOf[]): Promise<ReadonlyMap<string, GroupRecord>> {
-    const { ledger, lease, clock } = this.#run;
-    return ledger.write(lease, (transaction) => transaction.change(events, clock.now()));
+  /** Records what happened to the group. */
+  async #change({ id }: Pick<Rotation, "id">, ...events: readonly GroupEvent[]): Promise<void> {
+    await this.#run.committer.commit({ user_group_id: id, events: () => events });
   }
 }
 
-const rotationEnded = (
-  user_group_id: string,
-  token: Secret | null,
-  result: Omit<RotationEnd, "tokenFingerprint">,
-): EventOf => ({
+const rotationEnded = (token: Secret | null, result: Omit<RotationEnd, "tokenFingerprint">): GroupEvent => ({
   kind: "rotation_ended",
-  user_group_id,
   tokenFingerprint: token && tokenFingerprint(token),
   ...result,
 });
@@ -268,8 +262,7 @@ const rotationEnded = (
  * A GET has told a live token that the ledger didn't know: the group may be another one than was confirmed, and after a leak,
  * operators ask when which token was live.
  */
-const seen = (id: string, live: Secret): EventOf =>
-  rotationEnded(id, live, { failure: null, isNew: false, isOpen: true });
+const seen = (live: Secret): GroupEvent => rotationEnded(live, { failure: null, isNew: false, isOpen: true });
 
 const isOf = (token: Secret, { tokenFingerprint: known }: GroupRecord): boolean =>
   tokenFingerprint(token) === known;
@@ -316,7 +309,7 @@ export const isOutage = ({ code }: SyncError): boolean =>
   code === "SERVICE_UNAVAILABLE" || code.startsWith("TOKEN_STORE_");
 
 /** Whether a sync has to settle another change of the group first: the group may not exist. */
-const isUnsettled = ({ intent, tokenFingerprint: known }: GroupRecord): boolean =>
+export const isUnsettled = ({ intent, tokenFingerprint: known }: GroupRecord): boolean =>
   intendsRemoval(intent) || (intent === "apply" && known === null);
 
 const UNASKABLE: Failure = {

@@ -1,9 +1,10 @@
 import { expect, test } from "vitest";
-import type { CandidateList } from "../../../src/core/record/candidates.ts";
-import type { GroupRecord } from "../../../src/core/record/record.ts";
-import { groupsOf, rotationCandidates } from "../../../src/engine/rotation/rotation-selection.ts";
-import { aRecord } from "../../builders/records.ts";
-import { VirtualClock, VirtualTime } from "../../fakes/virtual-time.ts";
+import type { CandidateList } from "../../src/core/record/candidates.ts";
+import type { GroupRecord } from "../../src/core/record/record.ts";
+import { rotationCandidates } from "../../src/engine/plan/candidate-pages.ts";
+import { groupsOf } from "../../src/engine/rotate.ts";
+import { aRecord } from "../builders/records.ts";
+import { VirtualClock, VirtualTime } from "../fakes/virtual-time.ts";
 
 const DAY = 86_400_000;
 const clock = new VirtualClock(new VirtualTime());

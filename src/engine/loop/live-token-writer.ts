@@ -4,12 +4,10 @@ import { tokenFingerprint } from "../../core/group/group.ts";
 import { refusalIn } from "../../core/tokens/token-copies.ts";
 import type { LedgerTransaction } from "../../ports/ledger/ledger.ts";
 import type { StoredToken } from "../../ports/token-store.ts";
-import { isRefusal, type TokenWriting } from "../tokens/retry-batch.ts";
+import { isRefusal } from "../loop/committer.ts";
 import { hasSharedToken, tokenShared } from "../tokens/shared-tokens.ts";
 import { storeInTables, storeOutside } from "../tokens/store-tokens.ts";
-
-/** Records in the ledger that a token is stored. */
-type Recording = (transaction: LedgerTransaction) => Promise<unknown>;
+import type { TokenWriting } from "../tokens/token-writing.ts";
 
 /** How long storing a new token is tried, and how long once the run is told to end; in milliseconds. */
 const LONGEST_TRY = 60_000;
@@ -37,20 +35,17 @@ export class LiveTokenWriter {
   }
 
   /**
-   * Proves that the store takes a token of this group: writes the live token again, and reads it back. `record` runs in
-   * the transaction of the write. Resolves to a failure if the group must not be rotated; rejects with
-   * TOKEN_STORE_UNAVAILABLE if the store doesn't work at all.
+   * Proves that the store takes a token of this group: writes the live token again, and reads it back. Resolves to a failure if
+   * the group must not be rotated; rejects with TOKEN_STORE_UNAVAILABLE if the store doesn't work at all.
    */
-  async prove(live: StoredToken, record: Recording = async () => {}): Promise<Failure | undefined> {
+  async prove(live: StoredToken): Promise<Failure | undefined> {
     const { ledger, lease, tokens, signal } = this.#run;
     const { user_group_id } = live;
     const rewrite = { rewrite: true };
     const outside = await storeOutside([live], this.#run, rewrite);
     const write = async (transaction: LedgerTransaction): Promise<SyncError | undefined> => {
       const refused = await storeInTables([live], outside, transaction, this.#run, rewrite);
-      const refusal = refused.get(user_group_id);
-      if (refusal === undefined) await record(transaction);
-      return refusal;
+      return refused.get(user_group_id);
     };
     const refusal = await ledger.write(lease, write).catch((error: unknown) => {
       if (!isRefusal(error)) throw error;
@@ -63,20 +58,20 @@ export class LiveTokenWriter {
   }
 
   /**
-   * Stores the token, and then runs `record` in a transaction of its own. The token comes first, because its tenant is
+   * Stores the token, and then runs `record`, which says so in the ledger. The token comes first, because its tenant is
    * locked out until then; if the record is lost, the next run asks for the token. Resolves to the failure if the token
    * could not be stored; a token that belongs to another group is not tried again. Rejects once the ledger takes nothing
    * more of this run, and with LEDGER_UNAVAILABLE if the token is stored and can't be recorded.
    */
-  store(token: StoredToken, record: Recording): Promise<SyncError | undefined> {
-    const { ledger, lease, storing } = this.#run;
+  store(token: StoredToken, record: () => Promise<void>): Promise<SyncError | undefined> {
+    const { lease, storing } = this.#run;
     const storeAndRecord = async (): Promise<SyncError | undefined> => {
       const fingerprint = tokenFingerprint(token.token);
       if (storing.has(fingerprint)) return tokenShared();
       storing.set(fingerprint, token.user_group_id);
       try {
         const failure = await this.#storeForAMinute(token);
-        if (failure === undefined) await ledger.write(lease, record);
+        if (failure === undefined) await record();
         return failure;
       } finally {
         storing.delete(fingerprint);

@@ -4,8 +4,8 @@ import { ServiceFailure } from "../../../src/core/failure/service-failure.ts";
 import { SyncError } from "../../../src/core/failure/sync-error.ts";
 import { Secret } from "../../../src/core/secret/secret.ts";
 import type { HeldLease } from "../../../src/engine/lease/lease.ts";
-import { LiveTokenWriter } from "../../../src/engine/rotation/live-token-writer.ts";
-import type { RotationSelection } from "../../../src/engine/rotation/rotation-selection.ts";
+import { LiveTokenWriter } from "../../../src/engine/loop/live-token-writer.ts";
+import type { RotationSelection } from "../../../src/engine/rotate.ts";
 import type { Ledger } from "../../../src/ports/ledger/ledger.ts";
 import { Instance, type Point } from "../../fakes/instance.ts";
 import { expectBoth, synced, TwoStores } from "../../fakes/two-stores.ts";
@@ -79,10 +79,11 @@ describe("if the lease is lost right before a token is put into a store,", () =>
 });
 
 test("once the ledger has gone back in time, the record of a token is not tried again", async () => {
-  const { writer, seen } = await aTokenWriter(() => () => {
+  const { writer, seen } = await aTokenWriter();
+  const record = async (): Promise<never> => {
     throw new SyncError("LEDGER_REWOUND", "it went back");
-  });
-  await expect(writer.store(TOKEN, async () => {})).rejects.toMatchObject({ code: "LEDGER_REWOUND" });
+  };
+  await expect(writer.store(TOKEN, record)).rejects.toMatchObject({ code: "LEDGER_REWOUND" });
   expect(seen).toEqual([]);
 });
 

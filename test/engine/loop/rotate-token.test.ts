@@ -3,7 +3,7 @@ import { ServiceFailure, type ServiceFailureCode } from "../../../src/core/failu
 import { tokenFingerprint } from "../../../src/core/group/group.ts";
 import type { RotationPolicy } from "../../../src/core/rotation/rotation-policy.ts";
 import { Secret } from "../../../src/core/secret/secret.ts";
-import type { RotationSelection } from "../../../src/engine/rotation/rotation-selection.ts";
+import type { RotationSelection } from "../../../src/engine/rotate.ts";
 import { failing, type Point } from "../../fakes/instance.ts";
 import { aSyncedWorld, type World } from "../../fakes/world.ts";
 import { someOf } from "../../support/long.ts";
