@@ -24,7 +24,7 @@ test.each([
   ["the config", "compose/config.ts", ["croner", "leven", "yaml", "zod"]],
   ["what sync needs of all kinds of databases and stores", "compose/sync.ts", []],
   ["what plan needs of them", "compose/plan.ts", []],
-  ["what status needs of them", "compose/ledger-view.ts", []],
+  ["what status needs of them", "compose/databases.ts", []],
   ["PostgreSQL", "adapters/postgres/database.ts", ["pg", "pg-cursor"]],
   ["MySQL", "adapters/mysql/database.ts", ["mysql2"]],
   [

@@ -26,7 +26,7 @@ export const statusCommand = ({ io, readConfig }: CommandContext): Command =>
     )
     .option("--json", "print it as one JSON object")
     .action(async (flags: StatusFlags, command: Command) => {
-      const { composeLedgerView } = await import("../compose/ledger-view.ts");
+      const { composeLedgerView } = await import("../compose/databases.ts");
       const config = await readConfig(command);
       await using(await composeLedgerView(config, io), (ledger) => status(ledger, config, flags, io));
     });

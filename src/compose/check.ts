@@ -1,7 +1,7 @@
 import { hostClock } from "../adapters/host/clock.ts";
 import { reachService } from "../adapters/service/reach-service.ts";
 import type { Config } from "../config/config.ts";
-import { describeDatabase } from "../config/database-description.ts";
+import { describeDatabase } from "../config/descriptions.ts";
 import type { DatabaseUrl } from "../config/urls.ts";
 import { asFinding, type Finding, ok, warning } from "../core/report/finding.ts";
 import { connectionPrivacy } from "../core/tls/database-tls.ts";

@@ -1,13 +1,12 @@
 import { tlsSettings } from "../adapters/sql/connection/tls.ts";
 import type { Config } from "../config/config.ts";
-import { describeSource } from "../config/database-description.ts";
+import { describeSource } from "../config/descriptions.ts";
 import { digestSeed } from "../core/group/desired-group.ts";
 import { columnsOf } from "../core/group/group-rules.ts";
 import { tableBefore } from "../engine/plan/make-plan.ts";
 import { changeFeed } from "./changes.ts";
-import { Databases, VIEW_TIMEOUTS } from "./databases.ts";
+import { Databases, openLedgerView, VIEW_TIMEOUTS } from "./databases.ts";
 import type { Host } from "./host.ts";
-import { openLedgerView } from "./ledger-view.ts";
 import { tenantSource } from "./tenant-source.ts";
 
 /** Throws CONFIG_TLS if no connection to one of the config's databases could be opened, such as for a missing file. */

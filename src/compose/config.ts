@@ -1,5 +1,4 @@
-import { readableByAll } from "../adapters/host/readable-by-all.ts";
-import { readTextFile } from "../adapters/host/text-file.ts";
+import { readableByAll, readTextFile } from "../adapters/host/files.ts";
 import type { Config } from "../config/config.ts";
 import { loadConfig } from "../config/load.ts";
 import { shellQuoted } from "../core/text/printable.ts";

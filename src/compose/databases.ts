@@ -1,8 +1,12 @@
 import { databaseError } from "../adapters/sql/connection/failures.ts";
 import type { SessionTimeouts } from "../adapters/sql/connection/wait-limits.ts";
 import type { Database, DatabaseOptions } from "../adapters/sql/dialect/database.ts";
+import { sqlLedgerView } from "../adapters/sql/ledger/ledger.ts";
+import type { Config } from "../config/config.ts";
 import type { DatabaseUrl } from "../config/urls.ts";
-import type { DurabilityRisk } from "../ports/ledger/ledger.ts";
+import type { DurabilityRisk, LedgerView } from "../ports/ledger/ledger.ts";
+import type { Host } from "./host.ts";
+import type { Opened } from "./opened.ts";
 
 /** The most connections to one database, beside one for each rotation that is under way. */
 export const CONNECTIONS = 2;
@@ -69,3 +73,12 @@ async function kindOfDatabase(
       return (await import("../adapters/mysql/database.ts")).MysqlDatabase;
   }
 }
+
+/** What `status` and the status page need. Contacts nothing before its first use; the caller closes it. */
+export async function composeLedgerView(config: Config, { stop }: Host): Promise<Opened<LedgerView>> {
+  const databases = new Databases(config.name, VIEW_TIMEOUTS, stop);
+  return { value: await openLedgerView(config, databases), close: () => databases.close() };
+}
+
+export const openLedgerView = async ({ ledger, name }: Config, databases: Databases): Promise<LedgerView> =>
+  sqlLedgerView(await databases.open(ledger.url), ledger, name);

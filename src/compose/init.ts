@@ -1,6 +1,6 @@
-import { createFiles, type NewFile } from "../adapters/host/new-files.ts";
+import { createFiles, type NewFile } from "../adapters/host/files.ts";
 import { readCatalog } from "../adapters/sql/source/catalog.ts";
-import { describeDatabase } from "../config/database-description.ts";
+import { describeDatabase } from "../config/descriptions.ts";
 import { type DatabaseUrl, parseBaseUrl, parseDatabaseUrl, tlsProblems } from "../config/urls.ts";
 import type { Catalog } from "../core/setup/catalog.ts";
 import { isPlainHttpToAnotherHost } from "../core/tls/database-tls.ts";

@@ -1,15 +1,13 @@
 import { DiskSpool } from "../adapters/disk/spool.ts";
 import { hostClock } from "../adapters/host/clock.ts";
 import type { Config } from "../config/config.ts";
-import { describeSource } from "../config/database-description.ts";
-import { describeTokenDestinations } from "../config/token-destinations.ts";
+import { describeSource, describeTokenDestinations } from "../config/descriptions.ts";
 import type { ForecastSetup } from "../engine/check/sync-forecast.ts";
 import type { ExplainSetup } from "../engine/explain/explain-tenant.ts";
 import type { PlanSettings } from "../engine/plan/make-plan.ts";
 import type { TokenStore } from "../ports/token-store.ts";
-import { Databases, VIEW_TIMEOUTS } from "./databases.ts";
+import { Databases, openLedgerView, VIEW_TIMEOUTS } from "./databases.ts";
 import type { Host } from "./host.ts";
-import { openLedgerView } from "./ledger-view.ts";
 import type { Opened } from "./opened.ts";
 import { tenantSource } from "./tenant-source.ts";
 import { openTokens } from "./token-stores.ts";

@@ -3,7 +3,7 @@ import { hostClock } from "../adapters/host/clock.ts";
 import { isDead, thisInstance } from "../adapters/host/instance.ts";
 import { sqlLedger } from "../adapters/sql/ledger/ledger.ts";
 import type { Config } from "../config/config.ts";
-import { describeTokenDestinations } from "../config/token-destinations.ts";
+import { describeTokenDestinations } from "../config/descriptions.ts";
 import { RecentWrites } from "../core/record/recent-writes.ts";
 import { LONGEST_PUT } from "../core/tokens/token-copies.ts";
 import type { SyncPorts, SyncSettings } from "../engine/sync.ts";

@@ -5,7 +5,7 @@ import { CompositeTokenStore } from "../adapters/token-stores/composite-token-st
 import type { SecretStore } from "../adapters/token-stores/secret-store.ts";
 import { SecretTokenStore } from "../adapters/token-stores/secret-token-store.ts";
 import type { Config } from "../config/config.ts";
-import { describeTokenDestinations } from "../config/token-destinations.ts";
+import { describeTokenDestinations } from "../config/descriptions.ts";
 import type { SecretTokens } from "../config/token-stores.ts";
 import type { Observe } from "../ports/observer.ts";
 import type { TokenStore } from "../ports/token-store.ts";

@@ -7,8 +7,7 @@ import {
   type TemplateRule,
 } from "../core/group/group-rules.ts";
 import type { Json } from "../core/text/json.ts";
-import { strictKeys } from "./section.ts";
-import { column, flag, mustBe, parsed } from "./values.ts";
+import { column, flag, mustBe, parsed, strictKeys } from "./values.ts";
 
 const template = parsed(
   "a template",

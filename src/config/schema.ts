@@ -3,7 +3,6 @@ import { parseRateLimit } from "../core/limits/rate-limit.ts";
 import { parseDailyWindow } from "../core/rotation/rotation-policy.ts";
 import { isScopeName } from "../core/tokens/destination.ts";
 import { mappingRules, propertiesRules, textRule } from "./rules.ts";
-import { optionalSection, section } from "./section.ts";
 import { tokenStores } from "./token-stores.ts";
 import {
   apiKey,
@@ -19,9 +18,11 @@ import {
   HOUR_MS,
   hostName,
   listenAddress,
+  optionalSection,
   parsed,
   percentage,
   query,
+  section,
   syncKey,
   table,
   tablePrefix,

@@ -6,11 +6,11 @@ import {
   SECRET_NAMING,
   type SecretStoreKind,
 } from "../core/tokens/secrets.ts";
-import { choiceOfSection, strictKeys } from "./section.ts";
 import type { DatabaseUrl } from "./urls.ts";
 import {
   channel,
   choice,
+  choiceOfSection,
   column,
   credential,
   databaseUrl,
@@ -19,6 +19,7 @@ import {
   flag,
   mustBe,
   plainText,
+  strictKeys,
   table,
   textLike,
   webAddress,

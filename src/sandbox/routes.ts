@@ -1,10 +1,16 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import { describe } from "../core/failure/sync-error.ts";
 import type { Groups, StoredGroup } from "./groups.ts";
-import { type HttpAnswer, type HttpReply, jsonAnswer } from "./http-reply.ts";
 import type { RequestCounts, RequestReport } from "./request-counts.ts";
 import type { Disturbance, Fault } from "./request-faults.ts";
-import { carriesKey, type RequestBody, type UserGroupApi } from "./user-group-api.ts";
+import {
+  carriesKey,
+  type HttpAnswer,
+  type HttpReply,
+  jsonAnswer,
+  type RequestBody,
+  type UserGroupApi,
+} from "./user-group-api.ts";
 
 /** The body of `GET /sandbox/groups`: all groups, in the order in which they were created. */
 export interface GroupsReport {

@@ -1,6 +1,6 @@
 import type { RateLimit, TokenBucket } from "../core/limits/rate-limit.ts";
 import type { GroupPolicy } from "./groups.ts";
-import type { RetryAfter } from "./rate-limit.ts";
+import type { RetryAfter } from "./user-group-api.ts";
 
 /**
  * The fault that hits every request of one group. `500`: an answer 500, nothing done. `403`:

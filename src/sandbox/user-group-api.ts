@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { type Limiter, tokenBucket } from "../core/limits/rate-limit.ts";
+import { STATUS_CODES } from "node:http";
+import { type Limiter, type RateLimit, tokenBucket } from "../core/limits/rate-limit.ts";
 import type { Json } from "../core/text/json.ts";
 import {
   API_METHODS,
@@ -10,8 +11,6 @@ import {
   resultOfCall,
   type StoredGroup,
 } from "./groups.ts";
-import { type Headers, type HttpAnswer, type HttpReply, htmlAnswer, jsonAnswer } from "./http-reply.ts";
-import { fixedWindow, retryAfterValue } from "./rate-limit.ts";
 import type { RequestCounts } from "./request-counts.ts";
 import type { Fault } from "./request-faults.ts";
 import type { ApiOptions } from "./service-options.ts";
@@ -170,3 +169,63 @@ export const carriesKey = (authorization: string | undefined, apiKey: string): b
 
 /** 40 characters, base64url. */
 const newToken = (): string => randomBytes(30).toString("base64url");
+
+type Headers = Readonly<Record<string, string>>;
+
+export interface HttpAnswer {
+  readonly kind: "answer";
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: string;
+}
+
+/** How a request ends: with an answer, with a cut connection, or never (`hang`: the connection stays open). */
+export type HttpReply = HttpAnswer | { readonly kind: "cut" | "hang" };
+
+export const jsonAnswer = (status: number, body: unknown, headers: Headers = {}): HttpAnswer => ({
+  kind: "answer",
+  status,
+  headers: { "content-type": "application/json", ...headers },
+  body: JSON.stringify(body),
+});
+
+/** An HTML page such as a proxy or a web application firewall sends. */
+function htmlAnswer(status: number): HttpAnswer {
+  const title = `${status} ${STATUS_CODES[status] ?? ""}`.trimEnd();
+  return {
+    kind: "answer",
+    status,
+    headers: { "content-type": "text/html; charset=utf-8" },
+    body: `<html>\n<head><title>${title}</title></head>\n<body><h1>${title}</h1></body>\n</html>\n`,
+  };
+}
+
+/** The form of the Retry-After header in a refusal. */
+export type RetryAfter = "seconds" | "date" | "none";
+
+/** Fixed windows. A window begins with the first request after the end of the last window. */
+export function fixedWindow({ count, perMs }: RateLimit): Limiter {
+  let end = 0;
+  let used = 0;
+  return (now) => {
+    if (now >= end) {
+      end = now + perMs;
+      used = 0;
+    }
+    if (used === count) return end - now;
+    used += 1;
+    return 0;
+  };
+}
+
+/** The value of Retry-After (RFC 9110 §10.2.3) for a wait in milliseconds, rounded up to a whole second. */
+export function retryAfterValue(form: RetryAfter, wait: number, now: number): string | undefined {
+  switch (form) {
+    case "none":
+      return undefined;
+    case "seconds":
+      return String(Math.ceil(wait / 1000));
+    case "date":
+      return new Date(Math.ceil((now + wait) / 1000) * 1000).toUTCString();
+  }
+}

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { describeSource } from "../../src/config/database-description.ts";
+import { describeSource } from "../../src/config/descriptions.ts";
 import { parseDatabaseUrl } from "../../src/config/urls.ts";
 import { rounds } from "../support/long.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { defaultListenAddress, parseListenAddress } from "../../src/config/listen-address.ts";
+import { defaultListenAddress, parseListenAddress } from "../../src/config/urls.ts";
 
 test.each([
   ["127.0.0.1:8080", { host: "127.0.0.1", port: 8080 }],

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
-import { describeTokenDestinations } from "../../src/config/token-destinations.ts";
+import { describeTokenDestinations } from "../../src/config/descriptions.ts";
 import { rounds } from "../support/long.ts";
 import { loadTokens } from "./load-tokens.ts";
 

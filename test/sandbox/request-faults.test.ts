@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { retryAfterValue } from "../../src/sandbox/rate-limit.ts";
 import type { SandboxOptions } from "../../src/sandbox/server.ts";
+import { retryAfterValue } from "../../src/sandbox/user-group-api.ts";
 import { aClient, aGroup, aSandbox, type Client } from "./client.ts";
 
 /** The status of an answer, or "cut". */

@@ -1,8 +1,14 @@
 import type { DeletedSecret, SecretClient } from "@azure/keyvault-secrets";
 import { Secret } from "../../core/secret/secret.ts";
 import { SECRET_NAMING } from "../../core/tokens/secrets.ts";
-import { type AzureAccess, connect } from "./azure-client.ts";
-import { failureOf, isDisabled, isLoginFailure, isStatus } from "./azure-failure.ts";
+import {
+  type AzureAccess,
+  connect,
+  failureOf,
+  isDisabled,
+  isLoginFailure,
+  isStatus,
+} from "./azure-client.ts";
 import {
   type FoundSecret,
   hasTags,

@@ -1,6 +1,5 @@
 import { printable, visible } from "../text/printable.ts";
-import type { Choice, Removal } from "./columns.ts";
-import type { Proposal } from "./proposal.ts";
+import type { Choice, Proposal, Removal } from "./proposal.ts";
 import {
   LEDGER_SCHEMA,
   quoted,

@@ -10,7 +10,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { createFiles } from "../../../src/adapters/host/new-files.ts";
+import { createFiles } from "../../../src/adapters/host/files.ts";
 
 function aFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "groupsync-new-"));

@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { readableByAll } from "../../../src/adapters/host/readable-by-all.ts";
+import { readableByAll } from "../../../src/adapters/host/files.ts";
 
 function aFile(mode: number, folderMode = 0o755): string {
   const top = mkdtempSync(join(tmpdir(), "groupsync-readable-"));

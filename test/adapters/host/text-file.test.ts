@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { readTextFile } from "../../../src/adapters/host/text-file.ts";
+import { readTextFile } from "../../../src/adapters/host/files.ts";
 
 function aFile(content: string): string {
   const folder = mkdtempSync(join(tmpdir(), "groupsync-text-"));

@@ -1,8 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { type CatalogTable, titleOf } from "../../../src/core/setup/catalog.ts";
-import { mappingChoices, wordsOf } from "../../../src/core/setup/columns.ts";
 import { removalCondition } from "../../../src/core/setup/config-text.ts";
-import { type Proposal, proposals } from "../../../src/core/setup/proposal.ts";
+import { mappingChoices, type Proposal, proposals, wordsOf } from "../../../src/core/setup/proposal.ts";
 import { aColumn, aKey, aTable, tablesReferringTo } from "../../builders/catalog.ts";
 
 const best = (tables: readonly CatalogTable[], wishes = {}): Proposal => {
