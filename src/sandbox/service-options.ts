@@ -1,6 +1,5 @@
 import type { RateLimit, TokenBucket } from "../core/limits/rate-limit.ts";
 import type { GroupPolicy } from "./groups.ts";
-import type { RetryAfter } from "./user-group-api.ts";
 
 /**
  * The fault that hits every request of one group. `500`: an answer 500, nothing done. `403`:
@@ -10,6 +9,9 @@ import type { RetryAfter } from "./user-group-api.ts";
  */
 export const POISONS = ["500", "403", "success0", "hang", "html", "missing-field"] as const;
 export type Poison = (typeof POISONS)[number];
+
+/** The form of the Retry-After header in a refusal. */
+export type RetryAfter = "seconds" | "date" | "none";
 
 export interface ApiOptions extends GroupPolicy {
   readonly apiKey: string;

@@ -13,7 +13,7 @@ import {
 } from "./groups.ts";
 import type { RequestCounts } from "./request-counts.ts";
 import type { Fault } from "./request-faults.ts";
-import type { ApiOptions } from "./service-options.ts";
+import type { ApiOptions, RetryAfter } from "./service-options.ts";
 import type { Journal } from "./state-file.ts";
 
 interface ApiRequest {
@@ -199,9 +199,6 @@ function htmlAnswer(status: number): HttpAnswer {
     body: `<html>\n<head><title>${title}</title></head>\n<body><h1>${title}</h1></body>\n</html>\n`,
   };
 }
-
-/** The form of the Retry-After header in a refusal. */
-export type RetryAfter = "seconds" | "date" | "none";
 
 /** Fixed windows. A window begins with the first request after the end of the last window. */
 export function fixedWindow({ count, perMs }: RateLimit): Limiter {

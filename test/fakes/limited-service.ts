@@ -1,7 +1,8 @@
 import { AdaptiveLimiter, type Ceilings } from "../../src/core/limits/adaptive-limiter.ts";
 import { type RateLimit, type TokenBucket, tokenBucket } from "../../src/core/limits/rate-limit.ts";
 import { seededRandom } from "../../src/sandbox/request-faults.ts";
-import { fixedWindow, type RetryAfter } from "../../src/sandbox/user-group-api.ts";
+import type { RetryAfter } from "../../src/sandbox/service-options.ts";
+import { fixedWindow } from "../../src/sandbox/user-group-api.ts";
 
 /** The limit of a service. */
 export interface ServiceLimit {
