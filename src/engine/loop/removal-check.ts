@@ -39,11 +39,7 @@ export class RemovalCheck {
    * False if the removal is outdated. `next` are removals that follow soon. `insistsOnNow`: an earlier lookup doesn't count,
    * because somebody else may have seen a newer row. Rejects as the source's lookups do.
    */
-  async isStillRight(
-    removal: Removal,
-    next: readonly Removal[],
-    { insistsOnNow = false }: { readonly insistsOnNow?: boolean } = {},
-  ): Promise<boolean> {
+  async isStillRight(removal: Removal, next: readonly Removal[], insistsOnNow = false): Promise<boolean> {
     const { user_group_id: id } = removal;
     const now = this.#ports.clock.monotonic();
     const isRecent = this.#last !== undefined && now - this.#last.at <= COUNTS_FOR;

@@ -99,7 +99,7 @@ class Turns {
   readonly #beginning: AbortSignal;
   readonly #open = new Set<Promise<void>>();
   readonly #slots: Slots;
-  /** Removals whose intent is committed, and that wait for their slot. */
+  /** Removals whose intent is committed. */
   readonly #removals = new Set<Removal>();
   #failure: { readonly error: unknown } | undefined;
   #ended: () => void = () => {};
@@ -180,7 +180,7 @@ class Turns {
     return step && { step, before };
   }
 
-  /** Does what was begun. Resolves to false if a lookup made it outdated before a call was sent. */
+  /** Does what was begun. Resolves to false if a lookup made it outdated before its last call was sent. */
   async #make(work: WorkOrChange, { step, before }: Begun, { decision }: Hold): Promise<boolean> {
     const run = this.#run;
     let isSent = false;
@@ -190,18 +190,18 @@ class Turns {
     const removal = isRemoval(step) ? step : undefined;
     if (removal) this.#removals.add(removal);
     const slot = await this.#slots.enter(decision);
-    if (removal) this.#removals.delete(removal);
     try {
       if (slot === undefined) return !decision.isOutdated;
-      const isRight = removal === undefined || (await this.#isStillRight(removal));
-      if (decision.isOutdated) return false;
-      if (!isRight) {
-        run.tally.report(step.user_group_id, TENANT_RETURNED);
-        return true;
-      }
+      let hasReturned = false;
+      const mayStillSend = async (): Promise<boolean> => {
+        hasReturned = removal !== undefined && !(await this.#isStillRight(removal));
+        // No row tells whether a token is to be rotated.
+        return !hasReturned && (step.kind === "rotate" || !decision.isOutdated);
+      };
       const wait: WaitBeforeRetry = (ms, until) => slot.whileWaiting(() => run.clock.sleep(ms, until));
-      const mayWait = run.identity.confirmed ? wait : undefined;
-      const calls = new ServiceCalls(run, this.#signal, before, onEffect, mayWait);
+      const waitBeforeRetry = run.identity.confirmed ? wait : undefined;
+      const options = { onEffect, waitBeforeRetry, mayStillSend };
+      const calls = new ServiceCalls(run, this.#signal, before, options);
       if (step.kind === "rotate") {
         if (before && "call" in work && (await work.call?.(before, calls))) isSent = true;
         if (calls.endOfRun) this.fail(calls.endOfRun);
@@ -209,7 +209,12 @@ class Turns {
       }
       const outcome = await outcomeOf(step, before, calls, run);
       slot.leave();
-      if (outcome === undefined) return true;
+      if (outcome === undefined) {
+        // A lookup of the tenant tells itself what becomes of it.
+        if (hasReturned && !run.keys.wasLookedUp(step.user_group_id))
+          run.tally.report(step.user_group_id, TENANT_RETURNED);
+        return !decision.isOutdated;
+      }
       // Don't withdraw the intent, even if no call was sent: recording the outcome clears it.
       isSent = true;
       this.#answered(outcome);
@@ -221,6 +226,7 @@ class Turns {
       this.fail(error);
     } finally {
       slot?.leave();
+      if (removal) this.#removals.delete(removal);
       if (!isSent) await this.#withdraw(step, before);
     }
     return true;
@@ -245,8 +251,7 @@ class Turns {
 
   #isStillRight(removal: Removal): Promise<boolean> {
     const { removals, keys } = this.#run;
-    const options = { insistsOnNow: keys.wasLookedUp(removal.user_group_id) };
-    return removals.isStillRight(removal, [...this.#removals], options);
+    return removals.isStillRight(removal, [...this.#removals], keys.wasLookedUp(removal.user_group_id));
   }
 }
 

@@ -11,6 +11,8 @@ export interface CallContext extends AttemptContext {
   readonly lease: HeldLease;
   /** Once it aborts, no attempt starts, except the first attempt of a follow-up. */
   readonly signal: AbortSignal;
+  /** Asked right before each attempt leaves, except that of a follow-up: whether what was decided is still right. */
+  readonly mayStillSend?: (() => Promise<boolean>) | undefined;
   /** Lets another call be made in this one's place meanwhile. Undefined if none is made. */
   readonly waitBeforeRetry?: WaitBeforeRetry | undefined;
   /** Counts the requests. */
@@ -34,7 +36,7 @@ export type CallResult<T> =
       /** Whether one of the attempts may have had its effect. */
       readonly mayHaveHappened: boolean;
     }
-  /** Not attempted, or not attempted again, because the run is ending. */
+  /** Not attempted, or not attempted again, because the run is ending or the call may not be sent any more. */
   | { readonly kind: "interrupted"; readonly mayHaveHappened: boolean };
 
 /**
@@ -55,12 +57,13 @@ export async function callWithRetries<T>(
     const call = await throttle.ready(signal, priority);
     // Make a follow-up only once while the run is ending. Nothing waits then, so it would be repeated without a pause.
     const mustBeMade = context.isFollowUp === true && !isMade;
-    if (signal.aborted && !mustBeMade) {
-      throttle.withdraw(call);
-      return { kind: "interrupted", mayHaveHappened: attempts.mayHaveHappened };
-    }
-    const sentAt = clock.monotonic();
+    let sentAt = 0;
     try {
+      if (!mustBeMade && !(await mayBeMade(context))) {
+        throttle.withdraw(call);
+        return { kind: "interrupted", mayHaveHappened: attempts.mayHaveHappened };
+      }
+      sentAt = clock.monotonic();
       context.lease.assertHeld();
       context.tally.requests++;
       isMade = true;
@@ -81,6 +84,9 @@ export async function callWithRetries<T>(
     }
   }
 }
+
+const mayBeMade = async ({ signal, isFollowUp, mayStillSend }: CallContext): Promise<boolean> =>
+  !signal.aborted && (isFollowUp || !mayStillSend || (await mayStillSend())) && !signal.aborted;
 
 /**
  * Waits before the next attempt. A pause of more than a minute is waited for only if it is for all calls: if it is this

@@ -23,12 +23,7 @@ import { insistOnOwnGroups } from "../scope/scope.ts";
 import type { DestinationOwners } from "../tokens/destination-owners.ts";
 import { hasSharedToken, tokenShared } from "../tokens/shared-tokens.ts";
 import type { Breaker, Breakers } from "./breaker.ts";
-import {
-  type CallContext,
-  type CallResult,
-  callWithRetries,
-  type WaitBeforeRetry,
-} from "./call-with-retries.ts";
+import { type CallContext, type CallResult, callWithRetries } from "./call-with-retries.ts";
 import type { NeutralRequests } from "./neutral-requests.ts";
 import type { ServiceIdentity } from "./service-identity.ts";
 import { PRIORITY, type Priority, type Throttle } from "./throttle.ts";
@@ -55,6 +50,11 @@ export interface ServiceCalling extends LedgerWriting, Reporting {
 /** What the ledger knew of a group before its change. */
 type KnownGroup = Pick<GroupRecord, "intent" | "tokenFingerprint" | "failures">;
 
+interface CallOptions extends Pick<CallContext, "waitBeforeRetry" | "mayStillSend"> {
+  /** Called as soon as a call may have changed the service. */
+  readonly onEffect?: () => void;
+}
+
 /** A call that was not answered well. */
 export type Unanswered = Exclude<CallResult<unknown>, { kind: "answered" }>;
 type FailedCall = Extract<CallResult<unknown>, { kind: "failed" }>;
@@ -75,13 +75,12 @@ export class ServiceCalls {
   #mayHaveHappened: boolean;
   #end: SyncError | undefined;
 
-  /** `before`: null for an unknown group. `onEffect` is called as soon as a call may have changed the service. */
+  /** `before`: null for an unknown group. */
   constructor(
     run: ServiceCalling,
     signal: AbortSignal,
     before: KnownGroup | null,
-    onEffect: () => void = () => {},
-    waitBeforeRetry?: WaitBeforeRetry,
+    { onEffect = () => {}, waitBeforeRetry, mayStillSend }: CallOptions = {},
   ) {
     const { clock, throttle, lease, observe, tally } = run;
     this.#knownToken = before?.tokenFingerprint ?? null;
@@ -89,7 +88,7 @@ export class ServiceCalls {
     const priority = priorityOf(run, this.#knownToken);
     // Not `...run`: a copy of the whole run for each of many groups takes longer than what is done with it.
     const context = { clock, throttle, lease, observe, tally, signal, priority, waitBeforeRetry };
-    this.#context = { ...context, repeatedAfter: run.signOfLife?.repeatedAfter };
+    this.#context = { ...context, mayStillSend, repeatedAfter: run.signOfLife?.repeatedAfter };
     this.#onEffect = onEffect;
     // If this run's call is refused, the call of an earlier run may still have had its effect.
     this.#isUnderWay = before !== null && before.intent !== null;

@@ -6,7 +6,7 @@ import { RemovalCheck } from "../../../src/engine/loop/removal-check.ts";
 import type { TenantSource } from "../../../src/ports/tenant-source.ts";
 import { aTenantRow, InMemoryTenantSource, type TenantRecord } from "../../fakes/tenant-source.ts";
 import { VirtualClock, VirtualTime } from "../../fakes/virtual-time.ts";
-import { syncSettings } from "../../fakes/world.ts";
+import { aSyncedWorld, syncSettings, tenants } from "../../fakes/world.ts";
 
 const FOREVER = new AbortController().signal;
 const { rules } = syncSettings();
@@ -86,7 +86,7 @@ describe("a lookup", () => {
   it("doesn't count if somebody else may have seen a newer row since", async () => {
     const { check, looks } = aCheck();
     await check.isStillRight(deletion("a"), [deletion("b")]);
-    await check.isStillRight(deletion("b"), [], { insistsOnNow: true });
+    await check.isStillRight(deletion("b"), [], true);
     expect(looks).toEqual([["a", "b"], ["b"]]);
   });
 
@@ -95,4 +95,16 @@ describe("a lookup", () => {
     await check.close();
     expect(looks).toEqual([]);
   });
+});
+
+it("a tenant is looked at only once the service's limit allows its DELETE", async () => {
+  const world = await aSyncedWorld(["a", "b", "c"]);
+  world.tenants = tenants("c");
+  const { report } = world.start({ settings: { rateLimit: { count: 1, perMs: 60_000 } } });
+  await world.time.sleep(90_000);
+  expect(world.sent).toEqual(["GET a", "DELETE a"]);
+  world.tenants.push(...tenants("b"));
+  expect(await report).toMatchObject({ counts: { deleted: 1 }, errors: [{ code: "TENANT_RETURNED" }] });
+  expect([...world.service.groups.keys()]).toEqual(["b", "c"]);
+  expect(world.ledger.rows.get("b")).toMatchObject({ intent: null });
 });

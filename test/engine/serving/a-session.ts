@@ -1,4 +1,5 @@
 import { onTestFinished } from "vitest";
+import type { RunReport } from "../../../src/engine/report/run-report.ts";
 import { serveBeside } from "../../../src/engine/serving/serve-beside.ts";
 import { TenantServer } from "../../../src/engine/serving/tenant-server.ts";
 import { type SyncSettings, sync } from "../../../src/engine/sync.ts";
@@ -40,9 +41,9 @@ export function aSession(
   const beside = serveBeside({ server, startNoticing: async () => {}, end: ending.signal }, ports, all);
   const ended = sync({ ...ports, observe }, all, {}, FOREVER, beside);
   ended.catch(() => {});
-  const end = async (): Promise<void> => {
+  const end = (): Promise<RunReport> => {
     ending.abort();
-    await ended;
+    return ended;
   };
   onTestFinished(async () => {
     if (!ending.signal.aborted) await end();
