@@ -1,3 +1,4 @@
+import { compareIds } from "../../core/group/tenant.ts";
 import type { Change } from "../../core/plan/change.ts";
 import {
   afterApproval,
@@ -7,8 +8,10 @@ import {
   whileReading,
   withStaleCode,
 } from "../../core/plan/read-history.ts";
+import type { EventOf } from "../../core/record/next.ts";
+import type { LedgerTransaction } from "../../ports/ledger/ledger.ts";
 import type { LedgerWriting } from "../lease/lease.ts";
-import { markHeld } from "./mark-held.ts";
+import { candidatePages } from "./candidate-pages.ts";
 import { changeCounts, changesOf, heldOf, isEvidence, type Plan } from "./plan.ts";
 
 /** Pauses the grace clock before a read: if the read fails, the time since the last good read must not count. */
@@ -53,11 +56,51 @@ async function recordHistory(
   const { guard, reading } = plan;
   const heldCode = guard.kind === "held" ? guard.removals.code : null;
   const after = afterFullRead(before, reading, heldCode);
+  // Read before the transaction begins: a read waits for a connection for ever if transactions that wait so have them all.
+  const released = heldCode === null ? [] : await releasedIn(plan, ledger);
   await ledger.write(lease, async (transaction) => {
     await transaction.recordScope({ history: isApproved ? afterApproval(after) : after });
-    if (heldCode !== null || before.heldCode !== null)
-      await markHeld(heldOf(plan), ledger, transaction, clock.now());
+    const now = clock.now();
+    if (heldCode !== null) await markHeld(plan, released, transaction, now);
+    else if (before.heldCode !== null) await transaction.changeAll(RELEASED, now, { kind: "held" });
   });
+}
+
+const RELEASED = { kind: "held", removal: null } as const;
+
+/** Marks the removals that are held now. What is marked already costs no write. */
+async function markHeld(
+  plan: Plan,
+  released: readonly string[],
+  transaction: LedgerTransaction,
+  now: Date,
+): Promise<void> {
+  for await (const batch of heldOf(plan))
+    await transaction.change(
+      batch.map(({ user_group_id, kind }): EventOf => ({ kind: "held", user_group_id, removal: kind })),
+      now,
+    );
+  await transaction.change(
+    released.map((user_group_id): EventOf => ({ ...RELEASED, user_group_id })),
+    now,
+  );
+}
+
+/** The groups that are marked as held, and whose removal isn't held any more. */
+async function releasedIn(plan: Plan, ledger: LedgerWriting["ledger"]): Promise<readonly string[]> {
+  const held = heldIds(plan);
+  let next = await held.next();
+  const released: string[] = [];
+  for await (const page of candidatePages(ledger, { kind: "held" }))
+    for (const { user_group_id: id } of page) {
+      while (!next.done && compareIds(next.value, id) < 0) next = await held.next();
+      if (next.done || next.value !== id) released.push(id);
+    }
+  return released;
+}
+
+async function* heldIds(plan: Plan): AsyncGenerator<string, void> {
+  for await (const batch of heldOf(plan)) for (const { user_group_id } of batch) yield user_group_id;
 }
 
 async function* without(ids: ReadonlySet<string>, changes: AsyncIterable<Change>): AsyncGenerator<Change> {

@@ -233,6 +233,23 @@ it.each<[string, (world: World) => void, { only?: ReadonlySet<string> }]>([
   },
 );
 
+it("the removals that are held now are marked, and no others", async () => {
+  const settings = deletion({ limit: { count: 0, percent: 0 } });
+  const ids = ["a", "b", "c", "d", "e", "é", "😀"];
+  const world = await aSyncedWorld(ids);
+  for (const gone of [["a", "b", "d", "😀"], ["b", "c", "é"], ["e"], []]) {
+    keep(world, ...ids.filter((id) => !gone.includes(id)));
+    const { instance, report } = world.start({ settings });
+    await report;
+    const marked = [...world.ledger.rows].flatMap(([id, { held }]) => (held ? [id] : []));
+    expect(marked).toEqual(gone);
+    // A read waits for a connection for ever if open transactions have them all.
+    const reads = instance.passed.filter(({ call }) => /^(openTransaction|candidates|commit)$/.test(call));
+    for (const [n, { call }] of reads.entries())
+      if (call === "candidates") expect(reads[n - 1]?.call).not.toBe("openTransaction");
+  }
+});
+
 describe("removals that exceed the limit", () => {
   const settings = { ...deletion({ limit: { count: 1, percent: 10 } }), update: "replace" } as const;
 
