@@ -312,6 +312,52 @@ describe("against a faulty server", () => {
     expect(most).toBeLessThan(150 * bytes);
   });
 
+  const CHUNKED = "Transfer-Encoding: chunked\r\n";
+  const SPACES = " ".repeat(0x10000);
+  test.each([
+    ["a body of a terabyte", `${OK}Content-Length: 1099511627776\r\n\r\n`, SPACES],
+    ["a body in chunks", `${OK}${CHUNKED}\r\n`, `10000\r\n${SPACES}\r\n`],
+    ["headers", OK, `X-More: ${"x".repeat(1_000)}\r\n`],
+    ["headers behind a body", `${OK}${CHUNKED}\r\n0\r\n`, `X-More: ${"x".repeat(1_000)}\r\n`],
+  ])("one that sends %s without an end is cut off", async (_, head, more) => {
+    const sent: Promise<number>[] = [];
+    const pour = (socket: Socket): void => {
+      const on = (): void => {
+        while (socket.writable && socket.write(more));
+      };
+      sent.push(new Promise((resolve) => socket.once("close", () => resolve(socket.bytesWritten))));
+      socket.write(head);
+      socket.on("drain", on);
+      on();
+    };
+    expect(await failureWith(onRequest(pour))).toMatchObject({ mayHaveHappened: true });
+    // What the system keeps between the two is in this too.
+    expect(Math.max(...(await Promise.all(sent)))).toBeLessThan(32 * 1024 * 1024);
+  });
+
+  const answerWith = (token: string): string => {
+    const group = { team_id: 7, token, name: "Acme", provided_id: "acme" };
+    const body = JSON.stringify({ success: 1, new_user_group: false, user_group: group });
+    return `${OK}Content-Length: ${body.length}\r\n\r\n${body}`;
+  };
+  test.each([
+    ["another answer behind it", `${answerWith("first")}${answerWith("second")}`],
+    ["bytes behind it", `${answerWith("first")}garbage`],
+    ["an early answer before it", `HTTP/1.1 103 Early Hints\r\n\r\n${answerWith("first")}`],
+    ["less than it has", answerWith("first").replace(/Length: \d+/, "Length: 9")],
+  ])("one whose answer comes with %s: the next call gets its own answer", async (_, bytes) => {
+    let requests = 0;
+    const answer = (socket: Socket) =>
+      socket.on("data", () => socket.write(++requests === 1 ? bytes : answerWith("well")));
+    const { port } = await listening(createServer(answer));
+    const service = aService({ baseUrl: `http://127.0.0.1:${port}`, concurrency: 1 });
+    const ask = () => service.getOrCreate(aGroup()).then(({ group }) => group.token.reveal(), String);
+    await ask();
+    // A connection that is to be closed may be found out with the next request on it.
+    await expect.poll(ask).toBe("well");
+    expect(await ask()).toBe("well");
+  });
+
   test("one that answers with anything but HTTP, even with secrets in it", async () => {
     const failure = await failureWith(onRequest((socket) => socket.end(`220 mail ${KEY} ${TOKEN}\r\n`)));
     expect(failure).toMatchObject(lost("BAD_RESPONSE"));
