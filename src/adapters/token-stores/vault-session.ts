@@ -35,8 +35,6 @@ const isToken = (auth: VaultAuth): auth is GivenToken => "token" in auth;
 interface Login {
   readonly token: Secret;
   readonly isRenewable: boolean;
-  /** The lease's length at the login, in milliseconds; undefined if the lease doesn't end. */
-  readonly fullMs: number | undefined;
   /** On the monotonic clock: when half of the rest of the lease is over. */
   readonly renewAt: number;
 }
@@ -92,24 +90,22 @@ export class VaultSession {
     return login ? { ...login, renewAt: Number.POSITIVE_INFINITY } : this.#lookedUp(this.#auth.token);
   }
 
-  /** Undefined if Vault refuses, or if the lease comes near its maximum and gets shorter. */
-  async #renewed({ token, fullMs }: Login): Promise<Login | undefined> {
+  /** Undefined if Vault refuses. Near its maximum a lease gets shorter and ends; the next call is refused, and logs in again. */
+  async #renewed({ token }: Login): Promise<Login | undefined> {
     const answer = await this.#http.send({
       method: "POST",
       path: "auth/token/renew-self",
       token,
       body: {},
     });
-    const login = answer.status === 200 ? this.#loginIn(answer.body.auth, fullMs) : undefined;
-    const isShort = login && fullMs !== undefined && login.renewAt - this.#clock.monotonic() < fullMs / 4;
-    return isShort ? undefined : login;
+    return answer.status === 200 ? this.#loginIn(answer.body.auth) : undefined;
   }
 
   /** Looks up the lease of a token from the config. A token without the right to this lookup may still be valid. */
   async #lookedUp(token: Secret): Promise<Login> {
     const { status, body } = await this.#http.send({ method: "GET", path: "auth/token/lookup-self", token });
     const data = status === 200 && isJsonObject(body.data) ? body.data : {};
-    return this.#lease(token, data.renewable, data.ttl, undefined);
+    return this.#lease(token, data.renewable, data.ttl);
   }
 
   async #loggedIn(auth: VaultLogin): Promise<Login> {
@@ -118,20 +114,20 @@ export class VaultSession {
       path: `auth/${auth.mount}/login`,
       body: await credentials(auth),
     });
-    const login = answer.status === 200 ? this.#loginIn(answer.body.auth, undefined) : undefined;
+    const login = answer.status === 200 ? this.#loginIn(answer.body.auth) : undefined;
     if (!login) throw refusal(answer, auth.method);
     return login;
   }
 
-  #loginIn(auth: Json | undefined, fullMs: number | undefined): Login | undefined {
+  #loginIn(auth: Json | undefined): Login | undefined {
     if (!isJsonObject(auth) || typeof auth.client_token !== "string" || auth.client_token === "") return;
-    return this.#lease(new Secret(auth.client_token), auth.renewable, auth.lease_duration, fullMs);
+    return this.#lease(new Secret(auth.client_token), auth.renewable, auth.lease_duration);
   }
 
-  #lease(token: Secret, renewable: Json | undefined, seconds: Json | undefined, fullMs?: number): Login {
+  #lease(token: Secret, renewable: Json | undefined, seconds: Json | undefined): Login {
     const ms = typeof seconds === "number" && seconds > 0 ? seconds * 1000 : undefined;
     const renewAt = ms === undefined ? Number.POSITIVE_INFINITY : this.#clock.monotonic() + ms / 2;
-    return { token, isRenewable: renewable === true, fullMs: fullMs ?? ms, renewAt };
+    return { token, isRenewable: renewable === true, renewAt };
   }
 }
 

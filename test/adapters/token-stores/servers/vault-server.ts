@@ -15,7 +15,7 @@ export interface VaultCall {
   readonly body: unknown;
 }
 
-export interface VaultLease {
+interface VaultLease {
   readonly lease_duration: number;
   readonly renewable: boolean;
 }
@@ -36,7 +36,6 @@ export class VaultServer {
   readonly rootToken = ROOT;
   /** What logins and renewals give. */
   lease: VaultLease = { lease_duration: 3600, renewable: true };
-  renewed: VaultLease | undefined;
   namespace: string | undefined;
   engine: { type: string; options: Record<string, string> | null } = {
     type: "kv",
@@ -84,9 +83,7 @@ export class VaultServer {
           body: { data: { ttl: this.lease.lease_duration, renewable: this.lease.renewable } },
         };
       case "auth/token/renew-self":
-        return this.lease.renewable
-          ? this.#auth(call.token, this.renewed)
-          : errors(400, "lease is not renewable");
+        return this.lease.renewable ? this.#auth(call.token) : errors(400, "lease is not renewable");
       case "auth/token/revoke-self":
         this.tokens.delete(call.token);
         return { status: 204 };
@@ -110,8 +107,8 @@ export class VaultServer {
     return this.#auth(token);
   }
 
-  #auth(client_token: string, lease = this.lease): JsonReply {
-    return { status: 200, body: { auth: { client_token, ...lease } } };
+  #auth(client_token: string): JsonReply {
+    return { status: 200, body: { auth: { client_token, ...this.lease } } };
   }
 }
 
