@@ -1,7 +1,11 @@
 import type { Dispatcher } from "undici";
-import { ServiceFailure } from "../../core/failure/service-failure.ts";
+import errors from "undici/lib/core/errors.js";
+import { ServiceFailure, type ServiceFailureCode } from "../../core/failure/service-failure.ts";
+import { describe } from "../../core/failure/sync-error.ts";
 
 interface HttpRequest {
+  /** Where the request goes, for people. */
+  readonly where: string;
   readonly options: Dispatcher.DispatchOptions;
   /** From the start of the request to the last byte of the answer, in milliseconds. */
   readonly timeoutMs: number;
@@ -20,35 +24,19 @@ interface HttpAnswer {
 /** Far more than any answer in interface.md. */
 const MAX_ANSWER_BYTES = 1024 * 1024;
 
-/** The request failed without a complete answer. The cause is undici's error. */
-export class ConnectionFailure extends Error {
-  /** Whether the request had a connection. Without a connection the service can't have received it. */
-  readonly wasConnected: boolean;
-  override readonly cause: Error;
-
-  constructor(cause: Error, wasConnected: boolean) {
-    super(cause.message);
-    this.cause = cause;
-    this.wasConnected = wasConnected;
-  }
-}
-
 /**
- * Sends one request and collects its whole answer. Rejects with a ServiceFailure if the answer is late or too large,
- * with what `beforeSend` threw, or with a {@link ConnectionFailure}.
+ * Sends one request and collects its whole answer. Rejects with a ServiceFailure if no complete answer came, and with what
+ * `beforeSend` threw.
  */
-export async function sendRequest(
-  dispatcher: Dispatcher,
-  { options, timeoutMs, beforeSend }: HttpRequest,
-): Promise<HttpAnswer> {
-  const collector = new AnswerCollector(options.method, beforeSend);
+export async function sendRequest(dispatcher: Dispatcher, request: HttpRequest): Promise<HttpAnswer> {
+  const collector = new AnswerCollector(request);
+  const { method } = request.options;
   const timer = setTimeout(() => {
-    collector.giveUp(
-      new ServiceFailure("TIMEOUT", `${options.method} was not answered within ${timeoutMs} ms`),
-    );
-  }, timeoutMs);
+    const message = `${method} was not answered within ${request.timeoutMs} ms`;
+    collector.giveUp(new ServiceFailure("TIMEOUT", message));
+  }, request.timeoutMs);
   try {
-    dispatcher.dispatch(options, collector);
+    dispatcher.dispatch(request.options, collector);
     return await collector.answer;
   } finally {
     clearTimeout(timer);
@@ -56,8 +44,7 @@ export async function sendRequest(
 }
 
 class AnswerCollector implements Dispatcher.DispatchHandler {
-  readonly #method: string;
-  readonly #beforeSend: (() => void) | undefined;
+  readonly #request: HttpRequest;
   readonly answer: Promise<HttpAnswer>;
   #resolve: (answer: HttpAnswer) => void = () => {};
   #reject: (error: Error) => void = () => {};
@@ -68,9 +55,8 @@ class AnswerCollector implements Dispatcher.DispatchHandler {
   #body = Buffer.alloc(0);
   #size = 0;
 
-  constructor(method: string, beforeSend: (() => void) | undefined) {
-    this.#method = method;
-    this.#beforeSend = beforeSend;
+  constructor(request: HttpRequest) {
+    this.#request = request;
     this.answer = new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
@@ -91,7 +77,7 @@ class AnswerCollector implements Dispatcher.DispatchHandler {
       return;
     }
     try {
-      this.#beforeSend?.();
+      this.#request.beforeSend?.();
     } catch (error) {
       this.giveUp(error instanceof Error ? error : new Error(String(error)));
     }
@@ -105,7 +91,7 @@ class AnswerCollector implements Dispatcher.DispatchHandler {
   onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
     const size = this.#size + chunk.length;
     if (size > MAX_ANSWER_BYTES) {
-      const message = `${this.#method} was answered with more than ${MAX_ANSWER_BYTES} bytes`;
+      const message = `${this.#request.options.method} was answered with more than ${MAX_ANSWER_BYTES} bytes`;
       this.giveUp(new ServiceFailure("BAD_RESPONSE", message));
       return;
     }
@@ -123,6 +109,40 @@ class AnswerCollector implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_: Dispatcher.DispatchController, error: Error): void {
-    this.#reject(this.#givenUp ?? new ConnectionFailure(error, this.#controller !== undefined));
+    this.#reject(this.#givenUp ?? this.#failed(error));
+  }
+
+  #failed(error: Error): ServiceFailure {
+    const { where, options } = this.#request;
+    const cause = error instanceof AggregateError ? error.errors[0] : error;
+    const code = codeOf(error, this.#controller !== undefined);
+    const message = `${options.method} to ${where}: ${reasonOf(cause)}`;
+    // No cause here: the parser's error holds the bytes that it could not read, and a token may be among them.
+    return new ServiceFailure(code, message, code === "BAD_RESPONSE" ? {} : { cause });
   }
 }
+
+/** Without a connection the service can't have received the request. */
+function codeOf(error: Error, wasConnected: boolean): ServiceFailureCode {
+  const isAnswer =
+    error instanceof errors.HTTPParserError ||
+    error instanceof errors.HeadersOverflowError ||
+    isUnaskedFor(error) ||
+    isImpossible(error);
+  if (isAnswer) return "BAD_RESPONSE";
+  return wasConnected ? "CONNECTION_LOST" : "UNREACHABLE";
+}
+
+function reasonOf(cause: unknown): string {
+  if (isUnaskedFor(cause)) return "a response of HTTP 100 or 101 came, which was not asked for";
+  if (isImpossible(cause)) return "the answer breaks the rules of HTTP";
+  return describe(cause);
+}
+
+/** undici closes the connection after a 100 or a 101 that it didn't ask for, with these words. */
+const isUnaskedFor = (error: unknown): boolean =>
+  error instanceof errors.SocketError && /^bad (response|upgrade)$/.test(error.message);
+
+/** For an impossible answer, such as status 0, undici fails an assertion. */
+const isImpossible = (error: unknown): boolean =>
+  error instanceof Error && "code" in error && error.code === "ERR_ASSERTION";

@@ -5,7 +5,7 @@ import { connect as connectTls, type TLSSocket } from "node:tls";
 import { ServiceFailure } from "../../core/failure/service-failure.ts";
 import { describe } from "../../core/failure/sync-error.ts";
 import type { ReachedService } from "../../ports/group-service.ts";
-import type { HttpServiceOptions } from "./service-connection.ts";
+import type { HttpServiceOptions } from "./http-group-service.ts";
 
 /**
  * Looks the host up, connects, and shakes hands, each no longer than a request may take. Sends no request. Rejects with

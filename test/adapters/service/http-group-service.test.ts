@@ -1,8 +1,8 @@
 import http from "node:http";
 import { createServer, type Socket } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
+import type { HttpServiceOptions } from "../../../src/adapters/service/http-group-service.ts";
 import { HttpGroupService } from "../../../src/adapters/service/http-group-service.ts";
-import type { HttpServiceOptions } from "../../../src/adapters/service/service-connection.ts";
 import {
   isSameRefusal,
   ServiceFailure,

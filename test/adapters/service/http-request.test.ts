@@ -24,6 +24,7 @@ test("beforeSend is called after the TLS handshake: if it throws, nothing is sen
   const asked: string[] = [];
   let isHeld = true;
   const exchanged = sendRequest(pool, {
+    where: "the gate",
     options: { method: "POST", path: "/api/user", body: "{}" },
     timeoutMs: 30_000,
     beforeSend: () => {
