@@ -7,7 +7,6 @@ const LONGEST = [
   "test/adapters/sql/ledger/ledger.test.ts",
   "test/e2e/crash/hand-over.test.ts",
   "test/e2e/output/leaks.test.ts",
-  "test/e2e/service/service-faults.test.ts",
   "test/e2e/daemon/new-tenant-faults.test.ts",
   "test/e2e/daemon/daemon-end.test.ts",
   "test/e2e/daemon/daemon.test.ts",

@@ -20,8 +20,6 @@ interface Words {
   /** A query for the `id` of each session of the program. */
   readonly programSessions: string;
   readonly endSession: (id: string) => string;
-  /** A query for the `name` of each table, with its schema in front if that isn't the default schema. */
-  readonly tables: string;
   /** What a trigger can do. In MySQL, no trigger can skip a row. */
   readonly refusals: Readonly<Partial<Record<Refusal, (token: string) => string>>>;
   readonly createTrigger: (table: string, body: string) => string;
@@ -33,8 +31,6 @@ const WORDS: Readonly<Record<DatabaseKind, Words>> = {
     programSessions: `SELECT pid AS id FROM pg_stat_activity
       WHERE datname = current_database() AND application_name LIKE 'groupsync:%'`,
     endSession: (id) => `SELECT pg_terminate_backend(${id})`,
-    tables: `SELECT c.oid::regclass::text AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-      WHERE c.relkind = 'r' AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema' ORDER BY c.relname`,
     refusals: {
       raises: (token) => `RAISE EXCEPTION '% gives no way to %', OLD.${token}, NEW.${token};`,
       restores: (token) => `NEW.${token} := OLD.${token};`,
@@ -50,8 +46,6 @@ const WORDS: Readonly<Record<DatabaseKind, Words>> = {
     programSessions:
       "SELECT id FROM information_schema.processlist WHERE db = database() AND id <> connection_id()",
     endSession: (id) => `KILL ${id}`,
-    tables: `SELECT table_name AS name FROM information_schema.tables
-      WHERE table_schema = database() ORDER BY table_name`,
     refusals: {
       raises: (token) =>
         `SET @message = concat(OLD.${token}, ' gives no way to ', NEW.${token});
@@ -75,12 +69,6 @@ export async function endProgramSessions(database: FreshDatabase): Promise<void>
     // MySQL raises an error if the session has ended meanwhile.
     await database.query(WORDS[database.kind].endSession(id)).catch(() => {});
   }
-}
-
-/** The names of all tables, with the schema in front if that isn't the default schema. */
-export async function tablesIn({ kind, query }: FreshDatabase): Promise<string[]> {
-  const rows = await query<Row & { name: string }>(WORDS[kind].tables);
-  return rows.map(({ name }) => name);
 }
 
 /** The refusals that are possible in this kind of database. */

@@ -1,7 +1,6 @@
 import { expect, inject, test } from "vitest";
 import { freshDatabase } from "../../support/databases/fresh-database.ts";
 import { aRole } from "../../support/databases/role.ts";
-import { asRole } from "../role.ts";
 import { aWorld, type World } from "../world.ts";
 
 const onPostgres = test.runIf(inject("databaseKind") === "postgres");
@@ -10,7 +9,8 @@ const onPostgres = test.runIf(inject("databaseKind") === "postgres");
 async function aSharedWorld(): Promise<{ world: World; role: string; mallory: string }> {
   const world = await aWorld({ database: await freshDatabase(), tenants: 3 });
   const { name: mallory } = await aRole(world.database);
-  const role = await asRole(world);
+  const { name: role, url } = await aRole(world.database);
+  world.env.DATABASE_URL = url;
   await world.database.query("GRANT ALL ON SCHEMA public TO public");
   await world.database.query(`GRANT SELECT ON customers TO ${role}`);
   return { world, role, mallory };

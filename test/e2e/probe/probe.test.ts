@@ -61,25 +61,6 @@ test.each(KINDS)(
   },
 );
 
-test("what it finds counts from then on: a change of the mapping alone is verified or refused", async () => {
-  for (const existing of ["update", "keep"] as const) {
-    const world = await aWorld({ tenants: 1, service: { existing } });
-    expect((await probe(world)).code).toBe(0);
-    await world.sync();
-    await world.database.query("UPDATE customers SET warehouse = 'another'");
-    const warns = async () => (await world.run("plan")).stdout.includes("1 update planned, but");
-    expect(await warns()).toBe(existing === "keep");
-    const { code, report } = await world.sync();
-    expect({ code, ...report }).toMatchObject(
-      existing === "update"
-        ? { code: 0, updated: 1, unverified: 0 }
-        : { code: 3, failed: 1, errors: [{ code: "NOT_UPDATED" }] },
-    );
-    // Also of an update that has failed before.
-    expect(await warns()).toBe(existing === "keep");
-  }
-});
-
 test("a probe that is told to stop deletes its canary first", async () => {
   const world = await aWorld({ tenants: 1, service: { latency: { min: 20, max: 40 } } });
   await world.sync();

@@ -1,4 +1,4 @@
-import { readdir, readFile, rm } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, inject, test } from "vitest";
 import { newPlace, openDatabase, removeDatabase } from "../../support/databases/fresh-database.ts";
@@ -91,19 +91,6 @@ test("the token table is lost: the next sync says so, and asks for every token",
   expect(stderr).toMatch(/TOKENS_LOST.*groupsync_tokens/);
   expect(await world.live()).toEqual(live);
   await expectAllStored(world);
-});
-
-test("all files of a token directory are removed, and its mark stays: the next sync says so, and asks for every token", async () => {
-  const world = await aWorld({ tenants: 3 });
-  const directory = join(world.folder, "tokens");
-  await world.configure({ tokens: { store: "file", directory } });
-  await world.sync();
-  const files = (await readdir(directory)).filter((name) => name !== ".groupsync");
-  for (const name of files) await rm(join(directory, name));
-  const { code, report, stderr } = await world.sync();
-  expect({ code, report }).toMatchObject({ code: 0, report: { restored: 3, requests: 3 } });
-  expect(stderr).toMatch(/TOKENS_LOST.*tokens/);
-  expect((await readdir(directory)).sort()).toEqual([".groupsync", ...files.sort()]);
 });
 
 test("the token table is restored from yesterday's backup: --verify-tokens asks for the tokens that are dead", async () => {

