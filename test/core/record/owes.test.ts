@@ -41,6 +41,7 @@ it.each<[readonly string[], Parameters<typeof aRecord>[0], 0 | 1 | 2]>([
   ],
   [["under way"], { ...gone, intent: "delete" }, 0],
   [["held"], { held: "replace" }, 1],
+  [["held"], { ...gone, held: "delete" }, 0],
   [["wanted"], { wantedSince: new Date(), wantedBy: "choice" }, 1],
   [["doubted"], { doubt: "rewind" }, 1],
   [[], { ...gone, doubt: "rewind" }, 0],

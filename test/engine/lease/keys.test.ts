@@ -9,7 +9,7 @@ describe("a group", () => {
     const keys = new Keys();
     const first = await keys.hold(["a", "b"]);
     const order: string[] = [];
-    const second = keys.hold(["b", "c"]).then((hold) => {
+    const second = keys.hold(["c", "b"]).then((hold) => {
       order.push("second");
       return hold;
     });

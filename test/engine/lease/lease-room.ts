@@ -20,12 +20,15 @@ export class Room {
   readonly cutOff = new Set<string>();
   /** Holders that are suspended once, right after the first answer about the lease, for this many milliseconds. */
   readonly late = new Map<string, number>();
+  /** How long the answer to a renewal of the lease is on its way, in milliseconds. */
+  lateRenewals = 0;
 
   enter(holder: string, settings: Partial<LeaseSettings> = {}, signal = new AbortController().signal) {
     const clock = new VirtualClock(this.time);
     const instance = new Instance({
       at: ({ when, call }) => {
         if (this.outage || this.cutOff.has(holder)) throw new SyncError("LEDGER_UNAVAILABLE", "no route");
+        if (when === "after" && call === "renewLease") return this.time.sleep(this.lateRenewals);
         const ms = when === "after" && call === "acquireLease" ? this.late.get(holder) : undefined;
         if (ms === undefined) return;
         this.late.delete(holder);

@@ -126,6 +126,17 @@ describe("a held lease is lost", () => {
     expect(await lost).toBe("LEASE_LOST");
   });
 
+  it("by the time when its renewal was asked for, however late the answer came", async () => {
+    const room = new Room();
+    room.lateRenewals = TTL / 3;
+    const lost = lossOf(room, async () => {
+      await room.time.sleep(TTL / 6 + room.lateRenewals);
+      room.outage = true;
+      await room.time.sleep(TTL / 2);
+    });
+    expect(await lost).toBe("LEASE_LOST");
+  });
+
   it("when the wall clock runs ahead, as it does after the machine slept", async () => {
     const room = new Room();
     expect(await lossOf(room, async (clock) => clock.jump(TTL))).toBe("LEASE_LOST");

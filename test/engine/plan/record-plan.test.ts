@@ -40,6 +40,22 @@ it("if removals are held, the grace period of newly missing tenants starts at th
   expect(await world.sync({ settings })).toMatchObject({ counts: { deleted: 1 } });
 });
 
+it("an approval uses its code up: the same removals have another code later", async () => {
+  const nothing = deletion({ limit: { count: 0, percent: 0 } });
+  const world = await aSyncedWorld(IDS);
+  const syncWithoutD = async (approval?: string) => {
+    keep(world, "a", "b", "c");
+    return await world.sync({ settings: nothing, approval });
+  };
+  const approval = (await syncWithoutD()).hold?.approval ?? "";
+  expect(await syncWithoutD(approval)).toMatchObject({ outcome: "ok", counts: { deleted: 1 } });
+  keep(world, ...IDS);
+  await world.sync({ settings: nothing });
+  const again = await syncWithoutD(approval);
+  expect(again).toMatchObject({ outcome: "held", counts: { deleted: 0 } });
+  expect(again.errors.map(({ code }) => code)).toEqual(["APPROVAL_MISMATCH", "DELETIONS_HELD"]);
+});
+
 describe("a tenant that is gone or flagged", () => {
   const flagged = (settings: Partial<SyncSettings["deletion"]> = {}) =>
     deletion({ when: "flagged", ...settings });
