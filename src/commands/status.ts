@@ -45,7 +45,7 @@ export async function status(
     names: namesOf(await ledger.records(found.held?.groups.map(({ user_group_id }) => user_group_id) ?? [])),
     tables: {
       tokens: (await ledger.scope()).tokens.tables.map(shownTable),
-      ledger: await ledger.ownTables(),
+      ledger: (await ledger.tables()).place,
     },
     missing: wentMissing(found.missing, found.groups.total, config.deletion, now),
     refreshHold: await heldRefresh(ledger, config, now),

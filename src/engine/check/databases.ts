@@ -106,12 +106,12 @@ interface LedgerSettings {
 
 /** Connection, rights and version of the ledger, who holds the lease, and the service that its groups live at. */
 export async function* ledgerFindings(
-  ledger: Pick<LedgerView, "inspect" | "ownTables" | "scope">,
+  ledger: Pick<LedgerView, "inspect" | "tables" | "scope">,
   { database, baseUrl, update }: LedgerSettings,
 ): AsyncGenerator<Finding> {
   await ledger.inspect();
   yield connectionFinding(database);
-  const tables = (await ledger.ownTables()) ?? "the ledger's tables";
+  const tables = (await ledger.tables()).place ?? "the ledger's tables";
   const { ledgerId, lease, service } = await ledger.scope();
   yield ok(
     ledgerId !== null

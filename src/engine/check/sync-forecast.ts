@@ -83,7 +83,7 @@ export async function forecastSync(
         source: plan.sourceTable,
         // If the tables can't be found, `failures` has the reason.
         tokens: (await tokenTables(tokens).catch(() => [])).map(shownTable),
-        ledger: await ledger.ownTables(),
+        ledger: (await ledger.tables()).place,
       },
       rotations: await dueRotations(ledger, rotation, now, only),
       refresh,

@@ -1,6 +1,6 @@
 import { SyncError } from "../../core/failure/sync-error.ts";
 import { shownTable } from "../../core/tokens/destination.ts";
-import type { LedgerView } from "../../ports/ledger/ledger.ts";
+import type { LedgerView, OwnTables } from "../../ports/ledger/ledger.ts";
 import type { RecordedRun, ScopeState } from "../../ports/ledger/scope.ts";
 
 /** What a ledger keeps of a scope, as far as somebody has to know it who wants to forget the scope. */
@@ -16,8 +16,8 @@ export interface ScopeOverview extends Pick<ScopeState, "lease" | "service"> {
 
 /** Changes nothing. Rejects with UNKNOWN_SCOPE if the ledger keeps nothing of the scope. */
 export async function scopeOverview(name: string, ledger: LedgerView): Promise<ScopeOverview> {
-  const scopes = await ledger.scopes();
-  if (!scopes.includes(name)) throw unknownScope(name, scopes, await ledger.ownTables());
+  const tables = await ledger.tables();
+  if (!tables.scopes.includes(name)) throw unknownScope(name, tables);
   const { service, lease, tokens } = await ledger.scope();
   const others = tokens.complete?.filter((place) => !place.startsWith("table ")) ?? [];
   return {
@@ -29,12 +29,12 @@ export async function scopeOverview(name: string, ledger: LedgerView): Promise<S
   };
 }
 
-function unknownScope(name: string, scopes: readonly string[], tables: string | null): SyncError {
+function unknownScope(name: string, { place, scopes }: OwnTables): SyncError {
   const known =
     scopes.length === 0 ? "no scope at all" : scopes.map((scope) => JSON.stringify(scope)).join(", ");
   return new SyncError(
     "UNKNOWN_SCOPE",
-    `the ledger${tables === null ? "" : ` in ${tables}`} keeps nothing of a scope ${JSON.stringify(name)}; it has ${known}`,
+    `the ledger${place === null ? "" : ` in ${place}`} keeps nothing of a scope ${JSON.stringify(name)}; it has ${known}`,
     {
       hint: "a scope is the `name` of a config; check ledger.url and ledger.table_prefix if another ledger is meant",
     },

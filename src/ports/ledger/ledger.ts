@@ -45,10 +45,14 @@ export interface LedgerTransaction
 export interface SchemaReads {
   /** Rejects if `prepare` would, as far as that can be seen without a change. */
   inspect(): Promise<void>;
+  tables(): Promise<OwnTables>;
+}
+
+export interface OwnTables {
   /** For messages, such as `public.groupsync_*`; null if nobody can say where the tables would be. */
-  ownTables(): Promise<string | null>;
-  /** The scopes of which this ledger keeps anything, in order. A forgotten scope is none of them. */
-  scopes(): Promise<readonly string[]>;
+  readonly place: string | null;
+  /** The scopes of which the tables keep anything, in order. A forgotten scope is none of them. */
+  readonly scopes: readonly string[];
 }
 
 export interface SchemaWrites {

@@ -55,7 +55,7 @@ export function ledgerSchemaContract(name: string, makeDatabase: () => Promise<L
       const view = database.view();
       await expectEmpty(view);
       // Where they would be made.
-      expect(await view.ownTables()).toMatch(/^\w+\.\w+\*$/);
+      expect((await view.tables()).place).toMatch(/^\w+\.\w+\*$/);
       expect(await database.tables()).toEqual([]);
     });
   });

@@ -70,9 +70,9 @@ export function ledgerScopesContract(name: string, makePlace: () => Promise<Ledg
   describe(`${name}: a scope`, () => {
     test("is there from its first run on, and not before", async () => {
       const at = await opened(makePlace);
-      expect(await at.ledger.scopes()).toEqual([]);
+      expect((await at.ledger.tables()).scopes).toEqual([]);
       await runAt(at, "sync", NOW);
-      expect(await at.ledger.scopes()).toEqual(["default"]);
+      expect((await at.ledger.tables()).scopes).toEqual(["default"]);
     });
 
     test("is forgotten as a whole, but for the run that forgets it", async () => {
@@ -80,7 +80,7 @@ export function ledgerScopesContract(name: string, makePlace: () => Promise<Ledg
       await fill(at);
       await forget(at);
       const { ledger } = at;
-      expect(await ledger.scopes()).toEqual([]);
+      expect((await ledger.tables()).scopes).toEqual([]);
       expect(await collect(ledger.groups())).toEqual([]);
       expect((await ledger.scope()).service).toMatchObject({
         baseUrl: null,
@@ -146,7 +146,7 @@ export function ledgerScopeTablesContract(name: string, makeDatabase: () => Prom
       const { database } = staging;
       const other = await prepared(database, "production");
       await fill({ database, ledger: other, lease: await leaseOf(other) });
-      expect(await other.scopes()).toEqual(["production", "staging"]);
+      expect((await other.tables()).scopes).toEqual(["production", "staging"]);
       const linesOf = async (scope: string) =>
         (await database.dump()).split("\n").filter((line) => line.includes(scope));
       const before = await linesOf("production");
@@ -155,7 +155,7 @@ export function ledgerScopeTablesContract(name: string, makeDatabase: () => Prom
       expect(before.length).toBeGreaterThan(8);
 
       await forget(staging);
-      expect(await other.scopes()).toEqual(["production"]);
+      expect((await other.tables()).scopes).toEqual(["production"]);
       expect(await linesOf("production")).toEqual(before);
       // The lease, and the run that has forgotten the scope.
       expect(await linesOf("staging")).toHaveLength(2);

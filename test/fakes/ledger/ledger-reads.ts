@@ -58,10 +58,7 @@ async function* batches(
 
 const reads = ({ state, now }: CommittedLedger): Omit<LedgerView, "groups"> => ({
   async inspect() {},
-  async ownTables() {
-    return "memory.groupsync_*";
-  },
-  async scopes() {
+  async tables() {
     const { rows, service, history, tokens, runs } = state;
     const isThere =
       rows.size > 0 ||
@@ -69,7 +66,7 @@ const reads = ({ state, now }: CommittedLedger): Omit<LedgerView, "groups"> => (
       history !== NO_READ_HISTORY ||
       tokens !== NO_TOKENS ||
       runs.some(({ command }) => command !== FORGET);
-    return isThere ? [SCOPE] : [];
+    return { place: "memory.groupsync_*", scopes: isThere ? [SCOPE] : [] };
   },
 
   async scope() {

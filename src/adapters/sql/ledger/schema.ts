@@ -16,27 +16,32 @@ export const schemaReads = (reader: LedgerReader): SchemaReads => ({
       await inspectTables(reader, version > 0);
     }),
 
-  ownTables: () =>
-    opening(reader, "open the ledger", async () => {
-      const { dialect, byRolesPath } = reader.database;
-      const { schema, tablePrefix } = reader.location;
-      const place = await dialect.tablePlace(byRolesPath, { schema, table: `${tablePrefix}migrations` });
-      return place ? `${place.schema}.${tablePrefix}*` : null;
-    }),
-
-  /** Looks for rows of each lease's scope, because every scope has a lease from its first run on. */
-  scopes: () =>
-    reader.read([], async ({ connection, tables }) => {
-      const { leases, groups, scopes, runs } = tables;
-      const kept = [groups, scopes, `(SELECT scope FROM ${runs} WHERE command <> '${FORGET}')`].map(
-        (rows) => `EXISTS (SELECT 1 FROM ${rows} AS t WHERE t.scope = l.scope)`,
-      );
-      const rows = await connection.query<{ scope: string }>(
-        `SELECT scope FROM ${leases} AS l WHERE ${kept.join(" OR ")} ORDER BY scope`,
-      );
-      return rows.map((row) => row.scope);
-    }),
+  tables: () =>
+    opening(reader, "open the ledger", async () => ({
+      place: await placeOf(reader),
+      scopes: await scopesIn(reader),
+    })),
 });
+
+async function placeOf({ database, location }: LedgerReader): Promise<string | null> {
+  const { dialect, byRolesPath } = database;
+  const { schema, tablePrefix } = location;
+  const place = await dialect.tablePlace(byRolesPath, { schema, table: `${tablePrefix}migrations` });
+  return place ? `${place.schema}.${tablePrefix}*` : null;
+}
+
+/** Looks for rows of each lease's scope, because every scope has a lease from its first run on. */
+const scopesIn = (reader: LedgerReader): Promise<readonly string[]> =>
+  reader.read([], async ({ connection, tables }) => {
+    const { leases, groups, scopes, runs } = tables;
+    const kept = [groups, scopes, `(SELECT scope FROM ${runs} WHERE command <> '${FORGET}')`].map(
+      (rows) => `EXISTS (SELECT 1 FROM ${rows} AS t WHERE t.scope = l.scope)`,
+    );
+    const rows = await connection.query<{ scope: string }>(
+      `SELECT scope FROM ${leases} AS l WHERE ${kept.join(" OR ")} ORDER BY scope`,
+    );
+    return rows.map((row) => row.scope);
+  });
 
 export const prepareLedger = (reader: LedgerReader): Promise<void> =>
   opening(reader, "open the ledger", async () => {
