@@ -6,11 +6,10 @@ import { SyncError } from "../core/failure/sync-error.ts";
 import { digestSeed } from "../core/group/desired-group.ts";
 import { columnsOf } from "../core/group/group-rules.ts";
 import type { SyncConnection } from "../engine/check/databases.ts";
-import { changeFeed } from "./changes.ts";
 import { Databases, VIEW_TIMEOUTS } from "./databases.ts";
 import type { Host } from "./host.ts";
 import type { Opened } from "./opened.ts";
-import { tenantSource } from "./tenant-source.ts";
+import { changeFeed, tenantSource } from "./tenant-source.ts";
 
 /** A pooler that has a connection to spare gives it sooner. */
 const TRIAL: WaitLimits = { answerMs: 5_000, afterStopMs: 0, isRead: true };

@@ -20,13 +20,13 @@ import {
 import { planFindings } from "../engine/check/plan.ts";
 import { serviceFindings } from "../engine/check/service.ts";
 import type { LogEntry } from "../ports/log.ts";
-import { changeChannel, changeFeed } from "./changes.ts";
 import { connectionsAtOnce } from "./check-connections.ts";
 import { readConfig } from "./config.ts";
 import type { Host } from "./host.ts";
 import type { Opened } from "./opened.ts";
 import { composePlan, type PlanSetup } from "./plan.ts";
 import { connectionOf } from "./sync.ts";
+import { changeChannel, changeFeed } from "./tenant-source.ts";
 
 /** What the operator allows beyond what leaves no trace. */
 export interface CheckOptions {

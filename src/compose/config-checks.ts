@@ -4,10 +4,9 @@ import { describeSource } from "../config/descriptions.ts";
 import { digestSeed } from "../core/group/desired-group.ts";
 import { columnsOf } from "../core/group/group-rules.ts";
 import { tableBefore } from "../engine/plan/make-plan.ts";
-import { changeFeed } from "./changes.ts";
 import { Databases, openLedgerView, VIEW_TIMEOUTS } from "./databases.ts";
 import type { Host } from "./host.ts";
-import { tenantSource } from "./tenant-source.ts";
+import { changeFeed, tenantSource } from "./tenant-source.ts";
 
 /** Throws CONFIG_TLS if no connection to one of the config's databases could be opened, such as for a missing file. */
 export function verifyTls({ source, ledger, tokens }: Config): void {

@@ -5,7 +5,7 @@ import { sqlLedger } from "../adapters/sql/ledger/ledger.ts";
 import type { Config } from "../config/config.ts";
 import type { Notice } from "../core/changes/notice.ts";
 import { Secret } from "../core/secret/secret.ts";
-import type { Noticing } from "../daemon/changes/noticing.ts";
+import { Noticing, type NoticingFeeds, type NoticingPorts } from "../daemon/changes/noticing.ts";
 import { UnnoticedChanges } from "../daemon/changes/unnoticed-changes.ts";
 import type { Serving } from "../daemon/session.ts";
 import type { ServingNow } from "../daemon/state/state.ts";
@@ -14,9 +14,9 @@ import { TenantServer } from "../engine/serving/tenant-server.ts";
 import type { Log } from "../ports/log.ts";
 import type { Observe } from "../ports/observer.ts";
 import type { Served, ServeTenant } from "../ports/serve-tenant.ts";
-import { composeNoticing } from "./changes.ts";
 import { Databases, VIEW_TIMEOUTS } from "./databases.ts";
 import type { Host } from "./host.ts";
+import { changeChannel, changeFeed } from "./tenant-source.ts";
 
 interface ServingPorts {
   /** The config that is in force. */
@@ -70,6 +70,17 @@ interface Composition {
   /** Null if only `POST /sync` names tenants. */
   readonly noticing: Noticing | null;
   readonly takesRequests: boolean;
+}
+
+/** Notices changed tenants by the feeds that `source.changes` names; null if it names none. Contacts nothing yet. */
+export async function composeNoticing(config: Config, ports: NoticingPorts): Promise<Noticing | null> {
+  const { column, every, channel } = config.source.changes;
+  if (column === undefined && channel === undefined) return null;
+  const feeds: NoticingFeeds = {
+    ...(column !== undefined && { column: { feed: await changeFeed(config, column), everyMs: every } }),
+    ...(channel !== undefined && { channel: await changeChannel(config, channel) }),
+  };
+  return new Noticing(feeds, ports);
 }
 
 /** What serves single tenants in a daemon. It outlives the syncs, and the configs that a reload brings. */

@@ -1,11 +1,14 @@
+import type { FeedOptions } from "../adapters/sql/source/change-feed.ts";
 import { type SensitiveTableName, sensitiveTables } from "../adapters/sql/source/sensitive-tables.ts";
 import type { SourceOptions } from "../adapters/sql/source/source-dialect.ts";
 import type { Config } from "../config/config.ts";
+import { columnsOf } from "../core/group/group-rules.ts";
+import type { ChangeChannel, ChangeFeed } from "../ports/change-feed.ts";
 import type { TenantSource } from "../ports/tenant-source.ts";
 import { applicationName, type Databases, TIMEOUTS } from "./databases.ts";
 
 /** What the source and its change feed are read by. */
-export const sourceOptions = ({ name, source }: Config): SourceOptions => ({
+const sourceOptions = ({ name, source }: Config): SourceOptions => ({
   url: source.url.url,
   applicationName: applicationName(name),
   timeouts: TIMEOUTS,
@@ -47,4 +50,31 @@ async function namedSecrets(
       .filter(({ url }) => url.dialect === source.url.dialect)
       .map(async (at) => ({ database: await databases.open(at.url), at })),
   );
+}
+
+/** In milliseconds: how long a channel may take to begin to listen, and a notification to arrive. */
+const CHANNEL_LIMIT = 10_000;
+
+export async function changeFeed(config: Config, changeColumn: string): Promise<ChangeFeed> {
+  const options: FeedOptions = { ...sourceOptions(config), changeColumn, columns: columnsOf(config.group) };
+  switch (config.source.url.dialect) {
+    case "postgres": {
+      const { postgresChangeFeed } = await import("../adapters/postgres/source/change-feed.ts");
+      return postgresChangeFeed(options);
+    }
+    case "mysql": {
+      const { mysqlChangeFeed } = await import("../adapters/mysql/source/change-feed.ts");
+      return mysqlChangeFeed(options);
+    }
+  }
+}
+
+export async function changeChannel({ name, source }: Config, channel: string): Promise<ChangeChannel> {
+  const { PostgresChangeChannel } = await import("../adapters/postgres/source/change-channel.ts");
+  return new PostgresChangeChannel({
+    url: (source.changes.url ?? source.url).url,
+    applicationName: applicationName(name),
+    channel,
+    limitMs: CHANNEL_LIMIT,
+  });
 }

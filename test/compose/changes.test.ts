@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { composeNoticing } from "../../src/compose/changes.ts";
+import { composeNoticing } from "../../src/compose/serving.ts";
 import { load, withKeys } from "../config/config-file.ts";
 import { aClock } from "../fakes/set-clock.ts";
 import { type FreshDatabase, freshDatabase } from "../support/databases/fresh-database.ts";

@@ -1,6 +1,6 @@
 import { expect, onTestFinished } from "vitest";
 import { hostClock } from "../../src/adapters/host/clock.ts";
-import { composeNoticing } from "../../src/compose/changes.ts";
+import { composeNoticing } from "../../src/compose/serving.ts";
 import type { Noticing } from "../../src/daemon/changes/noticing.ts";
 import type { LogEntry } from "../../src/ports/log.ts";
 import { load, withKeys } from "../config/config-file.ts";

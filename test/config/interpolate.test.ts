@@ -68,16 +68,4 @@ describe("interpolation", () => {
       }),
     );
   });
-
-  it("puts any value in verbatim, whatever stands beside it", () => {
-    const value = fc.string({
-      unit: fc.constantFrom("$", "{", "}", "&", "`", "'", "A", "1", "ü", "\n"),
-      minLength: 1,
-    });
-    fc.assert(
-      fc.property(value, (A) => {
-        expect(interpolate("x${A}y${A}", { ...sources, env: { A } }).text).toBe(`x${A}y${A}`);
-      }),
-    );
-  });
 });

@@ -1,5 +1,11 @@
 import { expect, it } from "vitest";
-import { parseBaseUrl, parseDatabaseUrl, tlsProblems } from "../../src/config/urls.ts";
+import {
+  defaultListenAddress,
+  parseBaseUrl,
+  parseDatabaseUrl,
+  parseListenAddress,
+  tlsProblems,
+} from "../../src/config/urls.ts";
 
 it.each([
   ["postgres://app:p%40ss@db:5432/crm?sslmode=require", "postgres"],
@@ -70,4 +76,39 @@ it.each([
   "https://user:password@dash.example.com",
 ])("%j is no base url", (text) => {
   expect(parseBaseUrl(text)).toBeUndefined();
+});
+
+it.each([
+  ["127.0.0.1:8080", { host: "127.0.0.1", port: 8080 }],
+  ["0.0.0.0:0", { host: "0.0.0.0", port: 0 }],
+  ["localhost:65535", { host: "localhost", port: 65_535 }],
+  ["my-host_1.example.com:80", { host: "my-host_1.example.com", port: 80 }],
+  ["[::1]:8080", { host: "::1", port: 8080 }],
+  ["[::ffff:127.0.0.1]:8080", { host: "::ffff:127.0.0.1", port: 8080 }],
+  ["off", "off"],
+  ["localhost:65536", undefined],
+  ["localhost", undefined],
+  ["8080", undefined],
+  ["::1:8080", undefined],
+  ["[localhost]:8080", undefined],
+  ["http://localhost:8080", undefined],
+  ["localhost:8080\n", undefined],
+  ["OFF", undefined],
+])("%j is this address to listen on, or none: %j", (text, address) => {
+  expect(parseListenAddress(text)).toEqual(address);
+});
+
+it.each([
+  ["is not there", {}, { host: "127.0.0.1", port: 8080 }],
+  ["is empty", { GROUPSYNC_HTTP_LISTEN: "" }, { host: "127.0.0.1", port: 8080 }],
+  ["is an address", { GROUPSYNC_HTTP_LISTEN: "0.0.0.0:9" }, { host: "0.0.0.0", port: 9 }],
+  ["is off", { GROUPSYNC_HTTP_LISTEN: "off" }, "off"],
+])("is the default address if the variable %s", (_, env, address) => {
+  expect(defaultListenAddress(env)).toEqual(address);
+});
+
+it("throws an error that names the variable if it is no address", () => {
+  expect(() => defaultListenAddress({ GROUPSYNC_HTTP_LISTEN: "8080" })).toThrow(
+    expect.objectContaining({ code: "CONFIG_INVALID", message: 'GROUPSYNC_HTTP_LISTEN is "8080"' }),
+  );
 });

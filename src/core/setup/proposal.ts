@@ -197,7 +197,7 @@ export interface Choice {
 }
 
 /** The words of a name in small letters: `CustomerID` and `customer_id` are `customer id`. */
-export const wordsOf = (name: string): string =>
+const wordsOf = (name: string): string =>
   name
     .replace(/(\p{Ll}|\p{N})(\p{Lu})/gu, "$1 $2")
     .replace(/(\p{Lu})(\p{Lu}\p{Ll}{2})/gu, "$1 $2")
@@ -265,7 +265,7 @@ const DATA_SOURCES = ["data source", "warehouse", "dwh", "data set", "database",
 const NO_DATA_SOURCE = /(^| )(host|port|user|username)$/;
 
 /** The columns whose values can be ids of data sources, for `group.mapping`. */
-export function mappingChoices(table: CatalogTable, taken: readonly string[]): readonly Choice[] {
+function mappingChoices(table: CatalogTable, taken: readonly string[]): readonly Choice[] {
   const choices = table.columns.flatMap((column) => {
     const { name, kind, isNullable } = column;
     if (!ID_KINDS.has(kind) || taken.includes(name)) return [];

@@ -1,9 +1,83 @@
 import { resolve } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
-import { describeTokenDestinations } from "../../src/config/descriptions.ts";
+import { describeSource, describeTokenDestinations } from "../../src/config/descriptions.ts";
+import { parseDatabaseUrl } from "../../src/config/urls.ts";
 import { rounds } from "../support/long.ts";
 import { loadTokens } from "./load-tokens.ts";
+
+type Source = Parameters<typeof describeSource>[0];
+
+function aSource(url: string, keys: Omit<Source, "url"> = { table: "customers" }): Source {
+  const parsed = parseDatabaseUrl(url);
+  if (parsed === undefined) throw new Error(`${url} is no database url`);
+  return { url: parsed, ...keys };
+}
+
+const ofUrl = (url: string): string => describeSource(aSource(url), "id");
+const ofTable = (table: string): string => describeSource(aSource("postgres://db/app", { table }), "id");
+const ofQuery = (query: string): string => describeSource(aSource("postgres://db/app", { query }), "id");
+
+describe("the description of a source", () => {
+  it.each([
+    ["postgres://app:pw@db.example.com:6432/crm?sslmode=require", "db.example.com:6432/crm"],
+    ["postgres://db/crm", "db:5432/crm"],
+    ["mysql://db/crm", "db:3306/crm"],
+    ["postgresql:///crm", "localhost:5432/crm"],
+    ["postgres://[::1]/crm", "[::1]:5432/crm"],
+    ["postgres://db", "db:5432/"],
+    ["postgres://db/my%20crm", "db:5432/my crm"],
+    ["postgres:///crm?host=/run/postgresql", "/run/postgresql:5432/crm"],
+    ["postgres://db/crm?host=/run/postgresql&port=6432", "/run/postgresql:6432/crm"],
+    ["mysql://db/crm?host=other&port=6432", "db:3306/crm"],
+    ["postgres://%2Frun%2Fpostgresql/crm", "/run/postgresql:5432/crm"],
+  ])("%s", (url, place) => {
+    expect(ofUrl(url)).toBe(`${place} customers by id`);
+  });
+
+  it("is the same for every spelling of a host", () => {
+    expect(ofUrl("postgresql://DB:5432/crm")).toBe(ofUrl("postgres://db/crm"));
+    expect(ofUrl("postgres:///crm?host=/run/")).toBe(ofUrl("postgres:///crm?host=/run"));
+  });
+
+  it.each([
+    ["public.customers", "public.customers"],
+    ['"public"."customers"', "public.customers"],
+    ['"Customers"', "Customers"],
+    ['"a.b".c', '"a.b".c'],
+    ['"My Schema"."say ""hi"""', '"My Schema"."say ""hi"""'],
+  ])("has table %s without needless quotes", (table, shown) => {
+    expect(ofTable(table)).toBe(`db:5432/app ${shown} by id`);
+  });
+
+  it("names a query by its text, however it is laid out", () => {
+    expect(ofQuery("SELECT id FROM t")).toMatch(/^db:5432\/app query [0-9a-f]{12} by id$/);
+    expect(ofQuery("\nSELECT id\n  FROM\tt  ")).toBe(ofQuery("SELECT id FROM t"));
+    expect(ofQuery("SELECT id FROM u")).not.toBe(ofQuery("SELECT id FROM t"));
+  });
+
+  it("depends neither on user, password and parameters nor on which rows are selected", () => {
+    const described = "db:5432/app customers by id";
+    for (const url of ["postgres://db/app", "postgres://me:new%40@db/app?sslmode=require&options=x"])
+      expect(ofUrl(url)).toBe(described);
+    const some = { table: "customers", ...{ where: "plan = 'gold'" } };
+    expect(describeSource(aSource("postgres://db/app", some), "id")).toBe(described);
+  });
+
+  it("never shows a part of a password, even if the password lacks escapes", () => {
+    const anyPassword = fc
+      .array(fc.constantFrom("hunter2", "/", "?", "#", "@", ":", "1", "%40", "&host="), { minLength: 1 })
+      .map((parts) => parts.join(""))
+      .filter((password) => password.includes("hunter2"));
+    fc.assert(
+      fc.property(anyPassword, (password) => {
+        const url = parseDatabaseUrl(`postgres://app:${password}@db/app`);
+        if (url !== undefined) expect(describeSource({ url, table: "t" }, "id")).not.toContain("hunter2");
+      }),
+      { numRuns: rounds(3_000) },
+    );
+  });
+});
 
 type Keys = Readonly<Record<string, unknown>>;
 
@@ -50,6 +124,11 @@ describe("the destinations of tokens", () => {
       "aws_secrets_manager region eu-central-1 endpoint https://vpce.example.com dashboards/{{ user_group_id }} as token",
     ],
     ["GCP", gcp, "gcp_secret_manager project crm-prod dashboards-{{ user_group_id }} as token"],
+    [
+      "an endpoint",
+      { ...gcp, endpoint: "https://sm.example.com" },
+      "gcp_secret_manager project crm-prod endpoint https://sm.example.com dashboards-{{ user_group_id }} as token",
+    ],
     ["Azure", azure, "azure_key_vault https://crm.vault.azure.net dashboards-{{ user_group_id }} as token"],
     ["Kubernetes", kubernetes, "kubernetes dashboards-{{ user_group_id }} key token as token"],
     [
@@ -96,47 +175,6 @@ test.each<[string, Keys, Keys]>([
   ["a kubeconfig", { ...kubernetes, kubeconfig: "/etc/kube" }, { ...kubernetes, kubeconfig: "/etc//./kube" }],
 ])("%s has one text for all its spellings", (_, one, other) => {
   expect(destinationsOf(other)).toEqual(destinationsOf(one));
-});
-
-test.each<[Keys, Keys]>([
-  [table, { url: "postgres://localhost/other", table: "other", id_column: "other", token_column: "other" }],
-  [
-    { rows: "existing", table: "t", id_column: "i", token_column: "o" },
-    { url: "mysql://localhost/crm", rows: "own" },
-  ],
-  [file, { directory: "/other", path: "other-{{ user_group_id }}", format: "json" }],
-  [
-    vault,
-    {
-      address: "https://vault.internal:8200/other",
-      mount: "other",
-      namespace: "other",
-      path: "{{ user_group_id }}",
-      format: "json",
-    },
-  ],
-  // Not the same as a folder in the path: each engine has its own.
-  [{ ...vault, mount: "secret/a", path: "{{ user_group_id }}" }, { mount: "secret" }],
-  [aws, { region: "other", endpoint: "https://other", path: "{{ user_group_id }}", format: "json" }],
-  [gcp, { project: "other-project", endpoint: "https://other", path: "{{ user_group_id }}", format: "json" }],
-  [azure, { vault_url: "https://other.vault.azure.net", path: "{{ user_group_id }}-x", format: "json" }],
-  [
-    kubernetes,
-    {
-      namespace: "other",
-      context: "other",
-      kubeconfig: "/other",
-      key: "other",
-      path: "x-{{ user_group_id }}",
-      format: "json",
-    },
-  ],
-])("%j has another text with any other of its keys %j", (tokens, others) => {
-  const changed = Object.entries(others);
-  const texts = [tokens, ...changed.map(([key, value]) => ({ ...tokens, [key]: value }))].flatMap(
-    destinationsOf,
-  );
-  expect(new Set(texts).size).toBe(changed.length + 1);
 });
 
 test("no two values of a key are read as another's", () => {
