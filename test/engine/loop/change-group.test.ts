@@ -4,6 +4,7 @@ import { ServiceFailure } from "../../../src/core/failure/service-failure.ts";
 import { SyncError } from "../../../src/core/failure/sync-error.ts";
 import type { SyncSettings } from "../../../src/engine/sync.ts";
 import { aGroup } from "../../builders/groups.ts";
+import { column } from "../../builders/rules.ts";
 import type { Point } from "../../fakes/instance.ts";
 import { aSyncedWorld, syncSettings, tenants, World } from "../../fakes/world.ts";
 
@@ -563,4 +564,23 @@ describe("a replacement", () => {
     expect(await world.sync({ settings })).toMatchObject({ outcome: "ok", counts: { replaced: 1 } });
     expect(world.service.groups.get("a")?.group.name).toBe("New name of a");
   });
+});
+
+it("a DELETE names the data source with which the group was made, whatever its row says now", async () => {
+  const settings: Partial<SyncSettings> = {
+    update: "replace",
+    rules: { ...syncSettings().rules, dataSourceId: column("plan") },
+    deletion: { when: "absent", gracePeriodMs: 0, limit: { count: 9, percent: 100 } },
+  };
+  const world = new World(tenants("a", "b", "c").map((tenant) => ({ ...tenant, plan: "before" })));
+  await world.sync({ settings });
+  world.tenants = tenants("a", "b").map((tenant) => ({ ...tenant, plan: "now" }));
+  // The first removal of a run begins with a GET. The others have the stored token.
+  expect(await world.sync({ settings })).toMatchObject({ counts: { replaced: 2, deleted: 1 } });
+  const deletions = world.service.requests.filter(({ operation }) => operation === "DELETE");
+  expect(deletions.map(({ id, dataSourceId }) => [id, dataSourceId]).toSorted()).toEqual([
+    ["a", "before"],
+    ["b", "before"],
+    ["c", "before"],
+  ]);
 });

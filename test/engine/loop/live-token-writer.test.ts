@@ -345,3 +345,18 @@ describe("a live token that a GET returned and that no store has", () => {
     expect(world.store.tokens).toEqual(world.service.tokens);
   });
 });
+
+test("a token is not rotated if its store takes the proof and keeps something else", async () => {
+  const world = await aSyncedWorld(["a"]);
+  const { report } = world.startRotation(ALL, {
+    at: ({ when, call }) => {
+      if (when === "after" && call === "writeTokens")
+        world.store.tokens.set("a", "what a trigger makes of it");
+    },
+  });
+  expect(await report).toMatchObject({
+    outcome: "partial",
+    errors: [{ user_group_id: "a", code: "TOKEN_NOT_STORED", message: expect.stringContaining("read back") }],
+  });
+  expect(world.sent).toEqual([]);
+});
