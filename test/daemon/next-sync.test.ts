@@ -38,3 +38,14 @@ test("a pause is as long as the last sync took", async () => {
   const { pausesIn } = begun(60_000);
   expect(await pausesIn(500_000)).toEqual([60_000, 60_000, 60_000, 60_000]);
 });
+
+test("a sync that is wanted while single tenants are served begins soon, and ends that", async () => {
+  const clock = new VirtualClock(new VirtualTime());
+  let begun = 0;
+  const next = new NextSync(clock, new AbortController().signal, () => void begun++);
+  const due = next.begins();
+  next.runEnded(100);
+  next.want(false);
+  await clock.sleep(1_000);
+  expect([due.aborted, begun]).toEqual([true, 1]);
+});

@@ -125,3 +125,9 @@ test.skipIf(!isThere)("a server that logs statements is refused with a remedy th
   await query("SET GLOBAL binlog_format = STATEMENT");
   await expect(leaseOf(open().ledger)).rejects.toMatchObject({ ...refusal, code: "LEDGER_UNAVAILABLE" });
 });
+
+test.skipIf(!isThere)("a server that says it is older than MySQL 8.0 is refused", async () => {
+  const { url } = await ownMariadb({ version: "5.7.44" });
+  const database = aDatabase(`${url}mysql`, "mysql");
+  await expect(database.query("SELECT 1")).rejects.toMatchObject({ code: "DATABASE_TOO_OLD" });
+});

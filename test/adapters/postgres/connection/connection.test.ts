@@ -1,7 +1,10 @@
+import { createServer } from "node:net";
 import { describe, expect, test } from "vitest";
 import { connectionOptions } from "../../../../src/adapters/postgres/connection/connection.ts";
 import { Secret } from "../../../../src/core/secret/secret.ts";
 import { rejection } from "../../../contracts/collect.ts";
+import { listening } from "../../../support/servers/listening.ts";
+import { aDatabase } from "../../sql/ledger/ledger-database.ts";
 
 const options = (url: string) => connectionOptions(new Secret(url), "groupsync:test");
 
@@ -41,4 +44,26 @@ describe("of TLS the driver's own reading of the url sees nothing:", () => {
       ...tls,
     });
   });
+});
+
+test("a server that is too old is refused before it gets a statement", async () => {
+  const message = (type: string, content: string): Buffer => {
+    const length = Buffer.alloc(4);
+    length.writeInt32BE(4 + content.length);
+    return Buffer.concat([Buffer.from(type), length, Buffer.from(content)]);
+  };
+  const received: string[] = [];
+  const server = createServer((socket) => {
+    socket.on("data", (bytes) => {
+      received.push(bytes.toString("latin1"));
+      if (received.length > 1) return socket.destroy();
+      socket.write(message("R", "\0\0\0\0"));
+      socket.write(message("S", "server_version\x0012.22\0"));
+      return socket.write(message("Z", "I"));
+    });
+  });
+  const { port } = await listening(server);
+  const database = aDatabase(`postgres://app@127.0.0.1:${port}/crm`, "postgres");
+  expect(await rejection(database.query("SELECT 1"))).toMatchObject({ code: "DATABASE_TOO_OLD" });
+  expect(received.filter((text) => text.includes("SELECT"))).toEqual([]);
 });
