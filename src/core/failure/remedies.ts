@@ -21,6 +21,7 @@ const OF_GROUPS = {
   NEW_TOKEN_NOT_STORED: "fix the token store now: the tenant is locked out until the new token is stored",
   NOT_ROTATED: "fix the token store; the next sync rotates the group",
   TOKEN_NOT_EVERYWHERE: "fix the token store that refuses; the next sync takes the token there",
+  TOKEN_UNSURE: "nothing: the next sync checks the stored copies",
   UNSETTLED: "fix what the message names, and run groupsync sync",
   IN_DOUBT: "correct its row if that is rejected; the next sync asks the service for its group",
   TOKEN_NOT_REMOVED: "fix what the message names; the next sync removes the token",

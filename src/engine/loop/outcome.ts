@@ -40,10 +40,11 @@ export async function recordOutcome(
   const { refusal } = await run.committer.commit({
     user_group_id: outcome.change.user_group_id,
     token: "token" in outcome ? outcome.token : hadToken(outcome) ? "remove" : undefined,
-    events: (refused) => [
-      { kind: "ended", ...recordedWith(refused) },
-      ...("token" in outcome && !refused ? copiesUnsure(before, run) : []),
-    ],
+    events: (refused) => {
+      const recorded = recordedWith(refused);
+      const unsure = "token" in recorded.outcome ? copiesUnsure(before, run) : [];
+      return [{ kind: "ended", ...recorded }, ...unsure];
+    },
   });
   const recorded = recordedWith(refusal);
   reportDrift(before, outcome, run);

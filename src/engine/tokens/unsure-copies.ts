@@ -2,7 +2,7 @@ import type { EventOf } from "../../core/record/next.ts";
 import type { GroupRecord } from "../../core/record/record.ts";
 import type { TokenWriting } from "./token-writing.ts";
 
-const UNSURE =
+const MESSAGE =
   "a process died that may have been storing a token of this group; the stored copies are checked once its requests have ended";
 
 /**
@@ -15,10 +15,10 @@ export function copiesUnsure(
   { tokens, lease: { unsureUntil } }: Pick<TokenWriting, "tokens" | "lease">,
 ): EventOf[] {
   if (!before || before.intent === null || !tokens.outside || unsureUntil === null) return [];
-  const failure = { code: "TOKEN_NOT_EVERYWHERE", message: UNSURE, count: 1, retryAt: unsureUntil };
+  const failure = { code: "TOKEN_UNSURE", message: MESSAGE, count: 1, retryAt: unsureUntil };
   return [{ kind: "storing_ended", user_group_id: before.user_group_id, failure }];
 }
 
-/** Whether the group's copies have to be checked, and nothing is known to be wrong with them. */
+/** Whether a process that died may have been storing a token of the group. */
 export const areUnsure = ({ failures: { storing } }: Pick<GroupRecord, "failures">): boolean =>
-  storing?.message === UNSURE;
+  storing?.code === "TOKEN_UNSURE";

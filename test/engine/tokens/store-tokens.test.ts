@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { CompositeTokenStore } from "../../../src/adapters/token-stores/composite-token-store.ts";
 import { SyncError } from "../../../src/core/failure/sync-error.ts";
 import type { SyncPorts } from "../../../src/engine/sync.ts";
 import { storeInTables, storeOutside } from "../../../src/engine/tokens/store-tokens.ts";
@@ -6,7 +7,7 @@ import { rejection } from "../../contracts/collect.ts";
 import { someTokens } from "../../contracts/token-store.ts";
 import { Instance } from "../../fakes/instance.ts";
 import { someTransaction } from "../../fakes/ledger/ledger-transaction.ts";
-import { InMemoryTokenStore } from "../../fakes/token-store.ts";
+import { InMemoryTokenStore, TokenState } from "../../fakes/token-store.ts";
 import { synced } from "../../fakes/two-stores.ts";
 import { VirtualClock } from "../../fakes/virtual-time.ts";
 import { syncSettings, tenants, World } from "../../fakes/world.ts";
@@ -41,6 +42,8 @@ describe("a token that a process has sent before it died", () => {
   /** The store takes the next new token so much later, and its sender dies meanwhile. */
   class LateStore extends World {
     lateMs: number | undefined;
+    /** A second store, if there is one. */
+    second: TokenState | undefined;
 
     override ports(instance: Instance, clock: VirtualClock): Omit<SyncPorts, "observe"> {
       const ports = super.ports(instance, clock);
@@ -54,7 +57,9 @@ describe("a token that a process has sent before it died", () => {
         instance.kill();
         return new Promise(() => {});
       };
-      return { ...ports, tokens };
+      if (!this.second) return { ...ports, tokens };
+      const second = new InMemoryTokenStore(this.second, instance.step);
+      return { ...ports, tokens: new CompositeTokenStore([tokens, second]) };
     }
   }
   const settings = syncSettings({ lease: { ...syncSettings().lease, isDead: async () => true } });
@@ -71,6 +76,20 @@ describe("a token that a process has sent before it died", () => {
     expect(await first.report).toBe("died");
     const rotation = { ...syncSettings().rotation, maxAgeMs: 1 };
     expect(await world.sync({ settings: { ...settings, rotation } })).toMatchObject({ outcome: "ok" });
+    await world.time.sleep(60_000);
+    expect(world.store.tokens).toEqual(world.service.tokens);
+  });
+
+  test("is looked for even if another store refuses the token of the takeover", async () => {
+    const world = new LateStore(tenants("a"));
+    world.second = new TokenState();
+    await world.sync();
+    world.tenants = [{ id: "a", name: "another name" }];
+    world.lateMs = 40_000;
+    expect(await world.start({ settings: { update: "replace" } }).report).toBe("died");
+    world.second.refused.add("a");
+    const report = await world.sync({ settings: { ...settings, update: "replace" } });
+    expect(report.errors).toMatchObject([{ code: "TOKEN_NOT_EVERYWHERE" }]);
     await world.time.sleep(60_000);
     expect(world.store.tokens).toEqual(world.service.tokens);
   });
