@@ -71,6 +71,8 @@ export class Committer {
   #isUrgent = false;
   /** Why the tokens of some groups were not stored. No further token is tried: the run has to end. */
   #failure: { readonly error: unknown } | undefined;
+  /** A transaction has failed, so no table takes a token. */
+  #hasTableFailed = false;
 
   constructor(run: Committing) {
     this.#run = run;
@@ -134,11 +136,12 @@ export class Committer {
       const batch = this.#take();
       // What needs no table is recorded all the same: an intent that is withdrawn, a token that is stored outside.
       const isHopeless = (pending: Pending): boolean =>
-        this.#failure !== undefined && this.#run.tokens.tables !== undefined && isAnswer(pending);
+        this.#hasTableFailed && this.#run.tokens.tables !== undefined && isAnswer(pending);
       await this.#fail(batch.filter(isHopeless), this.#failure?.error);
       const left = batch.filter((pending) => !isHopeless(pending));
       await retryInHalves(left, (part) => this.#commit(part)).catch(async (error: unknown) => {
         this.#failure ??= { error };
+        this.#hasTableFailed = true;
         await this.#fail(left, error);
       });
       const answers = batch.filter(isAnswer).length;

@@ -5,6 +5,7 @@ import { SyncError } from "../../../src/core/failure/sync-error.ts";
 import type { SyncPorts } from "../../../src/engine/sync.ts";
 import { failing, type Instance, type Point } from "../../fakes/instance.ts";
 import { InMemoryTokenStore, TokenState } from "../../fakes/token-store.ts";
+import { expectBoth, TwoStores } from "../../fakes/two-stores.ts";
 import type { VirtualClock } from "../../fakes/virtual-time.ts";
 import { aSyncedWorld, syncSettings, tenants, World } from "../../fakes/world.ts";
 
@@ -86,6 +87,30 @@ describe("recording", () => {
       expect(world.service.groups.size).toBe(IDS.length);
     },
   );
+});
+
+test("what a store outside has taken is recorded, even if that store has failed and a table is to have the token too", async () => {
+  const world = new TwoStores(tenants(...IDS));
+  world.second.sharesLedger = true;
+  await world.sync({ only: new Set(["t00"]) });
+  const away = failing("before", "writeTokens", () => new SyncError("TOKEN_STORE_UNAVAILABLE", "no route"), {
+    ids: ["t05"],
+  });
+  const at = async (point: Point): Promise<void> => {
+    if (point.call === "commit") await world.time.sleep(1_000);
+    away(point);
+  };
+  const report = await world.sync({ settings: { concurrency: 8 }, at });
+  expect(report.error?.code).toBe("TOKEN_STORE_UNAVAILABLE");
+  const [taken, before] = [[...world.store.tokens.keys()], world.service.requests.length];
+  expect(taken.length).toBeGreaterThan(3);
+  expect(await world.sync()).toMatchObject({ outcome: "ok" });
+  expect(
+    asked(world)
+      .slice(before)
+      .filter((id) => taken.includes(id)),
+  ).toEqual([]);
+  expectBoth(world);
 });
 
 test("if a store refuses ten tokens and takes none, the store as a whole has failed", async () => {
