@@ -1,6 +1,7 @@
 import { interrupted, withHint } from "../core/failure/sync-error.ts";
 import { isCanary } from "../core/group/ledger-group.ts";
 import type { Delete } from "../core/plan/change.ts";
+import type { GroupRecord } from "../core/record/record.ts";
 import { FORGET } from "../core/report/health.ts";
 import type { KnownService } from "../ports/ledger/scope.ts";
 import type { TokenStore } from "../ports/token-store.ts";
@@ -95,23 +96,26 @@ const ofNobodyElse = (settings: RunSettings): RunSettings => ({
 });
 
 /** The groups that are deleted already, and whose tokens are still stored; and the canaries of probes. */
-async function othersOf({ ledger }: Pick<Run, "ledger">): Promise<readonly string[]> {
-  const ids: string[] = [];
+async function othersOf({ ledger }: Pick<Run, "ledger">): Promise<readonly GroupRecord[]> {
+  const others: GroupRecord[] = [];
   for await (const page of candidatePages(ledger, { kind: "owing" }))
-    for (const group of page) if (group.intent === "remove" || isCanary(group)) ids.push(group.user_group_id);
-  return ids;
+    for (const group of page) if (group.intent === "remove" || isCanary(group)) others.push(group);
+  return others;
 }
 
-async function* deletions(first: readonly string[], { ledger }: Pick<Run, "ledger">): AsyncGenerator<Delete> {
-  for (const id of first) yield deletionOf(id);
+async function* deletions(
+  first: readonly GroupRecord[],
+  { ledger }: Pick<Run, "ledger">,
+): AsyncGenerator<Delete> {
+  for (const record of first) yield deletionOf(record);
   for await (const page of candidatePages(ledger, { kind: "existing" }))
-    for (const { user_group_id } of page) yield deletionOf(user_group_id);
+    for (const record of page) yield deletionOf(record);
 }
 
-const deletionOf = (user_group_id: string): Delete => ({
+const deletionOf = (record: GroupRecord): Delete => ({
   kind: "delete",
-  user_group_id,
-  absence: "forgotten",
+  user_group_id: record.user_group_id,
+  absence: isCanary(record) ? "canary" : "forgotten",
   underWay: false,
   failedBefore: false,
 });

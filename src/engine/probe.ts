@@ -57,7 +57,7 @@ export async function probe(
       if (failure) throw remains(left, failure.message);
     }
     const user_group_id = canaryId(() => clock.random());
-    await record({ kind: "probed", user_group_id }, run);
+    await record({ kind: "probed", user_group_id, baseUrl: identity.baseUrl }, run);
     found.canary = { user_group_id, gone: false };
     const calls = new ServiceCalls(run, run.signal, null);
     let asked: Asked;

@@ -52,7 +52,7 @@ export const anEvent = (user_group_id = "acme"): fc.Arbitrary<GroupEvent> =>
     { weight: 6, arbitrary: anEnd(user_group_id) },
     fc.constant<GroupEvent>({ kind: "begun", change: { kind: "rotate", user_group_id } }),
     fc.constant<GroupEvent>({ kind: "unsent", before: null }),
-    fc.constant<GroupEvent>({ kind: "probed", user_group_id }),
+    fc.constant<GroupEvent>({ kind: "probed", user_group_id, baseUrl: "https://dashboards.example.com" }),
     fc
       .constantFrom<GroupEvent["kind"]>(
         "change_dropped",

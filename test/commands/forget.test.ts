@@ -36,7 +36,11 @@ const CANARY = "groupsync-canary-1";
 
 /** As a probe leaves it that was killed. */
 function addCanary({ ledger, time }: World): void {
-  const { record } = next(null, { kind: "probed", user_group_id: CANARY }, time.now());
+  const { record } = next(
+    null,
+    { kind: "probed", user_group_id: CANARY, baseUrl: "https://dashboards.example.com" },
+    time.now(),
+  );
   if (record) ledger.rows.set(CANARY, record);
 }
 

@@ -1,6 +1,8 @@
 import { describe, expect, it, test } from "vitest";
+import { ServiceFailure } from "../../src/core/failure/service-failure.ts";
 import { RecentWrites } from "../../src/core/record/recent-writes.ts";
 import type { Forgotten } from "../../src/engine/forget.ts";
+import { failing } from "../fakes/instance.ts";
 import { NO_SERVICE } from "../fakes/ledger/ledger-state.ts";
 import { VirtualClock } from "../fakes/virtual-time.ts";
 import { aSyncedWorld, type StartOptions, tenants, World } from "../fakes/world.ts";
@@ -63,6 +65,16 @@ describe("a scope whose groups are deleted", () => {
     const { events, report } = world.startForget({ deletesGroups: DELETE });
     await report;
     expect(events).toContainEqual({ kind: "deleted", user_group_id: "a", absence: "forgotten" });
+  });
+
+  it("deletes the canary of a probe too, which counts as no group and has no token", async () => {
+    const world = await aSyncedWorld(["a"]);
+    const noDelete = failing("before", "remove", () => new ServiceFailure("REFUSED", "no"));
+    expect(await world.startProbe({ at: noDelete }).report).toMatchObject({ canary: { gone: false } });
+    const { instance, report } = world.startForget({ deletesGroups: DELETE });
+    expect(await report).toMatchObject({ isForgotten: true, report: { counts: { deleted: 1 } } });
+    expect(groupsOf(world)).toEqual([]);
+    expect(instance.history("before removeTokens")).toEqual(["before removeTokens a"]);
   });
 
   it("deletes groups beyond deletion.limit, and those that wait for their next try", async () => {

@@ -3,7 +3,7 @@ import { doesUpdate, NO_EVIDENCE } from "../../src/core/apply/update-evidence.ts
 import { ServiceFailure, type ServiceFailureCode } from "../../src/core/failure/service-failure.ts";
 import type { ProbeReport } from "../../src/engine/probe.ts";
 import { each, type Point } from "../fakes/instance.ts";
-import { aSyncedWorld, type StartOptions, syncSettings, tenants, type World } from "../fakes/world.ts";
+import { aSyncedWorld, type StartOptions, syncSettings, tenants, World } from "../fakes/world.ts";
 
 type Behaviour = Partial<
   Pick<World["service"], "existing" | "deleteBy" | "needsDataSource" | "keepsOldTokens" | "repeatsName">
@@ -279,6 +279,24 @@ describe("a canary that nobody can delete", () => {
       counts: { held: 0, missing: 0, deleted: 0 },
     });
     expect(canariesAt(world)).toEqual([]);
+  });
+
+  it("is left alone if service.base_url is another one now, and told with what helps", async () => {
+    const world = new World(tenants("a"));
+    const dies = ({ call, when }: Point): Promise<void> | undefined =>
+      call === "remove" && when === "before" ? new Promise(() => {}) : undefined;
+    const died = world.startProbe({ at: dies });
+    await world.time.sleep(10_000);
+    died.instance.kill();
+    const [id] = canariesAt(world);
+    await world.time.sleep(60_000);
+    const settings = { baseUrl: "https://elsewhere.example.com" };
+    expect(await world.sync({ settings })).toMatchObject({
+      outcome: "partial",
+      counts: { created: 1, failed: 1 },
+      errors: [{ user_group_id: id, code: "CANARY_REMAINS", message: expect.stringContaining("--forget") }],
+    });
+    expect(world.sent.filter((sent) => sent.startsWith("DELETE"))).toEqual([]);
   });
 
   it("belongs to a tenant once one has its id", async () => {

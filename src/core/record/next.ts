@@ -21,7 +21,7 @@ export type GroupEvent =
   /** A call is about to be sent. */
   | { readonly kind: "begun"; readonly change: Step }
   /** `probe` is about to make its canary, to delete it again. */
-  | { readonly kind: "probed"; readonly user_group_id: string }
+  | { readonly kind: "probed"; readonly user_group_id: string; readonly baseUrl: string }
   /** The call that was begun was never sent. `before` is the record from before it was begun. */
   | { readonly kind: "unsent"; readonly before: GroupRecord | null }
   | ({ readonly kind: "ended" } & RecordedOutcome)
@@ -186,7 +186,7 @@ export function next(record: GroupRecord | null, event: GroupEvent, now: Date): 
       journal: record ? formerToken(record, known?.tokenFingerprint ?? null, now) : [],
     };
   }
-  if (event.kind === "probed") return only(record ?? canary(event.user_group_id, now));
+  if (event.kind === "probed") return only(record ?? canary(event, now));
   if (record === null) return only(null);
   switch (event.kind) {
     case "unsent":
@@ -277,8 +277,12 @@ function begun(known: GroupRecord | null, change: Step, now: Date): GroupRecord 
 }
 
 /** From the first call on, it is to be deleted. */
-const canary = (user_group_id: string, now: Date): GroupRecord => ({
+const canary = (
+  { user_group_id, baseUrl }: GroupEvent & { readonly kind: "probed" },
+  now: Date,
+): GroupRecord => ({
   ...newRecord(user_group_id, 0, now),
+  canaryAt: baseUrl,
   intent: "delete",
   intentAt: now,
   absence: { kind: "canary", since: now, at: { ms: 0, reads: 0 } },

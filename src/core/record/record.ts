@@ -29,6 +29,8 @@ export interface GroupRecord extends LedgerGroup {
   readonly intentAt: Date | null;
   /** Fingerprint of the group that the intent means to make; null if there are several, or none. */
   readonly intended: string | null;
+  /** The base_url at which a probe has made the group; null for any other group. */
+  readonly canaryAt: string | null;
   /** When the ledger first recorded an intent for the group. */
   readonly createdAt: Date;
   /** When the ledger last recorded what came of a change, or the first intent. */
@@ -64,6 +66,7 @@ export const newRecord = (user_group_id: string, bucket: number, now: Date): Gro
   absence: null,
   held: null,
   failures: NO_FAILURES,
+  canaryAt: null,
   createdAt: now,
   changedAt: now,
 });

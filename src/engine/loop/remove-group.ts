@@ -1,4 +1,5 @@
 import type { Outcome } from "../../core/apply/outcome.ts";
+import type { Failure } from "../../core/failure/sync-error.ts";
 import { type Group, tokenFingerprint } from "../../core/group/group.ts";
 import { isCanary } from "../../core/group/ledger-group.ts";
 import type { Delete, Replace } from "../../core/plan/change.ts";
@@ -11,7 +12,7 @@ import type { ServiceIdentity } from "../service/service-identity.ts";
 /** What a DELETE with the stored token needs. */
 interface StoredTokens {
   readonly tokens: Pick<TokenStore, "read">;
-  readonly identity: Pick<ServiceIdentity, "confirmed">;
+  readonly identity: Pick<ServiceIdentity, "baseUrl" | "confirmed">;
   readonly signal: AbortSignal;
 }
 
@@ -28,6 +29,14 @@ export async function deleteGroup(
 ): Promise<Outcome | undefined> {
   const { user_group_id } = change;
   if (before?.intent === "remove") return { kind: "deleted", change };
+  const canaryAt = before?.canaryAt ?? run.identity.baseUrl;
+  if (canaryAt !== run.identity.baseUrl)
+    return {
+      kind: "failed",
+      change,
+      failure: canaryElsewhere(user_group_id, canaryAt),
+      mayHaveHappened: true,
+    };
   const attempt = await deleteByStoredToken(user_group_id, before, calls, run);
   if (attempt.kind === "deleted") return { kind: "deleted", change };
   if (attempt.kind !== "token unknown") return calls.failed(change, attempt);
@@ -47,6 +56,12 @@ export async function deleteGroup(
     if (isLast || !mayGoOn) return calls.failed(change, removed);
   }
 }
+
+/** Another service would make the canary first, and then delete that one. */
+const canaryElsewhere = (id: string, baseUrl: string): Failure => ({
+  code: "CANARY_REMAINS",
+  message: `a probe has made this group at ${baseUrl}, which is not service.base_url any more; delete it there by hand, and run groupsync probe --forget ${id}`,
+});
 
 const isRefusedRepetition = (called: Unanswered): boolean =>
   called.kind === "failed" && called.mayHaveHappened && isTokenRefused(called.failure);

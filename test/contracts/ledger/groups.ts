@@ -62,7 +62,9 @@ export function ledgerGroupsContract(name: string, makePlace: () => Promise<Ledg
     test("a canary is owed, and in no list and no count of tenants", async () => {
       const at = await opened(makePlace);
       await carryOut(at, anApplied());
-      await take(at, [{ kind: "probed", user_group_id: "canary" }]);
+      await take(at, [
+        { kind: "probed", user_group_id: "canary", baseUrl: "https://dashboards.example.com" },
+      ]);
       const { counts, missing } = await at.ledger.sums();
       expect(counts).toMatchObject({ total: 1, in_sync: 1, missing: 0, under_way: 1 });
       expect(missing).toEqual([]);

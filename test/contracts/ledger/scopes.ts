@@ -47,7 +47,7 @@ async function fill(at: Opened): Promise<void> {
   await begin(at, aDelete(gone));
   await take(at, [ended(aDeleted({ change: aDelete(gone) }))]);
   await begin(at, anApply({ user_group_id: "under way" }));
-  await take(at, [{ kind: "probed", user_group_id: "canary" }]);
+  await take(at, [{ kind: "probed", user_group_id: "canary", baseUrl: "https://dashboards.example.com" }]);
   await write(at, async (transaction) => {
     await transaction.recordScope({ service: { baseUrl: "https://it", teamId: 7, evidence: NO_EVIDENCE } });
     await transaction.recordScope({ history: aReadHistory() });

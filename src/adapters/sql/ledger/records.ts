@@ -89,6 +89,7 @@ interface State {
   /** The grace clock when the tenant was first seen to be gone. */
   readonly goneAt: GraceClock | undefined;
   readonly failures: GroupFailures | undefined;
+  readonly canaryAt: string | undefined;
   readonly createdAt: number;
   readonly changedAt: number;
 }
@@ -102,6 +103,7 @@ function stateOf(record: GroupRecord): State {
     doubt: record.doubt ?? undefined,
     goneAt: record.absence?.at,
     failures: Object.values(record.failures).some(Boolean) ? record.failures : undefined,
+    canaryAt: record.canaryAt ?? undefined,
     createdAt: record.createdAt.getTime(),
     changedAt: record.changedAt.getTime(),
   };
@@ -143,6 +145,7 @@ function readState(text: string) {
     doubt: state.doubt ?? null,
     goneAt: state.goneAt ?? null,
     failures: { change: timed(change), rotation: timed(rotation), storing: timed(storing) },
+    canaryAt: state.canaryAt ?? null,
     createdAt: new Date(state.createdAt),
     changedAt: new Date(state.changedAt),
   };
