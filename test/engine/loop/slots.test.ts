@@ -1,7 +1,9 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { HeldDecision } from "../../../src/engine/lease/keys.ts";
 import { Slots } from "../../../src/engine/loop/slots.ts";
+import { Throttle } from "../../../src/engine/service/throttle.ts";
 import { VirtualTime } from "../../fakes/virtual-time.ts";
+import { tenants, World } from "../../fakes/world.ts";
 
 /**
  * Works through jobs that take a second each. A job whose name begins with "bad" fails, waits ten seconds, and fails again.
@@ -51,4 +53,12 @@ it("whoever waits goes away once the slots are closed, or the job is outdated", 
   expect(slots.isIdle).toBe(false);
   first?.leave();
   expect(slots.isIdle).toBe(true);
+});
+
+it("once all turns are over, their signal aborts: until then Node.js would keep all that listens to it", async () => {
+  const ready = vi.spyOn(Throttle.prototype, "ready");
+  await new World(tenants("a", "b")).sync();
+  const signals = ready.mock.calls.map(([signal]) => signal);
+  ready.mockRestore();
+  expect(signals.map(({ aborted }) => aborted)).toEqual([true, true]);
 });

@@ -1,6 +1,7 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { ServiceFailure } from "../../../src/core/failure/service-failure.ts";
 import { SyncError } from "../../../src/core/failure/sync-error.ts";
+import { Keys } from "../../../src/engine/lease/keys.ts";
 import type { SyncSettings } from "../../../src/engine/sync.ts";
 import { aSyncedWorld, tenants, World } from "../../fakes/world.ts";
 import { aSession, asked, slow, stored } from "./a-session.ts";
@@ -247,6 +248,18 @@ describe("a group that fails", () => {
 });
 
 describe("a tenant", () => {
+  it("counts as served once, because it may be looked up again before the others of its batch are served", async () => {
+    const served = vi.spyOn(Keys.prototype, "served");
+    const world = new World(tenants("a", "b"));
+    const session = aSession(world);
+    await session.run;
+    await Promise.all([session.serve("a"), session.serve("b")]);
+    await session.end();
+    const ids = served.mock.calls.map(([id]) => id);
+    served.mockRestore();
+    expect(ids.sort()).toEqual(["a", "b"]);
+  });
+
   it("that the source doesn't have costs no call", async () => {
     const world = new World(tenants("a"));
     const session = aSession(world);
