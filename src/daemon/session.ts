@@ -1,6 +1,6 @@
 import { asSyncError, type FailureWithHint, withoutCause } from "../core/failure/sync-error.ts";
 import { noCounts } from "../core/report/counts.ts";
-import { serveBeside } from "../engine/serving/serve-beside.ts";
+import { serveBeside } from "../engine/serving/serve-tenants.ts";
 import type { TenantServer } from "../engine/serving/tenant-server.ts";
 import { type SyncPorts, type SyncSettings, sync } from "../engine/sync.ts";
 import type { Clock } from "../ports/clock.ts";

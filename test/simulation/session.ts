@@ -1,7 +1,7 @@
 import type { PlanPorts } from "../../src/engine/plan/make-plan.ts";
 import type { AskingSettings } from "../../src/engine/refresh/ask-if-silent.ts";
-import { serveBeside } from "../../src/engine/serving/serve-beside.ts";
 import type { WorkBeside } from "../../src/engine/serving/serve-tenants.ts";
+import { serveBeside } from "../../src/engine/serving/serve-tenants.ts";
 import {
   type OpenService,
   type ServingEvents,

@@ -12,7 +12,7 @@ import type { KnownService } from "../../ports/ledger/scope.ts";
 import type { TenantSource } from "../../ports/tenant-source.ts";
 import type { TokenStore } from "../../ports/token-store.ts";
 import { adviceOnKeptGroups, PROBE_KEPT_GROUPS } from "../plan/kept-groups.ts";
-import { roleWarnings } from "../plan/source-role.ts";
+import { roleWarnings } from "../plan/read-differences.ts";
 import { ServiceIdentity } from "../service/service-identity.ts";
 import { destinationFailures, type SyncConditions } from "./sync-conditions.ts";
 

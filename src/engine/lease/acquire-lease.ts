@@ -4,7 +4,6 @@ import type { Lease, LeaseHolder } from "../../ports/ledger/lease.ts";
 import type { Ledger } from "../../ports/ledger/ledger.ts";
 import type { LedgerRequest, RequestId } from "../../ports/ledger/requests.ts";
 import type { Observe } from "../../ports/observer.ts";
-import { type ClockReading, readClocks } from "./elapsed-time.ts";
 
 export interface LeaseSettings {
   /** Names this process for operators and for `isDead`. */
@@ -234,3 +233,23 @@ class HandOverRequest {
 
 /** Until the holder has seen the request, its calls under way have ended, and it has recorded the answers. */
 const longestWait = (callMs: number): number => 2 * HOLDER_CHECKS_EVERY + callMs + LONGEST_END_OF_RUN;
+
+/** The same moment by both clocks of a machine, in milliseconds. */
+export interface ClockReading {
+  readonly monotonic: number;
+  readonly wall: number;
+}
+
+export const readClocks = (clock: Clock): ClockReading => ({
+  monotonic: clock.monotonic(),
+  wall: clock.now().getTime(),
+});
+
+/**
+ * Milliseconds since a reading, by the clock that has advanced further. The monotonic clock may stop while the machine sleeps,
+ * and the wall clock can be set back.
+ */
+export function msSince(then: ClockReading, clock: Clock): number {
+  const now = readClocks(clock);
+  return Math.max(now.monotonic - then.monotonic, now.wall - then.wall);
+}

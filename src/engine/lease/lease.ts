@@ -5,14 +5,16 @@ import type { Ledger } from "../../ports/ledger/ledger.ts";
 import type { LedgerRequest } from "../../ports/ledger/requests.ts";
 import {
   acquireLease,
+  type ClockReading,
   type GrantedLease,
   HEARTBEAT,
   HOLDER_CHECKS_EVERY,
   isForLease,
   type LeasePorts,
   type LeaseSettings,
+  msSince,
+  readClocks,
 } from "./acquire-lease.ts";
-import { type ClockReading, msSince, readClocks } from "./elapsed-time.ts";
 
 /** Proof that no other instance is at work. */
 export interface HeldLease extends Lease {

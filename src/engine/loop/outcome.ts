@@ -9,8 +9,8 @@ import type { StoreOutageDetector } from "../../core/tokens/store-outage-detecto
 import type { Clock } from "../../ports/clock.ts";
 import type { Reporting } from "../report/tally.ts";
 import type { ServiceIdentity } from "../service/service-identity.ts";
+import { copiesUnsure } from "../tokens/store-tokens.ts";
 import type { TokenWriting } from "../tokens/token-writing.ts";
-import { copiesUnsure } from "../tokens/unsure-copies.ts";
 import type { Committer } from "./committer.ts";
 import { reportDrift, reportOutcome } from "./report-outcome.ts";
 

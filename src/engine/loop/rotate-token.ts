@@ -15,8 +15,8 @@ import {
   type Unanswered,
 } from "../service/service-calls.ts";
 import { hasSharedToken, tokenShared } from "../tokens/shared-tokens.ts";
+import { copiesUnsure } from "../tokens/store-tokens.ts";
 import type { TokenWriting } from "../tokens/token-writing.ts";
-import { copiesUnsure } from "../tokens/unsure-copies.ts";
 import type { Committer } from "./committer.ts";
 import { LiveTokenWriter } from "./live-token-writer.ts";
 

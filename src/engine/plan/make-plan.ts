@@ -1,21 +1,24 @@
 import { doesUpdate } from "../../core/apply/update-evidence.ts";
 import { RemovalSummaryBuilder } from "../../core/deletion/removals.ts";
-import { SyncError } from "../../core/failure/sync-error.ts";
+import { isClockDifference, SyncError } from "../../core/failure/sync-error.ts";
 import type { GroupRules } from "../../core/group/group-rules.ts";
 import { type DeletionPolicy, LIMIT_PERIOD_MS } from "../../core/plan/deletion-policy.ts";
 import {
   clockDifference,
   clockLead,
+  type GoodSync,
   lastTable,
+  longPause,
   nextReading,
   type ReadHistory,
+  SHORTEST_LONG_PAUSE_MS,
 } from "../../core/plan/read-history.ts";
 import { decide, type PlanningContext, type UpdatePolicy } from "../../core/record/decide.ts";
 import type { GroupEvent } from "../../core/record/next.ts";
 import { durationText, quantity } from "../../core/text/quantity.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { LedgerView } from "../../ports/ledger/ledger.ts";
-import type { KnownService } from "../../ports/ledger/scope.ts";
+import type { KnownService, RecordedRun, RunReads } from "../../ports/ledger/scope.ts";
 import type { Warning } from "../../ports/observer.ts";
 import type { OpenSpool } from "../../ports/spool.ts";
 import type { TenantSource } from "../../ports/tenant-source.ts";
@@ -23,7 +26,6 @@ import { keptGroupsWarnings } from "./kept-groups.ts";
 import type { Plan, PlanEntry } from "./plan.ts";
 import { PlanBuilder } from "./plan-builder.ts";
 import { type PlanRead, readAll, readSome } from "./read-differences.ts";
-import { readLongPause } from "./read-long-pause.ts";
 
 export interface PlanPorts {
   readonly source: TenantSource;
@@ -179,4 +181,37 @@ export const unknownIds = (ids: ReadonlySet<string>): SyncError =>
     {
       hint: "ids are compared byte by byte: check case and spaces, and whether the config's source section selects the row",
     },
+  );
+
+/** The syncs of a month, one each five minutes: pauses that come each week are usual. */
+const MOST_SYNCS = 10_000;
+
+/**
+ * See `longPause`. Reads the whole run history only if there was no sync for some time. A good read counts as a good sync,
+ * even if the service failed after it.
+ */
+export async function readLongPause(
+  ledger: RunReads,
+  { healthyAt }: Pick<ReadHistory, "healthyAt">,
+  now: Date,
+): Promise<number | null> {
+  const shortAgo = new Date(now.getTime() - SHORTEST_LONG_PAUSE_MS);
+  if (healthyAt !== null && healthyAt > shortAgo) return null;
+  if (goodSyncs(await ledger.history(shortAgo, MOST_SYNCS, { command: "sync" })).length > 0) return null;
+  const syncs = goodSyncs(await ledger.history(new Date(0), MOST_SYNCS, { command: "sync" }));
+  const [last] = syncs;
+  const isAfterAll = healthyAt !== null && last !== undefined && healthyAt > last.finishedAt;
+  return longPause(now, isAfterAll ? [{ startedAt: healthyAt, finishedAt: healthyAt }, ...syncs] : syncs);
+}
+
+/** A run that read no valid row, or whose clock can't be trusted, has not recorded which tenants are there, and when. */
+const goodSyncs = (runs: readonly RecordedRun[]): GoodSync[] =>
+  runs.flatMap(({ startedAt, finishedAt, result }) =>
+    finishedAt !== null &&
+    result !== null &&
+    result.outcome !== "failed" &&
+    result.error?.code !== "SOURCE_INCONCLUSIVE" &&
+    !(result.error && isClockDifference(result.error))
+      ? [{ startedAt, finishedAt }]
+      : [],
   );

@@ -7,13 +7,11 @@ import { owes } from "../../core/record/owes.ts";
 import type { LedgerView } from "../../ports/ledger/ledger.ts";
 import type { KnownService } from "../../ports/ledger/scope.ts";
 import type { Warning } from "../../ports/observer.ts";
-import type { TenantSource } from "../../ports/tenant-source.ts";
-import { ALL_BUCKETS, findChangedBuckets } from "./changed-buckets.ts";
+import type { SourceRole, TenantSource } from "../../ports/tenant-source.ts";
 import { mergeById } from "./merge-by-id.ts";
 import type { PlanBuilder } from "./plan-builder.ts";
-import { readBuckets } from "./read-buckets.ts";
+import { ALL_BUCKETS, findChangedBuckets, readBuckets } from "./read-buckets.ts";
 import { inOneBatch, readTenants } from "./read-tenants.ts";
-import { roleWarnings } from "./source-role.ts";
 
 /** What the reads of a plan need, and what they feed. */
 export interface PlanRead {
@@ -100,4 +98,20 @@ export async function readSome(
   } finally {
     await lookups.close();
   }
+}
+
+/** Warns if the role that reads the source can do more than read the tenants. */
+export function roleWarnings({ name, secrets, openSchemas }: SourceRole): readonly Warning[] {
+  const reads = {
+    code: "SOURCE_ROLE_READS_TOKENS",
+    message: `user ${name} of source.url can read ${secrets.join(" and ")}, and so can the owner of a view or function that the source reads`,
+    hint: "give source.url a user of its own that can read the tenants alone: see docs/security.md#roles-and-rights",
+  };
+  const finds = openSchemas.map((schema) => ({
+    code: "SOURCE_PATH_OPEN",
+    message: `the SQL in \`source\` finds its functions and operators in schema ${schema} too, where others than user ${name} may create them and so run code as this user`,
+    hint: `let only the schema's owner create in it (REVOKE CREATE ON SCHEMA ${schema} FROM …); or write each table in \`source\` as schema.table, and set the user's search_path to pg_catalog`,
+  }));
+  const all = secrets.length === 0 ? finds : [reads, ...finds];
+  return all.map((warning) => ({ kind: "warning", ...warning, isStanding: true }));
 }

@@ -1,3 +1,4 @@
+import { LOOKUPS_NOT_INDEXED } from "../../core/changes/missing-index.ts";
 import { allEnded } from "../../core/failure/all-ended.ts";
 import { asSyncError, type Failure, isInterruption, tenantNotReady } from "../../core/failure/sync-error.ts";
 import { digestSeed } from "../../core/group/desired-group.ts";
@@ -14,12 +15,65 @@ import { type Applying, workThrough } from "../loop/work-through.ts";
 import { type PlanPorts, type PlanSettings, planningContext } from "../plan/make-plan.ts";
 import { inOneBatch, readTenants } from "../plan/read-tenants.ts";
 import { recordRejections } from "../plan/record-rejections.ts";
+import { type AskingSettings, askIfSilent } from "../refresh/ask-if-silent.ts";
 import { Tally } from "../report/tally.ts";
 import { restoreTokens, settleCalls } from "../verify/restore-tokens.ts";
-import { mayPass, type OpenService, type ServedTenant, type ServingEvents } from "./tenant-server.ts";
+import {
+  mayPass,
+  type OpenService,
+  type ServedTenant,
+  type ServingEvents,
+  type TenantServer,
+} from "./tenant-server.ts";
+
+interface ServingParts {
+  readonly server: TenantServer;
+  /** Starts to notice tenants. Resolves once no later change is lost. `table` is the table that the last run read. */
+  readonly startNoticing: (table: string | null) => Promise<void>;
+  /** Aborts when the next full sync begins. */
+  readonly end: AbortSignal;
+}
+
+/** Serves single tenants beside a full sync, and after it until the next one begins. */
+export const serveBeside =
+  ({ server, startNoticing, end }: ServingParts, ports: PlanPorts, settings: AskingSettings): WorkBeside =>
+  async (run, until) => {
+    const { table } = (await run.ledger.scope()).history;
+    await startNoticing(table);
+    const service = await openService(ports, settings, run);
+    if (!service.isIndexed) run.observe({ kind: "warning", ...LOOKUPS_NOT_INDEXED, isStanding: true });
+    run.keys.whenPlanIsMade((ids) => {
+      for (const id of ids) server.lookUpAgain(id);
+    });
+    const over = new AbortController();
+    const ending = AbortSignal.any([until, end, over.signal]);
+    const serving = async (): Promise<void> => {
+      const stopTaking = run.lease.takeRequests((ids) => {
+        for (const id of ids) server.request(id);
+      });
+      try {
+        await server.serveIn(service, ending);
+      } finally {
+        over.abort();
+        stopTaking();
+        await service.close();
+      }
+    };
+    const ended = serving();
+    // It is awaited only after the full sync.
+    ended.catch(() => {});
+    return async () => {
+      try {
+        await askIfSilent(ports, settings, run, ending);
+      } finally {
+        over.abort();
+        await ended;
+      }
+    };
+  };
 
 /** Opens the lookups for a run. The caller closes them. Rejects as `TenantSource.lookups` does. */
-export async function openService(
+async function openService(
   { source }: Pick<PlanPorts, "source">,
   settings: PlanSettings,
   run: ServingRun,

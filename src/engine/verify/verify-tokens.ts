@@ -3,7 +3,7 @@ import type { Applying } from "../loop/work-through.ts";
 import { candidatePages } from "../plan/candidate-pages.ts";
 import type { PlanOptions } from "../plan/make-plan.ts";
 import type { Plan } from "../plan/plan.ts";
-import { areUnsure } from "../tokens/unsure-copies.ts";
+import { areUnsure } from "../tokens/store-tokens.ts";
 import { restoreTokens, type Unrestored } from "./restore-tokens.ts";
 import { untrackedWarnings } from "./untracked-tokens.ts";
 

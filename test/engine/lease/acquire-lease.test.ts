@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type ClockReading, msSince } from "../../../src/engine/lease/elapsed-time.ts";
+import { type ClockReading, msSince } from "../../../src/engine/lease/acquire-lease.ts";
 import type { Clock } from "../../../src/ports/clock.ts";
 import { code, Room, roomOf, TTL } from "./lease-room.ts";
 

@@ -4,7 +4,7 @@ import { ServiceFailure } from "../../../src/core/failure/service-failure.ts";
 import type { GroupRecord } from "../../../src/core/record/record.ts";
 import { noCounts } from "../../../src/core/report/counts.ts";
 import type { Keys } from "../../../src/engine/lease/keys.ts";
-import { readLongPause } from "../../../src/engine/plan/read-long-pause.ts";
+import { readLongPause } from "../../../src/engine/plan/make-plan.ts";
 import type { RunReport } from "../../../src/engine/report/run-report.ts";
 import { type SyncSettings, sync } from "../../../src/engine/sync.ts";
 import type { RecordedRun } from "../../../src/ports/ledger/scope.ts";

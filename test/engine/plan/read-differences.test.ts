@@ -1,8 +1,11 @@
 import { describe, expect, it, test } from "vitest";
 import { BUCKETS, type SourceBucket, type TenantRow } from "../../../src/core/group/tenant.ts";
-import { type ChangedBucket, findChangedBuckets } from "../../../src/engine/plan/changed-buckets.ts";
-import { readBuckets } from "../../../src/engine/plan/read-buckets.ts";
-import { roleWarnings } from "../../../src/engine/plan/source-role.ts";
+import {
+  type ChangedBucket,
+  findChangedBuckets,
+  readBuckets,
+} from "../../../src/engine/plan/read-buckets.ts";
+import { roleWarnings } from "../../../src/engine/plan/read-differences.ts";
 import type { LedgerBucket } from "../../../src/ports/ledger/groups.ts";
 import { aLedgerGroup } from "../../builders/groups.ts";
 import { collect } from "../../contracts/collect.ts";

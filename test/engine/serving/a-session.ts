@@ -1,6 +1,6 @@
 import { onTestFinished } from "vitest";
 import type { RunReport } from "../../../src/engine/report/run-report.ts";
-import { serveBeside } from "../../../src/engine/serving/serve-beside.ts";
+import { serveBeside } from "../../../src/engine/serving/serve-tenants.ts";
 import { TenantServer } from "../../../src/engine/serving/tenant-server.ts";
 import { type SyncSettings, sync } from "../../../src/engine/sync.ts";
 import type { RunEvent, RunSummary } from "../../../src/ports/observer.ts";
