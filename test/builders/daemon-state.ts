@@ -1,4 +1,4 @@
-import { NO_SUMS } from "../../src/adapters/sql/ledger/sums.ts";
+import { NO_SUMS } from "../../src/adapters/sql/ledger/groups.ts";
 import { NO_EVIDENCE } from "../../src/core/apply/update-evidence.ts";
 import { NOBODY_MISSING } from "../../src/core/deletion/missing-tenants.ts";
 import type { FailureWithHint } from "../../src/core/failure/sync-error.ts";

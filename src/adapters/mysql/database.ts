@@ -6,8 +6,7 @@ import {
   type ResultSetHeader,
   type RowDataPacket,
 } from "mysql2";
-import type { InTransaction } from "../sql/connection/connections.ts";
-import { retryDeadlocks } from "../sql/connection/deadlock-retry.ts";
+import { type InTransaction, retryDeadlocks } from "../sql/connection/connections.ts";
 import {
   LONG_READ,
   SHORT_READ,

@@ -2,137 +2,65 @@ import { randomUUID } from "node:crypto";
 import { SyncError } from "../../core/failure/sync-error.ts";
 import type { Connections } from "../sql/connection/connections.ts";
 import { MIGRATION } from "../sql/connection/wait-limits.ts";
-import { LEDGER_VERSION, type LedgerLocation, type LedgerTables } from "../sql/dialect/ledger-tables.ts";
+import {
+  LEDGER_VERSION,
+  type LedgerLocation,
+  type LedgerTables,
+  type LedgerTypes,
+  ledgerColumns,
+  TABLE_NAMES,
+} from "../sql/dialect/ledger-tables.ts";
 import { isDenied, isDuplicate } from "./connection/failures.ts";
 import { identifiers } from "./connection/identifiers.ts";
 import { currentAccount, rehearse } from "./connection/rights.ts";
 
-/** Compared by its bytes: case, accents and trailing blanks make a difference. */
-const ID = "VARBINARY(512)";
-const SCOPE = "VARBINARY(255)";
-const WORD = "VARCHAR(100)";
+const TYPES: LedgerTypes = {
+  key: "BIGINT AUTO_INCREMENT",
+  scope: "VARBINARY(255)",
+  id: "VARBINARY(512)",
+  word: "VARCHAR(100)",
+  longText: "LONGTEXT",
+  time: "DATETIME(6)",
+};
+
 /** An engine with transactions, and texts compared by their bytes, whatever the server's defaults are. */
 export const TABLE_OPTIONS =
   "ENGINE=InnoDB ROW_FORMAT=DYNAMIC DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin";
 
+const KEYS: Partial<Record<keyof LedgerTables, readonly string[]>> = {
+  groups: [
+    "KEY held (scope, held, user_group_id)",
+    "KEY token_since (scope, token_since, user_group_id)",
+    "KEY wanted_since (scope, wanted_since)",
+    "KEY token_fingerprint (scope, token_fingerprint)",
+    "KEY shared_token (scope, shared_token)",
+    "KEY verified_at (scope, verified_at, user_group_id)",
+    "KEY bucket (scope, bucket)",
+  ],
+  formerTokens: [
+    "KEY user_group_id (scope, user_group_id)",
+    "KEY live_until (scope, live_until)",
+    "KEY token_fingerprint (scope, token_fingerprint)",
+  ],
+  removals: ["KEY removed_at (scope, removed_at)"],
+  // A writer locks its entry in this index. A renewal of the lease doesn't touch the entry; a new holder does.
+  leases: ["UNIQUE KEY fence (scope, epoch)"],
+  requests: ["UNIQUE KEY tenant (scope, user_group_id)"],
+  runs: ["KEY history (scope, id)", "KEY started_at (scope, started_at)"],
+};
+
 /**
  * The statements that define the tables. Each commits by itself, so they may run again, or run on two nodes of a cluster at once:
- * what is done already must be no error. PostgreSQL's say what each column is for.
+ * what is done already must be no error.
  */
-const definitions = (tables: LedgerTables): readonly string[] => [
-  `CREATE TABLE IF NOT EXISTS ${tables.migrations} (
-    version INT NOT NULL PRIMARY KEY,
-    applied_at DATETIME(6) NOT NULL
-  ) ${TABLE_OPTIONS}`,
-  `CREATE TABLE IF NOT EXISTS ${tables.identity} (
-    id ${WORD} NOT NULL PRIMARY KEY
-  ) ${TABLE_OPTIONS}`,
-  `CREATE TABLE IF NOT EXISTS ${tables.groups} (
-    scope ${SCOPE} NOT NULL,
-    user_group_id ${ID} NOT NULL,
-    bucket SMALLINT NOT NULL,
-    row_digest BIGINT,
-    fingerprint ${WORD},
-    confirmed LONGTEXT,
-    unverified ${WORD},
-    verified_at DATETIME(6),
-    token_fingerprint ${WORD},
-    token_since DATETIME(6),
-    wanted_since DATETIME(6),
-    wanted_by ${WORD},
-    shared_token ${WORD},
-    intent ${WORD},
-    intent_at DATETIME(6),
-    gone ${WORD},
-    gone_since DATETIME(6),
-    held ${WORD},
-    owes ${WORD},
-    at_rest SMALLINT NOT NULL,
-    failing_since DATETIME(6),
-    state LONGTEXT NOT NULL,
-    PRIMARY KEY (scope, user_group_id),
-    KEY held (scope, held, user_group_id),
-    KEY token_since (scope, token_since, user_group_id),
-    KEY wanted_since (scope, wanted_since),
-    KEY token_fingerprint (scope, token_fingerprint),
-    KEY shared_token (scope, shared_token),
-    KEY verified_at (scope, verified_at, user_group_id),
-    KEY bucket (scope, bucket)
-  ) ${TABLE_OPTIONS}`,
-  `CREATE TABLE IF NOT EXISTS ${tables.formerTokens} (
-    id BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY,
-    scope ${SCOPE} NOT NULL,
-    user_group_id ${ID} NOT NULL,
-    token_fingerprint ${WORD} NOT NULL,
-    live_since DATETIME(6),
-    live_until DATETIME(6) NOT NULL,
-    KEY user_group_id (scope, user_group_id),
-    KEY live_until (scope, live_until),
-    KEY token_fingerprint (scope, token_fingerprint)
-  ) ${TABLE_OPTIONS}`,
-  `CREATE TABLE IF NOT EXISTS ${tables.removals} (
-    id BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY,
-    scope ${SCOPE} NOT NULL,
-    removed_at DATETIME(6) NOT NULL,
-    user_group_id ${ID} NOT NULL,
-    kind ${WORD} NOT NULL,
-    KEY removed_at (scope, removed_at)
-  ) ${TABLE_OPTIONS}`,
-  `CREATE TABLE IF NOT EXISTS ${tables.rejections} (
-    scope ${SCOPE} NOT NULL,
-    user_group_id ${ID} NOT NULL,
-    code ${WORD} NOT NULL,
-    bucket SMALLINT NOT NULL,
-    message LONGTEXT NOT NULL,
-    row_count BIGINT NOT NULL,
-    since DATETIME(6) NOT NULL,
-    PRIMARY KEY (scope, user_group_id, code)
-  ) ${TABLE_OPTIONS}`,
-  `CREATE TABLE IF NOT EXISTS ${tables.scopes} (
-    scope ${SCOPE} NOT NULL PRIMARY KEY,
-    base_url TEXT,
-    team_id BIGINT,
-    state LONGTEXT NOT NULL
-  ) ${TABLE_OPTIONS}`,
-  // A writer locks its entry in the second index. A renewal of the lease doesn't touch the entry; a new holder
-  // does.
-  `CREATE TABLE IF NOT EXISTS ${tables.leases} (
-    scope ${SCOPE} NOT NULL PRIMARY KEY,
-    epoch BIGINT NOT NULL,
-    holder TEXT NOT NULL,
-    acquired_at DATETIME(6) NOT NULL,
-    expires_at DATETIME(6) NOT NULL,
-    writes BIGINT NOT NULL DEFAULT 0,
-    writes_before BIGINT NOT NULL DEFAULT 0,
-    server TEXT,
-    hand_over_ms INT,
-    UNIQUE KEY fence (scope, epoch)
-  ) ${TABLE_OPTIONS}`,
-  `CREATE TABLE IF NOT EXISTS ${tables.requests} (
-    scope ${SCOPE} NOT NULL,
-    id ${WORD} NOT NULL,
-    user_group_id ${ID},
-    requested_by TEXT NOT NULL,
-    requested_at DATETIME(6) NOT NULL,
-    expires_at DATETIME(6) NOT NULL,
-    PRIMARY KEY (scope, id),
-    UNIQUE KEY tenant (scope, user_group_id)
-  ) ${TABLE_OPTIONS}`,
-  `CREATE TABLE IF NOT EXISTS ${tables.runs} (
-    id BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY,
-    scope ${SCOPE} NOT NULL,
-    command TEXT NOT NULL,
-    started_at DATETIME(6) NOT NULL,
-    finished_at DATETIME(6),
-    outcome ${WORD},
-    counts TEXT,
-    requests BIGINT,
-    error_code ${WORD},
-    error_message LONGTEXT,
-    KEY history (scope, id),
-    KEY started_at (scope, started_at)
-  ) ${TABLE_OPTIONS}`,
-];
+function definitions(tables: LedgerTables): readonly string[] {
+  const columns = ledgerColumns(TYPES);
+  return TABLE_NAMES.map((name) => {
+    // An apostrophe in a comment would hide the parameters after it.
+    const all = [columns[name].replaceAll(/ *--.*\n/g, ""), ...(KEYS[name] ?? [])].join(",\n    ");
+    return `CREATE TABLE IF NOT EXISTS ${tables[name]} (${all}\n) ${TABLE_OPTIONS}`;
+  });
+}
 
 /** In seconds: how long a program waits for another program that migrates the tables. */
 const LONGEST_WAIT = 30;

@@ -1,7 +1,6 @@
 import pg from "pg";
 import Cursor from "pg-cursor";
-import type { Connections, InTransaction } from "../sql/connection/connections.ts";
-import { retryDeadlocks } from "../sql/connection/deadlock-retry.ts";
+import { type Connections, type InTransaction, retryDeadlocks } from "../sql/connection/connections.ts";
 import type { SessionWaits } from "../sql/connection/session-waits.ts";
 import {
   LONG_READ,
@@ -15,9 +14,8 @@ import type { Database, DatabaseOptions } from "../sql/dialect/database.ts";
 import { allInTime, Client, connectionOptions } from "./connection/connection.ts";
 import { DURABLY } from "./connection/durability.ts";
 import { inOneRoundTrip, reading, writing } from "./connection/one-round-trip.ts";
-import { PIN, PINNED_PATH } from "./connection/search-path.ts";
 import { sessionWaits } from "./connection/session.ts";
-import { BEGIN, setLocally, UNHURRIED } from "./connection/settings.ts";
+import { BEGIN, PIN, PINNED_PATH, setLocally, UNHURRIED } from "./connection/settings.ts";
 import { postgres } from "./dialect.ts";
 
 /** No setting: statements on the customer's tables keep the role's search_path. */

@@ -8,7 +8,7 @@ import type {
   TokenStatements,
 } from "../../sql/dialect/token-statements.ts";
 import { identifiers } from "../connection/identifiers.ts";
-import { jsonRows } from "../connection/json-rows.ts";
+import { jsonRows } from "../connection/statement.ts";
 import { tableExists } from "../connection/table-place.ts";
 import { ANY_COLUMN, type IdColumn } from "./token-ids.ts";
 import { inspectTokenTable, prepareTokenTable } from "./token-table-preparation.ts";

@@ -5,8 +5,7 @@ import { withTimeout } from "../../sql/connection/wait-limits.ts";
 import { Client, connectionOptions, endInTime, FAREWELL, socketOf } from "./connection.ts";
 import { failures } from "./failures.ts";
 import { inOneRoundTrip, reading } from "./one-round-trip.ts";
-import { PINNED_PATH } from "./search-path.ts";
-import { setLocally } from "./settings.ts";
+import { PINNED_PATH, setLocally } from "./settings.ts";
 
 /** In milliseconds: until then a statement that was sent has reached the server. */
 const CANCEL_AGAIN = 500;

@@ -1,5 +1,6 @@
-import type { FieldDef } from "pg";
+import { escapeLiteral, type FieldDef } from "pg";
 import { BUCKETS, MAX_ID_BYTES, Unusable } from "../../../core/group/tenant.ts";
+import { isInteger, isUnicode, isUuid } from "../../sql/connection/id-texts.ts";
 import { asText, type CellParser } from "../../sql/source/cells.ts";
 import { wrongIdType } from "../../sql/source/columns.ts";
 import type { SourceRequest } from "../../sql/source/source-dialect.ts";
@@ -10,11 +11,11 @@ import {
   type TenantQuery,
   typedSeed,
 } from "../../sql/source/tenant-query.ts";
-import { ID_TYPES, typeName } from "../connection/id-types.ts";
+import { isAnswer } from "../connection/failures.ts";
+import { equalityOf, ID_TYPES, typeName } from "../connection/id-types.ts";
 import { quoteName } from "../connection/identifiers.ts";
 import { canBeLong, parsersOf, type TypeInfo } from "./column-types.ts";
 import { describeColumns } from "./columns.ts";
-import { idCondition } from "./id-condition.ts";
 import type { PostgresSourceSession } from "./source-session.ts";
 
 /** In characters. More than a group may have, even if the text is JSON with blanks in it. */
@@ -135,3 +136,66 @@ async function describeTypes(session: Session, fields: readonly FieldDef[]): Pro
 }
 
 const BY_BYTES = 'COLLATE pg_catalog."C"';
+
+interface IdColumn {
+  readonly column: string;
+  /** Of a domain: the type below. */
+  readonly type: string;
+  readonly typeSchema: string;
+  /** Whether the server keeps text as UTF-8. Other encodings lack characters that an id may have. */
+  readonly isUtf8: boolean;
+}
+
+/** How rows are found by their ids. The names in the SQL don't depend on the role's search_path. */
+function idCondition(
+  session: Pick<PostgresSourceSession, "query">,
+  { column, type, typeSchema, isUtf8 }: IdColumn,
+): Pick<TenantQuery, "idsHeld" | "hasIdOf"> {
+  const equality = equalityOf(type, typeSchema);
+  const isHeld = heldBy(type);
+  return {
+    idsHeld: async (ids) => {
+      const held = ids.filter(isHeld);
+      return isUtf8 ? held : storable(session, held);
+    },
+    hasIdOf: (ids) =>
+      `${quoteName(column)} ${equality.operator} ANY (${escapeLiteral(arrayText(ids))}::${equality.type}[])`,
+  };
+}
+
+const INTEGER_BITS: Readonly<Record<string, number>> = { int2: 16, int4: 32, int8: 64 };
+
+function heldBy(type: string): (id: string) => boolean {
+  const bits = INTEGER_BITS[type];
+  if (bits !== undefined) return isInteger(bits);
+  if (type === "uuid") return isUuid;
+  return (id) => isUnicode(id) && !id.includes("\0");
+}
+
+const arrayText = (ids: readonly string[]): string =>
+  `{${ids.map((id) => `"${id.replace(/["\\]/g, "\\$&")}"`).join(",")}}`;
+
+const ASCII = /^[\0-\x7f]*$/;
+
+/** The ids that the server's encoding has all characters of. Every encoding has those of ASCII; the server knows the others. */
+async function storable(
+  session: Pick<PostgresSourceSession, "query">,
+  ids: readonly string[],
+): Promise<readonly string[]> {
+  const found: string[] = [];
+  for (const id of ids) if (ASCII.test(id) || (await understands(session, id))) found.push(id);
+  return found;
+}
+
+async function understands(session: Pick<PostgresSourceSession, "query">, text: string): Promise<boolean> {
+  await session.query("SAVEPOINT understands");
+  try {
+    await session.query("SELECT $1::pg_catalog.text", [text]);
+    return true;
+  } catch (error) {
+    if (!isAnswer(error)) throw error;
+    return false;
+  } finally {
+    await session.query("ROLLBACK TO SAVEPOINT understands");
+  }
+}

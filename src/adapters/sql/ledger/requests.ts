@@ -1,8 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { LedgerRequest, Requests } from "../../../ports/ledger/requests.ts";
-import { storable } from "../connection/storable.ts";
 import type { LedgerReader } from "./ledger-reader.ts";
-import type { LedgerScope } from "./scope.ts";
+import { type LedgerScope, storable } from "./scope.ts";
 
 /** The most requests that one read returns. */
 const MOST = 1_000;

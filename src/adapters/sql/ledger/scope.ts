@@ -1,5 +1,4 @@
 import type { Queryable } from "../connection/connections.ts";
-import { storable } from "../connection/storable.ts";
 import type { Dialect } from "../dialect/dialect.ts";
 import type { LedgerTables } from "../dialect/ledger-tables.ts";
 
@@ -40,3 +39,9 @@ export function* jsonBatches(rows: Iterable<object>): Generator<string> {
   }
   if (batch.length > 0) yield `[${batch.join(",")}]`;
 }
+
+/**
+ * Replaces characters from outside that a database can't store: half of a surrogate pair, which isn't UTF-8, and NUL.
+ * MySQL could store NUL, but both databases have to keep the same text.
+ */
+export const storable = (text: string): string => text.toWellFormed().replaceAll("\0", "\ufffd");

@@ -17,18 +17,19 @@ import type {
   TokenTables,
   WriteOptions,
 } from "../../../ports/token-store.ts";
-import type { InTransaction } from "../connection/connections.ts";
+import type { InTransaction, Queryable } from "../connection/connections.ts";
 import { databaseError } from "../connection/failures.ts";
+import { nameOf } from "../connection/identifiers.ts";
 import { once } from "../connection/once.ts";
+import type { TablePlace } from "../connection/table-place.ts";
 import { WRITE } from "../connection/wait-limits.ts";
 import { type Database, insistOnWrites } from "../dialect/database.ts";
+import type { Dialect } from "../dialect/dialect.ts";
+import { insistOnOwner } from "../dialect/table-owner.ts";
 import type { TokenRow, TokenStatements, TokenTableOptions } from "../dialect/token-statements.ts";
-import { type OpenTable, openTable } from "./open-table.ts";
 import { orElse, rethrow, type Savepoints, TransactionLost, togetherOrEach } from "./savepoint.ts";
-import { findRows, type Refusal, removeTokens, writeTokens } from "./token-changes.ts";
-import { withoutTokens } from "./token-redaction.ts";
-import { type RefusalCode, TokenRefusals } from "./token-refusals.ts";
-import { TokenTableOwner } from "./token-table-owner.ts";
+import { type RefusalCode, TokenRefusals, withoutTokens } from "./token-refusals.ts";
+import { type MarkedTable, TokenTableOwner } from "./token-table-owner.ts";
 
 /** How many ids are read at a time. */
 const BATCH = 5_000;
@@ -288,4 +289,96 @@ async function refusalOf(id: string, refused: Promise<Refusals>): Promise<SyncEr
     if (error instanceof SyncError && error.code.startsWith("TOKEN_NOT_")) return error;
     throw error;
   }
+}
+
+/** A token table that was found, or the place where it would be created. */
+interface OpenTable {
+  readonly marked: MarkedTable | undefined;
+  readonly statements: TokenStatements;
+  /** Rejects with CONFIG_TABLE_OWNER unless the config trusts the owner of a table that has been created since. */
+  insistIfNew(): Promise<void>;
+}
+
+async function openTable(database: Database, options: TokenTableOptions): Promise<OpenTable> {
+  const { dialect } = database;
+  const place = await dialect.tablePlace(database.byRolesPath, nameOf(options.table));
+  const insist = () => insistOnTableOwner(database, options, place);
+  await insist();
+  const wasThere = place !== undefined && place.owner !== null;
+  return {
+    marked: place && { ...place, column: await dialect.columnName(database, place, options.tokenColumn) },
+    statements: dialect.tokenStatements({ ...options, place }),
+    insistIfNew: async () => {
+      if (!wasThere) await insist();
+    },
+  };
+}
+
+/** With `rows: existing`, the config names a table of the customer and thereby trusts its owner. */
+async function insistOnTableOwner(
+  database: Database,
+  { rows, owner }: TokenTableOptions,
+  place: TablePlace | undefined,
+): Promise<void> {
+  if (!place || rows === "existing") return;
+  const tables = { schema: place.schema, tables: [place.table], trusted: owner === undefined ? [] : [owner] };
+  await insistOnOwner(database, tables);
+}
+
+/** Why one group's token could not be stored or removed. */
+type Refusal = readonly [user_group_id: string, error: SyncError];
+
+/** Resolves to the tokens that did not get into the table. Rejects if the database refuses one. */
+async function writeTokens(
+  statements: TokenStatements,
+  refusals: TokenRefusals,
+  tokens: readonly StoredToken[],
+  connection: Queryable,
+  rewrite: boolean,
+): Promise<readonly Refusal[]> {
+  const wanted = new Map(tokens.map((entry) => [entry.user_group_id, entry.token.reveal()]));
+  const rows = await statements.write(connection, tokens, rewrite);
+  // A trigger can write another token instead, even the old one.
+  const written = new Set(rows.filter(({ id, token }) => token === wanted.get(id)).map(({ id }) => id));
+  const unwritten = tokens.filter((entry) => !written.has(entry.user_group_id));
+  if (unwritten.length === 0) return [];
+  // A trigger, a policy or a rule can skip a write without an error. A token that is there already needs no write, except
+  // with `rewrite`.
+  const checks = await statements.check(connection, unwritten);
+  return checks
+    .filter(({ isThere }) => rewrite || !isThere)
+    .map(({ id, isThere }) => [id, refusals.notWritten(id, isThere !== null)]);
+}
+
+/**
+ * The rows of these ids. If the column can't have one of the ids, `find` is called for each half of them, down to single ids,
+ * and those that the column can't have are left out.
+ */
+async function findRows(
+  dialect: Pick<Dialect, "isOfValue">,
+  ids: readonly string[],
+  find: (ids: readonly string[]) => Promise<readonly TokenRow[]>,
+): Promise<readonly TokenRow[]> {
+  try {
+    return await find(ids);
+  } catch (error) {
+    if (!dialect.isOfValue(error)) throw error;
+  }
+  if (ids.length <= 1) return [];
+  const half = Math.ceil(ids.length / 2);
+  return [
+    ...(await findRows(dialect, ids.slice(0, half), find)),
+    ...(await findRows(dialect, ids.slice(half), find)),
+  ];
+}
+
+/** Resolves to the tokens that are still there. Rejects if the database refuses to remove one. */
+async function removeTokens(
+  statements: TokenStatements,
+  refusals: TokenRefusals,
+  ids: readonly string[],
+  connection: Queryable,
+): Promise<readonly Refusal[]> {
+  const removed = new Set(await statements.remove(connection, ids));
+  return ids.filter((id) => !removed.has(id)).map((id) => [id, refusals.kept(id)]);
 }
