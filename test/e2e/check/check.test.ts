@@ -1,7 +1,9 @@
 import { mkdir, readdir, readFile } from "node:fs/promises";
+import { createServer } from "node:http";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { freshDatabase } from "../../support/databases/fresh-database.ts";
+import { listening } from "../../support/servers/listening.ts";
 import { dump } from "../dump.ts";
 import { withReader } from "../role.ts";
 import { aWorld, type World } from "../world.ts";
@@ -90,4 +92,20 @@ test("looks at the customers' own column and a directory, and leaves both as the
   const synced = await everything(world);
   expect(await check(world)).toMatchObject({ code: 0 });
   expect(await everything(world)).toEqual(synced);
+});
+
+test("--notify sends a test to each address; nothing is sent without it", async () => {
+  const heard: string[] = [];
+  const server = createServer((request, response) => {
+    heard.push(`${request.method} ${request.url}`);
+    response.end();
+  });
+  const address = `http://127.0.0.1:${(await listening(server)).port}`;
+  const world = await aWorld({
+    config: { notify: { webhook: `${address}/hook`, heartbeat: `${address}/beat` } },
+  });
+  await world.run("check");
+  expect(heard).toEqual([]);
+  await world.run("check", "--notify");
+  expect(heard.toSorted()).toEqual(["GET /beat", "POST /hook"]);
 });
