@@ -16,8 +16,8 @@ import { statusCommand } from "./commands/status.ts";
 import { syncCommand } from "./commands/sync.ts";
 import { SyncError } from "./core/failure/sync-error.ts";
 import { EXIT, exitCodeOfError } from "./core/report/exit-code.ts";
-import { LOG_LEVELS } from "./core/report/log-level.ts";
 import { printable, visible } from "./core/text/printable.ts";
+import { LOG_LEVELS } from "./ports/log.ts";
 import type { Observe } from "./ports/observer.ts";
 
 const MAX_LINE = 2_000;

@@ -1,8 +1,9 @@
 import type { Command } from "commander";
+import { Option } from "commander";
 import type { Host } from "../compose/host.ts";
 import type { Config } from "../config/config.ts";
 import type { ExitCode } from "../core/report/exit-code.ts";
-import type { LogLevel } from "../core/report/log-level.ts";
+import type { LogLevel } from "../ports/log.ts";
 import type { Observe } from "../ports/observer.ts";
 
 /** What a command may use of its process. */
@@ -41,3 +42,12 @@ export interface CommandContext {
   /** Shows a run on standard error. */
   readonly observe: Observe;
 }
+
+/** `--only` of a command, which may be given several times. */
+export const onlyOption = (description: string): Option =>
+  new Option("--only <ID>", `${description} (repeatable)`).argParser(
+    (id: string, ids: readonly string[] = []): readonly string[] => [...ids, id],
+  );
+
+/** `--only` of `sync` and `plan`. */
+export const onlyTenants = (): Option => onlyOption("this tenant alone, even if its next try is not due");

@@ -6,7 +6,7 @@ import { SyncError } from "../core/failure/sync-error.ts";
 import { exitCodeOfRun } from "../core/report/exit-code.ts";
 import { printable } from "../core/text/printable.ts";
 import { deleteAndForget, type Forgotten, forgetScope } from "../engine/forget.ts";
-import { scopeOverview } from "../engine/scope/scope-overview.ts";
+import { scopeOverview } from "../engine/scope/scope.ts";
 import type { CommandContext, CommandIo } from "./context.ts";
 import { type Forgetting, forgetJson, forgottenText, howToForget, overviewText } from "./output/forget.ts";
 

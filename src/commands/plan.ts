@@ -6,7 +6,7 @@ import { predictedFailures } from "../engine/check/sync-conditions.ts";
 import { type ForecastSetup, forecastSync, type SyncForecast } from "../engine/check/sync-forecast.ts";
 import { changeCount } from "../engine/plan/plan.ts";
 import type { CommandContext, CommandIo } from "./context.ts";
-import { onlyTenants } from "./only-option.ts";
+import { onlyTenants } from "./context.ts";
 import { failureText } from "./output/attention.ts";
 import { writePlanJson } from "./output/plan-json.ts";
 import { writePlanText } from "./output/plan-text.ts";

@@ -6,7 +6,7 @@ import { EXIT, exitCodeOfRun } from "../core/report/exit-code.ts";
 import { parseDuration, quantity } from "../core/text/quantity.ts";
 import { cancelRotations, groupsOf, type RotationSelection, rotate } from "../engine/rotate.ts";
 import type { CommandContext, CommandIo } from "./context.ts";
-import { onlyOption } from "./only-option.ts";
+import { onlyOption } from "./context.ts";
 import { reportJson, reportText } from "./output/report.ts";
 
 export interface RotateFlags {

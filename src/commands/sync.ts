@@ -5,7 +5,7 @@ import { exitCodeOfRun } from "../core/report/exit-code.ts";
 import type { RunReport } from "../engine/report/run-report.ts";
 import { sync } from "../engine/sync.ts";
 import type { CommandContext } from "./context.ts";
-import { onlyTenants } from "./only-option.ts";
+import { onlyTenants } from "./context.ts";
 import { reportJson, reportText } from "./output/report.ts";
 
 interface Flags {

@@ -3,7 +3,7 @@ import { createLogger } from "../adapters/log/logger.ts";
 import { runLog } from "../adapters/log/run-log.ts";
 import { progressBar } from "../adapters/terminal/progress-bar.ts";
 import { fanOut } from "../core/report/fan-out.ts";
-import type { LogLevel } from "../core/report/log-level.ts";
+import type { LogLevel } from "../ports/log.ts";
 import type { Observe } from "../ports/observer.ts";
 import type { Host } from "./host.ts";
 

@@ -9,7 +9,7 @@ import { NextSync, pauseAfter } from "./next-sync.ts";
 import { Notifications } from "./notifications.ts";
 import type { ScheduleSettings, Timetable } from "./schedule.ts";
 import { beginSession, type OpenedSync, type Serving, type Session } from "./session.ts";
-import { unansweredRun } from "./state/past-runs.ts";
+import { unansweredRun } from "./state/health-of-state.ts";
 import type { DaemonState, LedgerSnapshot, RejectedConfig, ServingNow } from "./state/state.ts";
 import { StateTracker } from "./state/state-tracker.ts";
 

@@ -8,3 +8,7 @@ export interface LogEntry {
   /** What an operator can do about it. */
   readonly hint?: string | undefined;
 }
+
+/** From the level that logs everything to the level that logs nothing. */
+export const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "silent"] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];

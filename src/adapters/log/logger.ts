@@ -1,8 +1,7 @@
 import { destination, type Logger, pino } from "pino";
 import { noCounts } from "../../core/report/counts.ts";
-import type { LogLevel } from "../../core/report/log-level.ts";
 import { printable, printableId, visible } from "../../core/text/printable.ts";
-import type { Log } from "../../ports/log.ts";
+import type { Log, LogLevel } from "../../ports/log.ts";
 
 /** Logs to standard error: lines of JSON, or readable lines on a terminal. */
 export async function createLogger(level: LogLevel, isTerminal: boolean): Promise<Logger> {

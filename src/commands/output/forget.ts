@@ -1,7 +1,7 @@
 import { printable, shellWord } from "../../core/text/printable.ts";
 import { quantity } from "../../core/text/quantity.ts";
 import type { Forgotten } from "../../engine/forget.ts";
-import type { ScopeOverview } from "../../engine/scope/scope-overview.ts";
+import type { ScopeOverview } from "../../engine/scope/scope.ts";
 import { errorLines, LONGEST_REASON, withHint } from "./attention.ts";
 import { painter } from "./colours.ts";
 

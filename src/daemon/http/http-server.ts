@@ -1,9 +1,10 @@
 import { once } from "node:events";
+import type { RequestListener, Server } from "node:http";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import { isIP } from "node:net";
 import { setImmediate } from "node:timers/promises";
 import { describe, SyncError } from "../../core/failure/sync-error.ts";
-import { isAllowedHost, isOfThisHost } from "./allowed-hosts.ts";
-import { answerWithinLimit } from "./connection-limit.ts";
 import { findRoute, plain, type Reply, type Routes } from "./routes.ts";
 
 export interface ListenAt {
@@ -134,3 +135,61 @@ const takesOnly = (...methods: readonly string[]): Reply => ({
 
 const urlOf = (host: string, port: number): string =>
   `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+
+/**
+ * Whether a request with this Host header may see a page that names tenants. It protects against DNS rebinding: a web
+ * site can point its own host name at this machine's address and let a visitor's browser read the pages here. The
+ * browser then sends the site's name as the Host. It can't send `localhost`, an IP address, or a name that the operator
+ * allows.
+ */
+export function isAllowedHost(header: string | undefined, allowed: readonly string[]): boolean {
+  const host = hostOf(header ?? "");
+  return host === "localhost" || isIP(host) !== 0 || allowed.some((name) => name.toLowerCase() === host);
+}
+
+/**
+ * Whether a request may do something, by its Origin header. A browser adds one to each POST, and other clients need
+ * none. Only a page of this server itself may send one: a page of another site makes a visitor's browser send it too.
+ */
+export function isOfThisHost(origin: string | undefined, host: string | undefined): boolean {
+  if (origin === undefined) return true;
+  return URL.canParse(origin) && new URL(origin).host === host?.toLowerCase();
+}
+
+/** The host without port, final dot, and the brackets of an IPv6 address. */
+function hostOf(header: string): string {
+  const [, ipv6, name] = /^(?:\[([\da-f:.]+)\]|([\w.-]+?)\.?)(?::\d*)?$/i.exec(header) ?? [];
+  return (ipv6 ?? name ?? "").toLowerCase();
+}
+
+/** More than the requests that may wait for a tenant (see sync-requests.ts), so that these can't keep a probe out. */
+const MOST_CONNECTIONS = 300;
+
+/**
+ * Answers the server's requests so that no client can keep a probe out. The oldest connection that waits for no answer
+ * makes room for one too many. A connection that asks again before its answer is closed: one packet has room for a
+ * thousand requests, and Node.js hands over all of them before anything else.
+ */
+export function answerWithinLimit(server: Server, answer: RequestListener): void {
+  /** The oldest first. */
+  const open = new Set<Socket>();
+  const answering = new WeakSet<Socket>();
+  server.on("connection", (socket) => {
+    open.add(socket);
+    socket.once("close", () => open.delete(socket));
+    if (open.size <= MOST_CONNECTIONS) return;
+    const ended = [...open].find((other) => !answering.has(other)) ?? socket;
+    // Its `close` comes later, and a burst must not choose it again.
+    open.delete(ended);
+    ended.destroy();
+  });
+  server.on("request", (request, response) => {
+    const { socket } = request;
+    if (answering.has(socket)) socket.destroy();
+    // The rest of a packet still comes.
+    if (socket.destroyed) return;
+    answering.add(socket);
+    response.once("close", () => answering.delete(socket));
+    answer(request, response);
+  });
+}

@@ -3,10 +3,9 @@ import type { Verdict } from "../../core/report/health.ts";
 import { queuedText } from "../../core/report/progress.ts";
 import { asSentence, printable } from "../../core/text/printable.ts";
 import { durationText, quantity } from "../../core/text/quantity.ts";
-import { brokenFeedsOf } from "./feeds.ts";
-import { healthOfState } from "./health-of-state.ts";
-import { pastRuns } from "./past-runs.ts";
+import { healthOfState, pastRuns } from "./health-of-state.ts";
 import type { CurrentRun, DaemonState } from "./state.ts";
+import { brokenFeedsOf } from "./state.ts";
 
 export type ProblemKind =
   | Exclude<Verdict["kind"], "unanswered" | "empty" | "running" | "well">

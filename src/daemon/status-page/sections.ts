@@ -3,9 +3,9 @@ import { countsText } from "../../core/report/counts.ts";
 import { progress, queuedText } from "../../core/report/progress.ts";
 import type { RunResult } from "../../ports/ledger/scope.ts";
 import type { WatchState } from "../changes/watch.ts";
-import { feedsOf } from "../state/feeds.ts";
-import { type PastRun, pastRuns } from "../state/past-runs.ts";
+import { type PastRun, pastRuns } from "../state/health-of-state.ts";
 import type { CurrentRun, DaemonState, LedgerSnapshot, Queued, ServingNow } from "../state/state.ts";
+import { feedsOf } from "../state/state.ts";
 import { type Content, failureHtml, type Html, html, outside } from "./html.ts";
 import {
   briefMoment,

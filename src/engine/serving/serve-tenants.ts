@@ -1,4 +1,4 @@
-import { LOOKUPS_NOT_INDEXED } from "../../core/changes/missing-index.ts";
+import { LOOKUPS_NOT_INDEXED } from "../../core/changes/notice.ts";
 import { allEnded } from "../../core/failure/all-ended.ts";
 import { asSyncError, type Failure, isInterruption, tenantNotReady } from "../../core/failure/sync-error.ts";
 import { digestSeed } from "../../core/group/desired-group.ts";

@@ -1,8 +1,8 @@
 import { createLogger } from "../../../src/adapters/log/logger.ts";
 import { runLog } from "../../../src/adapters/log/run-log.ts";
 import { noCounts } from "../../../src/core/report/counts.ts";
-import type { LogLevel } from "../../../src/core/report/log-level.ts";
 import { Secret } from "../../../src/core/secret/secret.ts";
+import type { LogLevel } from "../../../src/ports/log.ts";
 import { aClock } from "../../fakes/set-clock.ts";
 
 /** Logs a little of everything, in a process of its own: `lines.ts LEVEL terminal|file` */

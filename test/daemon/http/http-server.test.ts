@@ -2,8 +2,12 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { Agent } from "node:http";
 import type { Socket } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { isAllowedHost } from "../../../src/daemon/http/allowed-hosts.ts";
-import { type HttpServer, type ListenAt, serve } from "../../../src/daemon/http/http-server.ts";
+import {
+  type HttpServer,
+  isAllowedHost,
+  type ListenAt,
+  serve,
+} from "../../../src/daemon/http/http-server.ts";
 import { plain, type Reply, type Routes } from "../../../src/daemon/http/routes.ts";
 import { rejection } from "../../contracts/collect.ts";
 import { ask, connected, cut } from "./client.ts";

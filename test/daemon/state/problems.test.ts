@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { noCounts } from "../../../src/core/report/counts.ts";
-import { pastRuns } from "../../../src/daemon/state/past-runs.ts";
+import { readiness } from "../../../src/daemon/pages.ts";
+import { pastRuns } from "../../../src/daemon/state/health-of-state.ts";
 import { problemsOf } from "../../../src/daemon/state/problems.ts";
-import { readiness } from "../../../src/daemon/state/readiness.ts";
 import type { DaemonState } from "../../../src/daemon/state/state.ts";
 import {
   aBrokenFeed,
