@@ -27,7 +27,7 @@ const RULES: Rules = {
         apply: ["drift", "failure", "group", "plan", "secret"],
         record: ["apply", "failure", "group", "plan", "rotation"],
         tokens: ["failure", "group", "secret", "text"],
-        report: ["deletion", "drift", "failure", "text"],
+        report: ["deletion", "drift", "failure", "group", "text"],
         probe: ["apply", "group", "plan", "record", "report", "secret"],
       },
     },

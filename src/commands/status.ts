@@ -1,11 +1,8 @@
 import { Command, InvalidArgumentError, Option } from "commander";
 import { using } from "../compose/opened.ts";
 import type { Config } from "../config/config.ts";
-import { wentMissing } from "../core/deletion/missing-tenants.ts";
-import { namesOf } from "../core/record/candidates.ts";
 import { shownTable } from "../core/tokens/destination.ts";
-import { heldRefresh } from "../engine/refresh/held-refresh.ts";
-import { ledgerStatus } from "../engine/report/ledger-status.ts";
+import { ledgerStatus } from "../engine/ledger-status.ts";
 import type { LedgerView } from "../ports/ledger/ledger.ts";
 import type { CommandContext, CommandIo } from "./context.ts";
 import { type KnownStatus, statusJson, statusText } from "./output/status.ts";
@@ -38,19 +35,13 @@ export async function status(
   { runs, json }: StatusFlags,
   io: CommandIo,
 ): Promise<void> {
-  const now = new Date();
-  const found = await ledgerStatus(ledger);
   const known: KnownStatus = {
-    status: found,
-    names: namesOf(await ledger.records(found.held?.groups.map(({ user_group_id }) => user_group_id) ?? [])),
+    ...(await ledgerStatus(ledger, config, new Date())),
     tables: {
       tokens: (await ledger.scope()).tokens.tables.map(shownTable),
       ledger: (await ledger.tables()).place,
     },
-    missing: wentMissing(found.missing, found.groups.total, config.deletion, now),
-    refreshHold: await heldRefresh(ledger, config, now),
-    runs: await ledger.history(EVER, runs),
-    now,
+    shownRuns: await ledger.history(EVER, runs),
   };
   io.stdout(json ? statusJson(known) : statusText(known, io.isTerminal));
 }

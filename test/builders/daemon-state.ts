@@ -5,7 +5,7 @@ import type { FailureWithHint } from "../../src/core/failure/sync-error.ts";
 import { noCounts } from "../../src/core/report/counts.ts";
 import type { WatchState } from "../../src/daemon/changes/watch.ts";
 import type { CurrentRun, DaemonState, LedgerSnapshot, ServingNow } from "../../src/daemon/state/state.ts";
-import type { LedgerStatus } from "../../src/engine/report/ledger-status.ts";
+import type { LedgerStatus } from "../../src/engine/ledger-status.ts";
 import type { RecordedRun } from "../../src/ports/ledger/scope.ts";
 import type { RunSummary } from "../../src/ports/observer.ts";
 
@@ -72,6 +72,7 @@ export const aCurrentRun = (overrides: Partial<CurrentRun> = {}): CurrentRun => 
 
 /** All is in sync. */
 export const aLedgerStatus = (overrides: Partial<LedgerStatus> = {}): LedgerStatus => ({
+  readAt: STARTED_AT,
   groups: someGroups({ total: 1, in_sync: 1 }),
   oldestToken: new Date("2026-02-01T00:00:00Z"),
   oldestUnsynced: null,
@@ -80,6 +81,9 @@ export const aLedgerStatus = (overrides: Partial<LedgerStatus> = {}): LedgerStat
   rejected: [],
   runs: [],
   unanswered: null,
+  names: new Map(),
+  missing: NOBODY_MISSING,
+  refreshHold: null,
   lease: null,
   service: {
     baseUrl: "https://dashboards.example.com",
@@ -91,13 +95,9 @@ export const aLedgerStatus = (overrides: Partial<LedgerStatus> = {}): LedgerStat
 });
 
 export const aLedgerSnapshot = (overrides: Partial<LedgerSnapshot> = {}): LedgerSnapshot => ({
-  readAt: new Date("2026-03-01T00:00:00Z"),
-  status: aLedgerStatus(),
+  ...aLedgerStatus(),
   history: [],
   tooOld: null,
-  names: new Map(),
-  missing: NOBODY_MISSING,
-  refreshHold: null,
   ...overrides,
 });
 

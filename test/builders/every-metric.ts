@@ -1,13 +1,6 @@
 import { Metrics } from "../../src/daemon/metrics/metrics.ts";
 import { aClock } from "../fakes/set-clock.ts";
-import {
-  aCurrentRun,
-  aDaemonState,
-  aLedgerSnapshot,
-  aLedgerStatus,
-  aRecordedRun,
-  aServingState,
-} from "./daemon-state.ts";
+import { aCurrentRun, aDaemonState, aLedgerSnapshot, aRecordedRun, aServingState } from "./daemon-state.ts";
 
 /** The metrics of a daemon that knows all that a daemon can tell, in the text format of Prometheus. */
 export function everyMetric(): Promise<string> {
@@ -17,7 +10,7 @@ export function everyMetric(): Promise<string> {
     current: aCurrentRun(),
     serving: aServingState(),
     ledger: aLedgerSnapshot({
-      status: aLedgerStatus({ oldestUnsynced: new Date("2026-03-01T00:00:00Z") }),
+      oldestUnsynced: new Date("2026-03-01T00:00:00Z"),
       history: [aRecordedRun()],
     }),
   });

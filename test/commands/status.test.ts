@@ -5,7 +5,7 @@ import { NOBODY_MISSING } from "../../src/core/deletion/missing-tenants.ts";
 import { ServiceFailure } from "../../src/core/failure/service-failure.ts";
 import type { Failure } from "../../src/core/failure/sync-error.ts";
 import { type Counts, noCounts, runOutcome } from "../../src/core/report/counts.ts";
-import type { LedgerStatus } from "../../src/engine/report/ledger-status.ts";
+import type { LedgerStatus } from "../../src/engine/ledger-status.ts";
 import type { RecordedRun } from "../../src/ports/ledger/scope.ts";
 import { aLedgerStatus, aRecordedRun } from "../builders/daemon-state.ts";
 import { failing, Instance } from "../fakes/instance.ts";
@@ -162,20 +162,18 @@ function aRun(command: string, counts: Partial<Counts>, error: Failure | null = 
   return aRecordedRun({ command, startedAt: NOW, finishedAt: NOW, result });
 }
 
-const known = (status: Partial<LedgerStatus>, more: Partial<KnownStatus> = {}): KnownStatus => ({
-  status: aLedgerStatus(status),
+const known = (overrides: Partial<KnownStatus>): KnownStatus => ({
+  ...aLedgerStatus({ readAt: NOW }),
   names: new Map([["globex", "Globex\u202e Ltd"]]),
   tables: { tokens: [], ledger: "public.groupsync_*" },
   missing: { ...NOBODY_MISSING, owned: 9, allowed: 3 },
-  refreshHold: null,
-  runs: [],
-  now: NOW,
-  ...more,
+  shownRuns: [],
+  ...overrides,
 });
 
 /** The newest run first. */
-const textAfter = (runs: readonly RecordedRun[], status: Partial<LedgerStatus> = {}): string =>
-  statusText(known(status, { runs }), false);
+const textAfter = (shownRuns: readonly RecordedRun[], status: Partial<LedgerStatus> = {}): string =>
+  statusText(known({ shownRuns, ...status }), false);
 
 test("lists held removals with the command that approves them", () => {
   const groups = [
@@ -195,7 +193,7 @@ Held
 
 test("shows the command that approves a held refresh", () => {
   const refreshHold = { changed: 6, owned: 40, allowed: 4, approval: "0123456789ab" };
-  const text = statusText(known({}, { refreshHold }), false);
+  const text = statusText(known({ refreshHold }), false);
   expect(text.split("\n")[0]).toMatch(/^Needs attention: the refresh is held: 6 groups were gone /);
   expect(text).toContain(`
 Held refresh
@@ -237,7 +235,7 @@ test("only the newest run can be running: an earlier run without an end did not 
   const open = { ...aRun("sync", {}), finishedAt: null, result: null };
   const lease = { holder: "another", epoch: "1", acquiredAt: NOW, expiresAt: NOW, handOverMs: null };
   const later = new Date(NOW.getTime() + 2_500);
-  expect(statusText(known({ lease }, { runs: [open, open], now: later }), false)).toContain(`
+  expect(statusText(known({ lease, shownRuns: [open, open], readAt: later }), false)).toContain(`
 Last runs
   2026-03-01T12:00:00.000Z  sync  running for 2.5 s
   2026-03-01T12:00:00.000Z  sync  did not finish
@@ -246,7 +244,7 @@ Last runs
 
 test("the first line is about the last sync, even if --runs doesn't show that sync", () => {
   const runs = [aRun("rotate", { rotated: 1 }), aRun("sync", { outdated: 2 })];
-  const text = statusText(known({ runs }, { runs: runs.slice(0, 1) }), false);
+  const text = statusText(known({ runs, shownRuns: runs.slice(0, 1) }), false);
   expect(text.split("\n")[0]).toBe("Needs attention: 2 outdated groups.");
   expect(text).not.toContain("  sync  ");
 });

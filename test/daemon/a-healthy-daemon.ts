@@ -3,12 +3,10 @@ import type { FailingGroup } from "../../src/core/failure/group-failures.ts";
 import type { Failure } from "../../src/core/failure/sync-error.ts";
 import { type Counts, noCounts, runOutcome } from "../../src/core/report/counts.ts";
 import type { DaemonState, FinishedRun, LedgerSnapshot } from "../../src/daemon/state/state.ts";
-import type { LedgerStatus } from "../../src/engine/report/ledger-status.ts";
 import type { RecordedRun } from "../../src/ports/ledger/scope.ts";
 import {
   aDaemonState,
   aLedgerSnapshot,
-  aLedgerStatus,
   aRecordedRun,
   aRunSummary,
   someGroups,
@@ -47,11 +45,9 @@ export const aFreshDaemon = (overrides: Partial<DaemonState> = {}): DaemonState 
     nextRun: minutesAgo(-2.5),
     ledger: aLedgerSnapshot({
       readAt: secondsAgo(3),
-      status: aLedgerStatus({
-        groups: someGroups(),
-        oldestToken: null,
-        service: { baseUrl: null, teamId: null, evidence: NO_EVIDENCE, answeredAt: null },
-      }),
+      groups: someGroups(),
+      oldestToken: null,
+      service: { baseUrl: null, teamId: null, evidence: NO_EVIDENCE, answeredAt: null },
     }),
     ...overrides,
   });
@@ -98,8 +94,9 @@ export const anUnfinishedRun = (overrides: Partial<RecordedRun> = {}): RecordedR
   ...overrides,
 });
 
-export const aHealthyStatus = (overrides: Partial<LedgerStatus> = {}): LedgerStatus =>
-  aLedgerStatus({
+export const aHealthySnapshot = (overrides: Partial<LedgerSnapshot> = {}): LedgerSnapshot =>
+  aLedgerSnapshot({
+    readAt: FINISHED,
     groups: someGroups({ total: 383, in_sync: 381, missing: 2 }),
     oldestToken: daysAgo(86),
     runs: [aPastRun()],
@@ -109,13 +106,6 @@ export const aHealthyStatus = (overrides: Partial<LedgerStatus> = {}): LedgerSta
       evidence: { ...NO_EVIDENCE, took: ["acme"] },
       answeredAt: null,
     },
-    ...overrides,
-  });
-
-export const aHealthySnapshot = (overrides: Partial<LedgerSnapshot> = {}): LedgerSnapshot =>
-  aLedgerSnapshot({
-    readAt: FINISHED,
-    status: aHealthyStatus(),
     history: [aPastRun()],
     ...overrides,
   });

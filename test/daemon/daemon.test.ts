@@ -25,7 +25,7 @@ describe("a daemon", () => {
       current: null,
       lastRun: { run: "2", outcome: "ok", counts: { created: 1, unchanged: 2 } },
       skippedRuns: 0,
-      ledger: { status: { groups: { total: 3 } } },
+      ledger: { groups: { total: 3 } },
     });
   });
 
@@ -52,7 +52,7 @@ describe("a daemon", () => {
     const stage = new Stage(world, { schedule: { ...SETTINGS.schedule, runAtStart: false } });
     await stage.begin();
     expect(stage.opened).toBe(0);
-    expect(stage.daemon.state).toMatchObject({ lastRun: null, ledger: { status: { groups: { total: 1 } } } });
+    expect(stage.daemon.state).toMatchObject({ lastRun: null, ledger: { groups: { total: 1 } } });
     expect(stage.daemon.state.lastGoodSync).toEqual(world.ledger.runs[0]?.finishedAt);
     await stage.scheduledRun();
     expect(stage.opened).toBe(1);

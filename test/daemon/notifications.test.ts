@@ -54,7 +54,7 @@ test("a problem is told when it begins and when it ends, and not in between", as
 test.each(["in_doubt", "wanted"] as const)("nothing has recovered while a group is %s", async (state) => {
   const { ledger } = failing(1);
   const groups = { ...someGroups({ total: 383, in_sync: 382 }), [state]: 1 };
-  const owing = { ...WELL, ledger: ledger && { ...ledger, status: { ...ledger.status, groups } } };
+  const owing = { ...WELL, ledger: ledger && { ...ledger, groups } };
   expect(await toldAfter([owing, WELL], null, failing(1))).toEqual([
     expect.not.stringContaining("recovered"),
     expect.stringContaining("recovered"),

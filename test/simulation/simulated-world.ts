@@ -1,8 +1,8 @@
 import { refreshHold } from "../../src/core/drift/refresh.ts";
 import { type Group, groupFingerprint } from "../../src/core/group/group.ts";
 import { isSameMark, type OwnersMark } from "../../src/core/tokens/destination.ts";
+import { heldGroups } from "../../src/engine/ledger-status.ts";
 import { foundLately } from "../../src/engine/refresh/held-refresh.ts";
-import { ledgerStatus } from "../../src/engine/report/ledger-status.ts";
 import { inMemoryLedger } from "../fakes/ledger/ledger.ts";
 import { LedgerState } from "../fakes/ledger/ledger-state.ts";
 import { ServiceState } from "../fakes/service.ts";
@@ -266,7 +266,7 @@ export class SimulatedWorld {
   /** The code of the held removals, as an operator would approve them; undefined if nothing is held. */
   async approval(): Promise<string | undefined> {
     const noStep = async (): Promise<void> => {};
-    const { held } = await ledgerStatus(inMemoryLedger(this.ledger, noStep, () => this.time.now()));
+    const held = await heldGroups(inMemoryLedger(this.ledger, noStep, () => this.time.now()));
     if (!held?.code) return undefined;
     this.watch.approve(held.code);
     return held.code;

@@ -1,6 +1,6 @@
 import { doesUpdate } from "../../core/apply/update-evidence.ts";
-import { isAlarming, type WentMissing } from "../../core/deletion/missing-tenants.ts";
-import { approveRefreshCommand, type RefreshHold } from "../../core/drift/refresh.ts";
+import { isAlarming } from "../../core/deletion/missing-tenants.ts";
+import { approveRefreshCommand } from "../../core/drift/refresh.ts";
 import type { FailingGroup } from "../../core/failure/group-failures.ts";
 import { type RejectionReason, reasonsOf, rejectedRows } from "../../core/group/rejections.ts";
 import { countsText } from "../../core/report/counts.ts";
@@ -8,22 +8,16 @@ import { healthOf, type Verdict } from "../../core/report/health.ts";
 import { type ResolvedTables, tablesText } from "../../core/report/tables-text.ts";
 import { printable, printableId } from "../../core/text/printable.ts";
 import { durationText, quantity } from "../../core/text/quantity.ts";
-import type { LedgerStatus } from "../../engine/report/ledger-status.ts";
+import type { LedgerStatus } from "../../engine/ledger-status.ts";
 import type { KnownService, RecordedRun } from "../../ports/ledger/scope.ts";
-import { heldJson, heldLines, type Names, refreshHoldJson, remedyLines } from "./attention.ts";
+import { heldJson, heldLines, refreshHoldJson, remedyLines } from "./attention.ts";
 import { type Paint, painter } from "./colours.ts";
 
 /** What `status` has read of the ledger. */
-export interface KnownStatus {
-  readonly status: LedgerStatus;
-  readonly names: Names;
+export interface KnownStatus extends LedgerStatus {
   readonly tables: ResolvedTables;
-  readonly missing: WentMissing;
-  /** Null if no refresh is held. */
-  readonly refreshHold: RefreshHold | null;
   /** As many of the last runs as are to be shown. */
-  readonly runs: readonly RecordedRun[];
-  readonly now: Date;
+  readonly shownRuns: readonly RecordedRun[];
 }
 
 const SHOWN_FAILURES = 20;
@@ -43,12 +37,10 @@ const COLOURS: Partial<Record<Verdict["kind"], Parameters<Paint>[0] | null>> = {
 };
 
 /** What the ledger knows: all that is wrong, the numbers, what needs attention, the last runs. */
-export function statusText(
-  { status, names, tables, missing, refreshHold, runs, now }: KnownStatus,
-  colours: boolean,
-): string {
+export function statusText(status: KnownStatus, colours: boolean): string {
   const paint = painter(colours);
   const { groups, oldestToken, held, failing, rejected, lease, service } = status;
+  const { names, tables, missing, refreshHold, shownRuns: runs, readAt: now } = status;
   const counts = [
     [groups.in_sync, "in sync"],
     [groups.under_way, "under way"],
@@ -61,10 +53,7 @@ export function statusText(
   const states = counts.flatMap(([count, state]) => (count > 0 ? [`${count} ${state}`] : []));
   const verdicts = healthOf({
     ...status,
-    rejected: rejectedRows(rejected),
-    missing,
-    refreshHold,
-    oldestWaitMs: oldestWaitMs(status, now),
+    oldestWaitMs: oldestWaitMs(status),
     // No command asks the service, so its silence means nothing here.
     silentMs: 0,
   });
@@ -112,8 +101,8 @@ const serviceText = ({ baseUrl, teamId, answeredAt }: KnownService): string =>
     : `${printable(baseUrl)}, team ${teamId ?? "not known yet"}${answeredAt ? `, last answered well at ${answeredAt.toISOString()}` : ""}`;
 
 /** Between two runs, what is under way is the change of a single tenant, or what a run has left. */
-const oldestWaitMs = ({ groups, oldestUnsynced, runs }: LedgerStatus, now: Date): number =>
-  oldestUnsynced && groups.failing === 0 && runs[0]?.result ? now.getTime() - oldestUnsynced.getTime() : 0;
+const oldestWaitMs = ({ groups, oldestUnsynced, runs, readAt }: LedgerStatus): number =>
+  oldestUnsynced && groups.failing === 0 && runs[0]?.result ? readAt.getTime() - oldestUnsynced.getTime() : 0;
 
 const failureLine = ({ user_group_id, code, message, since, count, retryAt }: FailingGroup): string =>
   `  ${printableId(user_group_id)}  ${code} (${count} in a row since ${since.toISOString()}, next try after ${retryAt.toISOString()}): ${printable(message)}`;
@@ -153,8 +142,9 @@ function runLine(
 }
 
 /** The object of `status --json`. */
-export function statusJson({ status, names, tables, missing, refreshHold, runs }: KnownStatus): string {
+export function statusJson(status: KnownStatus): string {
   const { groups, oldestToken, held, failing, rejected, lease, service } = status;
+  const { names, tables, missing, refreshHold, shownRuns } = status;
   const object = {
     groups,
     went_missing: { count: missing.count, allowed: missing.allowed, to_be_held: missing.toBeHeld },
@@ -181,7 +171,7 @@ export function statusJson({ status, names, tables, missing, refreshHold, runs }
       groups: held.groups.map((group) => heldJson(group, names.get(group.user_group_id))),
     },
     refresh_held: refreshHoldJson(refreshHold),
-    runs: runs.map(({ id, command, startedAt, finishedAt, result }) => ({
+    runs: shownRuns.map(({ id, command, startedAt, finishedAt, result }) => ({
       id,
       command,
       started_at: startedAt,

@@ -1,6 +1,7 @@
 import { isAlarming, type WentMissing, wentMissingText } from "../deletion/missing-tenants.ts";
 import { type RefreshHold, refreshHoldText } from "../drift/refresh.ts";
 import { type Failure, isClockDifference, isHandOver, isInterruption } from "../failure/sync-error.ts";
+import { type RememberedRejection, rejectedRows } from "../group/rejections.ts";
 import { printable } from "../text/printable.ts";
 import { durationText, quantity } from "../text/quantity.ts";
 import type { Counts, RunOutcome } from "./counts.ts";
@@ -25,8 +26,7 @@ export const wasForgottenSince = (last: LastRun | undefined, started: Date): boo
 /** What the health of a scope is judged by. */
 export interface HealthFacts {
   readonly groups: { readonly failing: number; readonly in_doubt: number; readonly wanted: number };
-  /** How many rows are rejected. */
-  readonly rejected: number;
+  readonly rejected: readonly RememberedRejection[];
   /** Null if nothing waits for approval. */
   readonly held: { readonly count: number } | null;
   /** Null if no refresh is held. */
@@ -154,7 +154,7 @@ function problemsOfGroups(
   if (refreshHold) all.push(["refresh", refreshHoldText(refreshHold)]);
   if (isAlarming(missing)) all.push(["missing", wentMissingText(missing)]);
   const failing = failingGroups({ groups, runs });
-  if (rejected > 0) all.push(["rejected", quantity(rejected, "rejected row")]);
+  if (rejected.length > 0) all.push(["rejected", quantity(rejectedRows(rejected), "rejected row")]);
   if (failing > 0) all.push(["failing", quantity(failing, "failing group")]);
   if (groups.in_doubt > 0)
     all.push(["in_doubt", `${quantity(groups.in_doubt, "group")} in doubt, and to be asked for again`]);

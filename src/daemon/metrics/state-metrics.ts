@@ -66,12 +66,12 @@ const GAUGES: readonly StateGauge[] = [
   {
     name: "groupsync_groups",
     help: "Groups in the ledger.",
-    value: ({ ledger }) => ledger?.status.groups.total,
+    value: ({ ledger }) => ledger?.groups.total,
   },
   {
     name: "groupsync_held_removals",
     help: "Deletions and replacements that wait for approval or better evidence.",
-    value: ({ ledger }) => ledger && (ledger.status.held?.count ?? 0),
+    value: ({ ledger }) => ledger && (ledger.held?.count ?? 0),
   },
   {
     name: "groupsync_refresh_held",
@@ -96,12 +96,12 @@ const GAUGES: readonly StateGauge[] = [
   {
     name: "groupsync_rejected_rows",
     help: "Rows of the source that can't be used, as the ledger knows them.",
-    value: ({ ledger }) => ledger && rejectedRows(ledger.status.rejected),
+    value: ({ ledger }) => ledger && rejectedRows(ledger.rejected),
   },
   {
     name: "groupsync_oldest_rejected_row_timestamp_seconds",
     help: "Since when the row is rejected that has been so for the longest; none if no row is.",
-    value: ({ ledger }) => ledger && timestamp(oldestOf(ledger.status.rejected.map(({ since }) => since))),
+    value: ({ ledger }) => ledger && timestamp(oldestOf(ledger.rejected.map(({ since }) => since))),
   },
   {
     name: "groupsync_not_ready_rows",
@@ -111,12 +111,12 @@ const GAUGES: readonly StateGauge[] = [
   {
     name: "groupsync_oldest_unsynced_timestamp_seconds",
     help: "Since when the change waits that has been failing or under way for the longest; none if all is in sync.",
-    value: ({ ledger }) => timestamp(ledger?.status.oldestUnsynced),
+    value: ({ ledger }) => timestamp(ledger?.oldestUnsynced),
   },
   {
     name: "groupsync_oldest_token_timestamp_seconds",
     help: "Since when the token is live that has been so for the longest.",
-    value: ({ ledger }) => timestamp(ledger?.status.oldestToken),
+    value: ({ ledger }) => timestamp(ledger?.oldestToken),
   },
   {
     name: "groupsync_oldest_unserved_tenant_seconds",
@@ -161,7 +161,7 @@ export function registerStateMetrics(registry: Registry, state: () => DaemonStat
     registers,
     collect() {
       this.reset();
-      const groups = state().ledger?.status.groups;
+      const groups = state().ledger?.groups;
       if (groups) for (const name of GROUP_STATES) this.set({ state: name }, groups[name]);
     },
   });

@@ -84,7 +84,7 @@ function ofVerdict(
     case "killed":
       return current ? [] : [bad(kind, sentence, retryText(state, now))];
     case "held":
-      return ledger?.status.held
+      return ledger?.held
         ? [{ ...attention(kind, sentence, LOOK_AT_SOURCE), see: kind }]
         : [attention(kind, sentence, hint || `${LOOK_AT_SOURCE} groupsync plan says more.`)];
     case "refresh":
@@ -92,7 +92,7 @@ function ofVerdict(
     case "rejected":
       return [{ ...attention(kind, sentence, REJECTED), see: kind }];
     case "failing": {
-      const isListed = (ledger?.status.groups.failing ?? 0) > 0;
+      const isListed = (ledger?.groups.failing ?? 0) > 0;
       const problem = attention(kind, sentence, "Groups that fail are tried again by themselves.");
       return [isListed ? { ...problem, see: kind } : problem];
     }

@@ -60,7 +60,7 @@ export class StateTracker {
     );
     this.#set({ ledger });
     this.#keepLater("lastGoodSync", good?.finishedAt);
-    this.#keepLater("lastAnswer", ledger.status.service.answeredAt);
+    this.#keepLater("lastAnswer", ledger.service.answeredAt);
   }
 
   observe(event: RunEvent): void {

@@ -1,7 +1,5 @@
-import type { WentMissing } from "../../core/deletion/missing-tenants.ts";
-import type { RefreshHold } from "../../core/drift/refresh.ts";
 import type { FailureWithHint } from "../../core/failure/sync-error.ts";
-import type { LedgerStatus } from "../../engine/report/ledger-status.ts";
+import type { LedgerStatus } from "../../engine/ledger-status.ts";
 import type { RecordedRun, RunId } from "../../ports/ledger/scope.ts";
 import type { Unreached } from "../../ports/notifier.ts";
 import type { RunSummary } from "../../ports/observer.ts";
@@ -78,18 +76,11 @@ export interface FinishedRun extends RunSummary {
 }
 
 /** The ledger as it was after the last run. */
-export interface LedgerSnapshot {
-  readonly readAt: Date;
-  readonly status: LedgerStatus;
+export interface LedgerSnapshot extends LedgerStatus {
   /** The runs of the last seven days, newest first, at most 5,000. */
   readonly history: readonly RecordedRun[];
   /** How many tokens `rotation.max_age` may rotate, because they are as old or older; null if the config has no such age. */
   readonly tooOld: { readonly maxAgeMs: number; readonly tokens: number } | null;
-  /** The names of the groups that the status lists, as far as the service told them. */
-  readonly names: ReadonlyMap<string, string>;
-  readonly missing: WentMissing;
-  /** Null if no refresh is held. */
-  readonly refreshHold: RefreshHold | null;
 }
 
 /** How the daemon serves single tenants between two full syncs. Contains no secret. */

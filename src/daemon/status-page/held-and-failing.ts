@@ -9,7 +9,7 @@ import {
   rejectedRows,
 } from "../../core/group/rejections.ts";
 import { asSentence, printable, printableId } from "../../core/text/printable.ts";
-import type { HeldGroups } from "../../engine/report/ledger-status.ts";
+import type { HeldGroups } from "../../engine/ledger-status.ts";
 import { type Content, copied, failureHtml, type Html, html, outside } from "./html.ts";
 import { briefMoment, grouped, groupedCount, type PageTime, roundText } from "./number-and-time-text.ts";
 

@@ -42,8 +42,7 @@ function lastRunText({ command, startedAt, finishedAt }: PastRun, result: RunRes
 }
 
 /** How many groups are in each state, and when the ledger was read. */
-export function groupsSection({ status, readAt }: LedgerSnapshot, at: PageTime): Html {
-  const { groups, rejected } = status;
+export function groupsSection({ groups, rejected, readAt }: LedgerSnapshot, at: PageTime): Html {
   return html`<section aria-labelledby="groups"><h2 id="groups">Groups</h2><dl class="numbers">
 ${number("in all", groups.total)}${number("in sync", groups.in_sync)}${number("under way", groups.under_way)}
 ${number("failing", groups.failing, "bad")}${number("in doubt", groups.in_doubt)}${number("wanted", groups.wanted)}${number("missing", groups.missing)}${number("unverified", groups.unverified)}
@@ -77,8 +76,8 @@ function workText(run: CurrentRun["run"], done: number, total: number): string {
 /** Version, lease and service: what a bug report needs. */
 export function aboutSection(state: DaemonState, at: PageTime): Html {
   const { ledger, version, configPath, startedAt, skippedRuns, lastAnswer } = state;
-  const service = ledger?.status.service;
-  const unsynced = ledger?.status.oldestUnsynced;
+  const service = ledger?.service;
+  const unsynced = ledger?.oldestUnsynced;
   return html`<section aria-labelledby="about"><h2 id="about">About</h2><dl class="about">
 ${entry("Version", version)}${entry("Config", outside(configPath))}
 ${entry("Lease", leaseText(state, at))}
@@ -93,7 +92,7 @@ ${entry("Skipped runs", html`${grouped(skippedRuns)} <small>during runs</small>`
 function leaseText({ current, standby, ledger }: DaemonState, at: PageTime): Content {
   if (current?.run) return "held by this instance";
   if (standby) return outside(standby.message);
-  const lease = ledger?.status.lease;
+  const lease = ledger?.lease;
   if (!lease) return ledger ? "free" : "not known yet";
   return html`${outside(lease.holder)}, since ${briefMoment(lease.acquiredAt, at)}`;
 }
@@ -119,10 +118,7 @@ function feedTile(key: string, state: WatchState | null, at: PageTime): Html {
 const FEED_IS_OFF = "Another instance holds the lease and notices tenants, or this one begins or stops.";
 
 /** How old the oldest token is, and how many that a sync rotates are older than `rotation.max_age`. */
-export function tokensSection(
-  { status: { oldestToken }, tooOld }: LedgerSnapshot,
-  { now }: PageTime,
-): Html | null {
+export function tokensSection({ oldestToken, tooOld }: LedgerSnapshot, { now }: PageTime): Html | null {
   if (oldestToken === null) return null;
   return html`<section aria-labelledby="tokens"><h2 id="tokens">Tokens</h2>
 <p>The oldest token is ${roundText(now.getTime() - oldestToken.getTime())} old. ${tooOldText(tooOld)}</p></section>`;

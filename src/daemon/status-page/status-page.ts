@@ -32,7 +32,7 @@ export function statusPage(state: DaemonState, now: Date): string {
 ${ledger && problemSections(ledger, state, at)}${isServingBroken ? ofServing : null}
 ${current && currentRunSection(current, state.queued, at)}
 ${runsSection(state, at)}${isServingBroken ? null : ofServing}
-${ledger && ledger.status.groups.total > 0 ? groupsSection(ledger, at) : null}
+${ledger && ledger.groups.total > 0 ? groupsSection(ledger, at) : null}
 ${ledger && tokensSection(ledger, at)}
 ${aboutSection(state, at)}`;
   const refreshSeconds = current ? REFRESH_SECONDS_AT_WORK : REFRESH_SECONDS;
@@ -40,11 +40,10 @@ ${aboutSection(state, at)}`;
 }
 
 function problemSections(
-  { status, names, refreshHold }: LedgerSnapshot,
+  { held, groups, failing, rejected, names, refreshHold }: LedgerSnapshot,
   { configPath }: DaemonState,
   at: PageTime,
 ): Html {
-  const { held, groups, failing, rejected } = status;
   return html`${held && heldSection(held, names, configPath)}
 ${refreshHold && heldRefreshSection(refreshHold, configPath)}
 ${groups.failing > 0 ? failingSection(failing, groups.failing, names, at) : null}
@@ -98,7 +97,7 @@ const BEFORE: Readonly<Partial<Record<Verdict["kind"], string>>> = {
 
 function inSyncText({ ledger }: DaemonState): string {
   if (!ledger) return "";
-  const { in_sync, total, missing } = ledger.status.groups;
+  const { in_sync, total, missing } = ledger.groups;
   const gone =
     missing > 0
       ? `; ${missing === 1 ? "the tenant of 1 is" : `the tenants of ${grouped(missing)} are`} gone`

@@ -8,6 +8,7 @@ import {
   type Verdict,
   wasForgottenSince,
 } from "../../../src/core/report/health.ts";
+import { aRejection } from "../../builders/groups.ts";
 
 type PastRun = HealthFacts["runs"][number];
 
@@ -34,7 +35,7 @@ const CLOCKS_DIFFER: PastRun = {
 };
 const someFacts = (overrides: Partial<HealthFacts>): HealthFacts => ({
   groups: { failing: 0, in_doubt: 0, wanted: 0 },
-  rejected: 0,
+  rejected: [],
   held: null,
   refreshHold: null,
   oldestWaitMs: 0,
@@ -46,6 +47,7 @@ const someFacts = (overrides: Partial<HealthFacts>): HealthFacts => ({
   ...overrides,
 });
 
+const REJECTED = [{ ...aRejection(), rows: 2, since: new Date(0) }];
 const WANTED = { groups: { failing: 0, in_doubt: 0, wanted: 2 } };
 const HOUR = 3_600_000;
 const REFRESH_HOLD = { changed: 6, owned: 40, allowed: 4, approval: "0123456789ab" };
@@ -124,7 +126,7 @@ test.each<[string, Partial<HealthFacts>, Verdict["kind"], sentence: string]>([
     "running",
     "A run is going on.",
   ],
-  ["rejected rows", { rejected: 2 }, "rejected", "2 rejected rows"],
+  ["rejected rows", { rejected: REJECTED }, "rejected", "2 rejected rows"],
   [
     "a group that failed in the last sync, of which the ledger doesn't know",
     { runs: [aRun("partial", { failed: 1 })] },
@@ -164,7 +166,7 @@ test.each<[string, Partial<HealthFacts>, Verdict["kind"], sentence: string]>([
 
 const WRONG = {
   groups: { failing: 26, in_doubt: 0, wanted: 0 },
-  rejected: 2,
+  rejected: REJECTED,
   held: { count: 191 },
   missing: missing(5),
 };

@@ -3,13 +3,12 @@ import { noCounts, type RunOutcome } from "../../../src/core/report/counts.ts";
 import type { WatchState } from "../../../src/daemon/changes/watch.ts";
 import { Metrics } from "../../../src/daemon/metrics/metrics.ts";
 import type { DaemonState } from "../../../src/daemon/state/state.ts";
-import type { LedgerStatus } from "../../../src/engine/report/ledger-status.ts";
+import type { LedgerStatus } from "../../../src/engine/ledger-status.ts";
 import {
   aBrokenFeed,
   aCurrentRun,
   aDaemonState,
   aLedgerSnapshot,
-  aLedgerStatus,
   anAliveFeed,
   aRecordedRun,
   aServingState,
@@ -46,12 +45,10 @@ describe("of the daemon's state", () => {
         missing: { count: 5, due: 9, toBeHeld: 6, owned: 50, allowed: 5 },
         refreshHold: { changed: 6, owned: 50, allowed: 5, approval: "0123456789ab" },
         readAt: at("01:10:00"),
-        status: aLedgerStatus({
-          groups: someGroups({ total: 50, in_sync: 40, under_way: 1, failing: 2, missing: 3, unverified: 4 }),
-          oldestToken: at("00:10:00"),
-          oldestUnsynced: at("00:20:00"),
-          held: { count: 7, code: "4025bf58a4c4", groups: [] },
-        }),
+        groups: someGroups({ total: 50, in_sync: 40, under_way: 1, failing: 2, missing: 3, unverified: 4 }),
+        oldestToken: at("00:10:00"),
+        oldestUnsynced: at("00:20:00"),
+        held: { count: 7, code: "4025bf58a4c4", groups: [] },
       }),
     });
     expect(await gaugesOf(state)).toMatchObject({
@@ -87,10 +84,8 @@ describe("of the daemon's state", () => {
       current: aCurrentRun(),
       skippedRuns: 2,
       ledger: aLedgerSnapshot({
-        status: aLedgerStatus({
-          oldestUnsynced: new Date(),
-          held: { count: 7, code: "4025bf58a4c4", groups: [] },
-        }),
+        oldestUnsynced: new Date(),
+        held: { count: 7, code: "4025bf58a4c4", groups: [] },
       }),
     });
     const metrics = new Metrics(() => state, aClock());
@@ -111,7 +106,7 @@ describe("of the daemon's state", () => {
       { ...aRejection(), since: since[1] },
     ];
     const gaugesWith = (status: Partial<LedgerStatus>) =>
-      gaugesOf(aDaemonState({ ledger: aLedgerSnapshot({ status: aLedgerStatus(status) }) }));
+      gaugesOf(aDaemonState({ ledger: aLedgerSnapshot({ ...status }) }));
     expect(await gaugesWith({ rejected })).toMatchObject({
       groupsync_rejected_rows: 5,
       groupsync_oldest_rejected_row_timestamp_seconds: 1,

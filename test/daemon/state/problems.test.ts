@@ -17,7 +17,6 @@ import {
   aFinishedRun,
   aHealthyDaemon,
   aHealthySnapshot,
-  aHealthyStatus,
   anUnfinishedRun,
   aPastRun,
   hoursAgo,
@@ -28,8 +27,8 @@ import {
 import { aBadEnd, aCurrentRun, afterSync, aStandby } from "../status-page/shown-page.ts";
 
 /** With an own history, of which this process knows nothing. */
-const aRestarted = (status: Parameters<typeof aHealthyStatus>[0]): DaemonState =>
-  aHealthyDaemon({ lastRun: null, ledger: aHealthySnapshot({ status: aHealthyStatus(status) }) });
+const aRestarted = (ledger: Parameters<typeof aHealthySnapshot>[0]): DaemonState =>
+  aHealthyDaemon({ lastRun: null, ledger: aHealthySnapshot(ledger) });
 
 const aStale = (overrides: Partial<DaemonState> = {}): DaemonState =>
   aHealthyDaemon({ lastGoodSync: hoursAgo(3), ...overrides });
@@ -145,7 +144,7 @@ test.each<[string, DaemonState, kind: string, text: string]>([
     "the ledger went away before the end could be written down",
     aHealthyDaemon({
       lastRun: aFinishedRun({ error: aBadEnd }),
-      ledger: aHealthySnapshot({ status: aHealthyStatus({ runs: [anUnfinishedRun()] }) }),
+      ledger: aHealthySnapshot({ runs: [anUnfinishedRun()] }),
     }),
     "failed",
     "The last sync failed: the service doesn't answer",
@@ -234,20 +233,18 @@ test.each<[string, DaemonState]>([
 });
 
 test("no problem hides another one, and the worst come first", () => {
-  const status = aHealthyStatus({
+  const ledger = aHealthySnapshot({
     groups: someGroups({ total: 383, failing: 26, missing: 9 }),
     held: { count: 2, code: "0123456789ab", groups: [] },
     failing: [aFailingGroup()],
     rejected,
+    missing: { count: 0, due: 90, toBeHeld: 90, owned: 383, allowed: 38 },
   });
   const state = aHealthyDaemon({
     lastRun: aFinishedRun({ error: aBadEnd }),
     lastGoodSync: hoursAgo(3),
     serving: aServingState({ oldestMs: 61_000, feeds: { column: aBrokenFeed(minutesAgo(5)) } }),
-    ledger: aHealthySnapshot({
-      status,
-      missing: { count: 0, due: 90, toBeHeld: 90, owned: 383, allowed: 38 },
-    }),
+    ledger,
   });
   expect(problemsOf(state, NOW).map(({ kind, see }) => [kind, see])).toEqual([
     ["failed", undefined],

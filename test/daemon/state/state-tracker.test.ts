@@ -166,7 +166,7 @@ describe("the ledger that was read", () => {
   test("tells when the service last answered, as long as no single tenant was served since", () => {
     const { tracker, observe } = aTracker();
     const service = (answeredAt: Date) =>
-      aLedgerSnapshot({ status: aLedgerStatus({ service: { ...aLedgerStatus().service, answeredAt } }) });
+      aLedgerSnapshot({ service: { ...aLedgerStatus().service, answeredAt } });
     tracker.read(service(noonAnd(-5_000)));
     expect(tracker.state.lastAnswer).toEqual(noonAnd(-5_000));
     observe({ kind: "answered", at: noonAnd(-1_000) });

@@ -3,24 +3,18 @@ import type { RememberedRejection } from "../../../src/core/group/rejections.ts"
 import type { DaemonState } from "../../../src/daemon/state/state.ts";
 import { someGroups } from "../../builders/daemon-state.ts";
 import { aRejection } from "../../builders/groups.ts";
-import {
-  aFailingGroup,
-  aHealthyDaemon,
-  aHealthySnapshot,
-  aHealthyStatus,
-  minutesAgo,
-} from "../a-healthy-daemon.ts";
+import { aFailingGroup, aHealthyDaemon, aHealthySnapshot, minutesAgo } from "../a-healthy-daemon.ts";
 import { pageOf, readOf } from "./shown-page.ts";
 
 describe("failing groups", () => {
   const failing = (count: number, listed: number, overrides = {}): DaemonState => {
-    const status = aHealthyStatus({
+    const ledger = aHealthySnapshot({
       groups: someGroups({ total: 383, failing: count }),
       failing: Array.from({ length: listed }, (_, index) =>
         aFailingGroup({ user_group_id: `cus-${index}.`, ...overrides }),
       ),
     });
-    return aHealthyDaemon({ ledger: aHealthySnapshot({ status }) });
+    return aHealthyDaemon({ ledger });
   };
 
   test("have their reason, and their next try", () => {
@@ -54,7 +48,7 @@ test("what is held is listed up to ten, with the command that approves it", () =
     user_group_id: `cus-${index}.`,
   }));
   const held = { count: 12_000, code: "4025bf58a4c4", groups };
-  const state = aHealthyDaemon({ ledger: aHealthySnapshot({ status: aHealthyStatus({ held }) }) });
+  const state = aHealthyDaemon({ ledger: aHealthySnapshot({ held }) });
   const text = readOf(state);
   expect(text).toContain("Held 12 000 12 000 removals wait for approval.");
   expect(text).toContain("replace cus-0. delete cus-1.");
@@ -68,7 +62,7 @@ test("a command to copy names the config file as one word of a shell", () => {
   const held = { count: 1, code: null, groups: [] };
   const state = aHealthyDaemon({
     configPath: "/srv/a b/$&.yaml",
-    ledger: aHealthySnapshot({ status: aHealthyStatus({ held }) }),
+    ledger: aHealthySnapshot({ held }),
   });
   expect(readOf(state)).toContain(
     "If they are meant to go: groupsync --config '/srv/a b/$&.yaml' plan It shows",
@@ -76,7 +70,7 @@ test("a command to copy names the config file as one word of a shell", () => {
 });
 
 test("each id leads to its tenant, and has the group's name beside it", () => {
-  const status = aHealthyStatus({
+  const ledger = aHealthySnapshot({
     groups: someGroups({ total: 3, failing: 1 }),
     held: {
       count: 2,
@@ -91,7 +85,7 @@ test("each id leads to its tenant, and has the group's name beside it", () => {
     ["c/d &\u202e", "Globex"],
     ["e", "شركة"],
   ]);
-  const page = pageOf(aHealthyDaemon({ ledger: aHealthySnapshot({ status, names }) }));
+  const page = pageOf(aHealthyDaemon({ ledger: { ...ledger, names } }));
   const links = [
     ...page.matchAll(/href="\?(tenant=[^"]*)"><bdi>(.*?)<\/bdi><\/a>(?: <bdi class="name">(.*?)<\/bdi>)?/g),
   ];
@@ -107,9 +101,7 @@ describe("rejected rows", () => {
   const rejected = (...some: Partial<RememberedRejection>[]): DaemonState =>
     aHealthyDaemon({
       ledger: aHealthySnapshot({
-        status: aHealthyStatus({
-          rejected: some.map((one) => ({ ...aRejection(one), since: minutesAgo(180), ...one })),
-        }),
+        rejected: some.map((one) => ({ ...aRejection(one), since: minutesAgo(180), ...one })),
       }),
     });
 

@@ -2,13 +2,12 @@ import fc from "fast-check";
 import type { Counts } from "../../../src/core/report/counts.ts";
 import type { DaemonState } from "../../../src/daemon/state/state.ts";
 import { statusPage } from "../../../src/daemon/status-page/status-page.ts";
-import type { LedgerStatus } from "../../../src/engine/report/ledger-status.ts";
+import type { LedgerStatus } from "../../../src/engine/ledger-status.ts";
 import { anyText } from "../../builders/arbitraries.ts";
 import { someGroups } from "../../builders/daemon-state.ts";
 import {
   aHealthyDaemon,
   aHealthySnapshot,
-  aHealthyStatus,
   aPastRun,
   minutesAgo,
   NOW,
@@ -49,11 +48,9 @@ export const afterSync = (
   aHealthyDaemon({
     lastRun: null,
     ledger: aHealthySnapshot({
-      status: aHealthyStatus({
-        groups: someGroups({ total: 383, in_sync: 370, failing }),
-        rejected,
-        runs: [aPastRun({ counts })],
-      }),
+      groups: someGroups({ total: 383, in_sync: 370, failing }),
+      rejected,
+      runs: [aPastRun({ counts })],
     }),
   });
 

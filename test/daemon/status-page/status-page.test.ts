@@ -12,7 +12,6 @@ import {
   aFreshDaemon,
   aHealthyDaemon,
   aHealthySnapshot,
-  aHealthyStatus,
   minutesAgo,
   NOW,
 } from "../a-healthy-daemon.ts";
@@ -80,14 +79,14 @@ test.each<[string, DaemonState, tone: string, text: string]>([
 });
 
 test("what says more of a problem comes below all problems, and before what is well", () => {
-  const status = aHealthyStatus({
+  const ledger = aHealthySnapshot({
     groups: someGroups({ total: 383, failing: 26, missing: 9 }),
     held: { count: 2, code: "0123456789ab", groups: [] },
     failing: [aFailingGroup()],
     rejected: [{ ...aRejection(), since: minutesAgo(3) }],
   });
   const serving = aServingState({ feeds: { column: aBrokenFeed(minutesAgo(5)) } });
-  const page = pageOf(aHealthyDaemon({ serving, ledger: aHealthySnapshot({ status }) }));
+  const page = pageOf(aHealthyDaemon({ serving, ledger }));
   const order = ["held", "failing", "rejected", "serving", "runs", "groups", "about"];
   const places = order.map((id) => page.indexOf(`<h2 id="${id}"`));
   expect(places.every((place) => place > page.lastIndexOf('<div class="headline'))).toBe(true);
@@ -138,12 +137,13 @@ function problemsToSend(text: string): DaemonState {
     expiresAt: minutesAgo(-1),
     handOverMs: null,
   };
-  const status = aHealthyStatus({
+  const ledger = aHealthySnapshot({
     groups: someGroups({ total: 9, in_sync: 7, failing: 1 }),
     failing: [aFailingGroup({ user_group_id: text, code: text, message: text })],
     held: { count: 1, code: text, groups: [{ kind: "delete", user_group_id: text }] },
     service: { baseUrl: text, teamId: 1, evidence: NO_EVIDENCE, answeredAt: null },
     lease,
+    names: new Map([[text, text]]),
   });
   return aHealthyDaemon({
     version: text,
@@ -154,7 +154,7 @@ function problemsToSend(text: string): DaemonState {
     current: { ...aCurrentRun, waiting: { until: NOW, reason: text } },
     standby: { since: NOW, message: text },
     serving: aServingState({ feeds: { channel: aBrokenFeed(NOW, error) } }),
-    ledger: aHealthySnapshot({ status, names: new Map([[text, text]]) }),
+    ledger,
   });
 }
 

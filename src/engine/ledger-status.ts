@@ -1,18 +1,25 @@
-import { doesUpdate } from "../../core/apply/update-evidence.ts";
-import type { HeldRemoval } from "../../core/deletion/removals.ts";
-import { type FailingGroup, failingGroup } from "../../core/failure/group-failures.ts";
-import { FAILED_BY_SERVICE } from "../../core/failure/service-failure.ts";
-import type { RememberedRejection } from "../../core/group/rejections.ts";
-import { STALE_CODE } from "../../core/plan/read-history.ts";
-import { owedFailures } from "../../core/record/owes.ts";
-import type { GroupCounts, GroupSums } from "../../ports/ledger/groups.ts";
-import type { LedgerView } from "../../ports/ledger/ledger.ts";
-import type { KnownService, RecordedRun, ScopeState } from "../../ports/ledger/scope.ts";
+import { doesUpdate } from "../core/apply/update-evidence.ts";
+import { type WentMissing, wentMissing } from "../core/deletion/missing-tenants.ts";
+import type { HeldRemoval } from "../core/deletion/removals.ts";
+import type { RefreshHold } from "../core/drift/refresh.ts";
+import { type FailingGroup, failingGroup } from "../core/failure/group-failures.ts";
+import { FAILED_BY_SERVICE } from "../core/failure/service-failure.ts";
+import type { RememberedRejection } from "../core/group/rejections.ts";
+import type { DeletionPolicy } from "../core/plan/deletion-policy.ts";
+import { STALE_CODE } from "../core/plan/read-history.ts";
+import { namesOf } from "../core/record/candidates.ts";
+import { owedFailures } from "../core/record/owes.ts";
+import type { GroupCounts, GroupSums } from "../ports/ledger/groups.ts";
+import type { LedgerView } from "../ports/ledger/ledger.ts";
+import type { KnownService, RecordedRun, ScopeState } from "../ports/ledger/scope.ts";
+
+import { heldRefresh } from "./refresh/held-refresh.ts";
 
 /** What `status`, the status page and the metrics show of a scope. */
 export interface LedgerStatus
   extends Omit<GroupSums, "counts" | "missing">,
     Pick<ScopeState, "service" | "lease"> {
+  readonly readAt: Date;
   readonly groups: GroupCounts;
   /** Null if nothing waits for approval. */
   readonly held: HeldGroups | null;
@@ -24,6 +31,17 @@ export interface LedgerStatus
   readonly runs: readonly RecordedRun[];
   /** The last run that the service made fail; null if the service has given a good answer since. */
   readonly unanswered: RecordedRun | null;
+  /** The names of the groups that are listed, as far as the service told them. */
+  readonly names: ReadonlyMap<string, string>;
+  readonly missing: WentMissing;
+  /** Null if no refresh is held. */
+  readonly refreshHold: RefreshHold | null;
+}
+
+interface StatusSettings {
+  /** The scope: `name` in the config. */
+  readonly name: string;
+  readonly deletion: DeletionPolicy;
 }
 
 export interface HeldGroups {
@@ -42,24 +60,34 @@ const SHOWN = 100;
 const SHOWN_RUNS = 10;
 const EVER = new Date(0);
 
-export async function ledgerStatus(ledger: LedgerView): Promise<LedgerStatus & Pick<GroupSums, "missing">> {
+/** Changes nothing. Rejects with LEDGER_…. */
+export async function ledgerStatus(
+  ledger: LedgerView,
+  settings: StatusSettings,
+  now: Date,
+): Promise<LedgerStatus> {
   const { service, lease } = await ledger.scope();
-  const { counts, ...sums } = await ledger.sums();
-  const failing = await ledger.candidates({ kind: "failing" }, { limit: SHOWN });
+  const { counts, missing, ...sums } = await ledger.sums();
+  const held = await heldGroups(ledger);
+  const records = await ledger.candidates({ kind: "failing" }, { limit: SHOWN });
+  const failing = records.flatMap((record) => failingGroup(record.user_group_id, owedFailures(record)) ?? []);
+  const rejected = await ledger.rejections();
+  const listed = [...(held?.groups ?? []), ...failing, ...rejected];
+  const ids = new Set(listed.flatMap(({ user_group_id }) => user_group_id ?? []));
   const [failed] = await ledger.history(EVER, 1, { failedWith: FAILED_BY_SERVICE });
   return {
-    ...{ ...sums, service, lease },
+    ...{ ...sums, readAt: now, service, lease, held, failing, rejected },
     // A service that updates has taken mapping and properties, even if no answer shows it.
     groups: doesUpdate(service.evidence) ? { ...counts, unverified: 0 } : counts,
-    held: await heldGroups(ledger),
-    failing: failing.flatMap((record) => failingGroup(record.user_group_id, owedFailures(record)) ?? []),
-    rejected: await ledger.rejections(),
     runs: await ledger.history(EVER, SHOWN_RUNS),
     unanswered: failed && !hasAnsweredSince(failed, service) ? failed : null,
+    names: namesOf(await ledger.records([...ids])),
+    missing: wentMissing(missing, counts.total, settings.deletion, now),
+    refreshHold: await heldRefresh(ledger, settings, now),
   };
 }
 
-async function heldGroups(ledger: LedgerView): Promise<HeldGroups | null> {
+export async function heldGroups(ledger: LedgerView): Promise<HeldGroups | null> {
   const { heldCode } = (await ledger.scope()).history;
   const shown = await ledger.candidates({ kind: "held" }, { limit: SHOWN });
   if (heldCode === null || shown.length === 0) return null;
