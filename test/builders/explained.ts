@@ -2,9 +2,9 @@ import { NO_EVIDENCE } from "../../src/core/apply/update-evidence.ts";
 import { changedFields } from "../../src/core/group/group.ts";
 import { decide, type PlanningContext } from "../../src/core/record/decide.ts";
 import type { GroupRecord } from "../../src/core/record/record.ts";
-import type { Explanation, GroupHistory } from "../../src/engine/explain/explain-tenant.ts";
+import type { Explanation } from "../../src/engine/explain/explain-tenant.ts";
 import { unsafeToAsk } from "../../src/engine/refresh/held-refresh.ts";
-import { aDecisionContext, aDesiredTenant, aLedgerGroup, aRow } from "./groups.ts";
+import { aDecisionContext, aDesiredTenant, aRow } from "./groups.ts";
 import { aRecord as aGroupRecord } from "./records.ts";
 
 export const NO_RECORDED_FAILURES: GroupRecord["failures"] = {
@@ -23,13 +23,6 @@ export const aRecordedGroup = (overrides: Partial<GroupRecord> = {}): GroupRecor
     ...overrides,
   });
 
-export const aRecord = (overrides: Partial<GroupHistory> = {}): GroupHistory => ({
-  group: aRecordedGroup(),
-  removals: [],
-  formerTokens: [],
-  ...overrides,
-});
-
 /** A tenant in sync. What is planned for it follows from the tenant and its group. */
 export function anExplanation(
   overrides: Partial<Omit<Explanation, "action" | "changes" | "unsafe">> = {},
@@ -41,8 +34,9 @@ export function anExplanation(
     rows: [{ cells: ["acme", "Acme"], digest: aRow(), removed: false, notReady: false }],
     table: "public.customers",
     tenant: aDesiredTenant(),
-    known: aLedgerGroup(),
-    record: aRecord(),
+    group: aRecordedGroup(),
+    removals: [],
+    formerTokens: [],
     service: { evidence: NO_EVIDENCE },
     rejectedSince: null,
     copies: { kind: "in every store" },
@@ -53,12 +47,12 @@ export function anExplanation(
     now: new Date("2026-02-04T00:00:00Z"),
     ...overrides,
   } as const;
-  const { tenant, known, record } = given;
+  const { tenant, group } = given;
   const decision = aDecisionContext(context);
-  const confirmed = record.group?.confirmed;
+  const confirmed = group?.confirmed;
   return {
     ...given,
-    action: decide(tenant, known, decision).action,
+    action: decide(tenant, group ?? undefined, decision).action,
     unsafe: unsafeToAsk(decision.update, decision.serviceUpdates),
     changes: tenant?.kind === "desired" && confirmed ? changedFields(confirmed, tenant.group) : null,
   };

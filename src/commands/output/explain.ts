@@ -49,9 +49,9 @@ function factText({ name, value, confirmed }: Fact, width: number, paint: Paint)
 
 /** The object of `explain --json`. */
 export function explainJson(explanation: Explanation): string {
-  const { user_group_id, tenant, known, record, action, changes, copies, approval } = explanation;
+  const { user_group_id, tenant, group, action, changes, copies, approval } = explanation;
   const { state, reason, advice, command } = standingOf(explanation);
-  const { group, removals, formerTokens } = record;
+  const { removals, formerTokens } = explanation;
   const object = {
     user_group_id,
     state,
@@ -75,9 +75,9 @@ export function explainJson(explanation: Explanation): string {
     unverified: group?.unverified ?? null,
     last_asked: group?.verifiedAt ?? null,
     changes,
-    under_way: known?.intent ? { action: known.intent, since: group?.intentAt ?? null } : null,
-    held: known?.held ? { action: known.held, code: approval } : null,
-    missing: known?.absence ? { absence: known.absence.kind, since: known.absence.since } : null,
+    under_way: group?.intent ? { action: group.intent, since: group.intentAt ?? null } : null,
+    held: group?.held ? { action: group.held, code: approval } : null,
+    missing: group?.absence ? { absence: group.absence.kind, since: group.absence.since } : null,
     failures: failuresOf(explanation).map(([what, { code, message, since, count, retryAt }]) => ({
       ...{ what, code, message, since, count, retry_at: retryAt },
     })),

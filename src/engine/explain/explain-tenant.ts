@@ -3,7 +3,7 @@ import { SyncError } from "../../core/failure/sync-error.ts";
 import { digestSeed } from "../../core/group/desired-group.ts";
 import { changedFields, type FieldChange, tokenFingerprint } from "../../core/group/group.ts";
 import { columnsOf, type GroupRules } from "../../core/group/group-rules.ts";
-import { type LedgerGroup, UNKNOWN_STATE } from "../../core/group/ledger-group.ts";
+import { UNKNOWN_STATE } from "../../core/group/ledger-group.ts";
 import type { Tenant, TenantRow } from "../../core/group/tenant.ts";
 import { decide, type PlannedAction } from "../../core/record/decide.ts";
 import type { GroupRecord } from "../../core/record/record.ts";
@@ -37,7 +37,7 @@ export interface ExplainSetup {
 }
 
 /** What is known of one tenant without a request to the service. Holds no token. */
-export interface Explanation {
+export interface Explanation extends GroupJournal {
   readonly user_group_id: string;
   /** The columns that the config reads, in the order of the cells of `rows`. */
   readonly columns: readonly string[];
@@ -47,9 +47,11 @@ export interface Explanation {
   readonly table: string | null;
   /** Undefined if the source has no row of it. */
   readonly tenant: Tenant | undefined;
-  /** Undefined if the ledger has no group of it. */
-  readonly known: LedgerGroup | undefined;
-  readonly record: GroupHistory;
+  /**
+   * Null if the ledger has no group with this id now. Its `unverified` is null if the service is known to update: then it has
+   * taken mapping and properties, even if no answer shows it.
+   */
+  readonly group: GroupRecord | null;
   /** What is known of the service. */
   readonly service: Pick<KnownService, "evidence">;
   /** Since when a sync has found the row rejected; null if no sync has, or its row is no longer rejected. */
@@ -70,15 +72,6 @@ export interface Explanation {
   /** Why a sync would fail as a whole. */
   readonly failures: readonly SyncError[];
   readonly now: Date;
-}
-
-/** All that the ledger keeps of one id. */
-export interface GroupHistory extends GroupJournal {
-  /**
-   * Null if the ledger has no group with this id now. Its `unverified` is null if the service is known to update: then it has
-   * taken mapping and properties, even if no answer shows it.
-   */
-  readonly group: GroupRecord | null;
 }
 
 /** Whether the token stores hold the token whose fingerprint the ledger has. */
@@ -115,12 +108,12 @@ export async function explainTenant(
       ledger.journalOf(id),
       ledger.rejections([id]),
     ]);
-    const found = records.get(id);
-    const known = found && doesUpdate(service.evidence) ? { ...found, unverified: null } : found;
+    const found = records.get(id) ?? null;
+    const group = found && doesUpdate(service.evidence) ? { ...found, unverified: null } : found;
     const tenant = await tenantOf(id, rows, rules);
     const isRemembered = journal.removals.length + journal.formerTokens.length > 0;
-    if (tenant === undefined && known === undefined && !isRemembered) throw unknownIds(new Set([id]));
-    const { tokenFingerprint = null, tokenSince = null } = known ?? {};
+    if (tenant === undefined && group === null && !isRemembered) throw unknownIds(new Set([id]));
+    const { tokenFingerprint = null, tokenSince = null } = group ?? {};
     const due = dueBefore(rotation, now);
     return {
       user_group_id: id,
@@ -128,12 +121,12 @@ export async function explainTenant(
       rows,
       table: lookups.table,
       tenant,
-      known,
-      record: { ...journal, group: known ?? null },
+      group,
+      ...journal,
       service,
       rejectedSince: tenant?.kind === "rejected" ? (rejection?.since ?? null) : null,
-      action: decide(tenant, known, context).action,
-      changes: changesOf(tenant, known),
+      action: decide(tenant, group ?? undefined, context).action,
+      changes: changesOf(tenant, group),
       unsafe: unsafeToAsk(context.update, context.serviceUpdates),
       copies: await copiesOf(id, tokenFingerprint, tokens, stop),
       tokenDestinations,
@@ -160,12 +153,9 @@ async function tenantOf(
   return undefined;
 }
 
-function changesOf(
-  tenant: Tenant | undefined,
-  known: GroupRecord | undefined,
-): readonly FieldChange[] | null {
-  if (tenant?.kind !== "desired" || !known?.confirmed || known.fingerprint === UNKNOWN_STATE) return null;
-  return changedFields(known.confirmed, tenant.group);
+function changesOf(tenant: Tenant | undefined, group: GroupRecord | null): readonly FieldChange[] | null {
+  if (tenant?.kind !== "desired" || !group?.confirmed || group.fingerprint === UNKNOWN_STATE) return null;
+  return changedFields(group.confirmed, tenant.group);
 }
 
 async function copiesOf(

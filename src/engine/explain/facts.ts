@@ -45,12 +45,12 @@ function rowFacts({ columns, rows, table, tenant }: Explanation): Fact[] {
 }
 
 /** The desired group, or the confirmed one if there is no desired group. */
-function groupFacts({ tenant, known, record, changes }: Explanation): Fact[] {
-  const { confirmed = null, serviceName = null, verifiedAt = null, unverified = null } = record.group ?? {};
+function groupFacts({ tenant, group, changes }: Explanation): Fact[] {
+  const { confirmed = null, serviceName = null, verifiedAt = null, unverified = null } = group ?? {};
   const desired = tenant?.kind === "desired" ? tenant.group : null;
   const shown = desired ?? confirmed;
   if (shown === null) return [];
-  const isUnknown = known?.fingerprint === UNKNOWN_STATE;
+  const isUnknown = group?.fingerprint === UNKNOWN_STATE;
   const notes = [
     ...(desired === null ? ["as the service last confirmed it"] : []),
     ...(confirmed === null && !isUnknown ? ["not confirmed by the service yet"] : []),
@@ -78,10 +78,9 @@ function groupFacts({ tenant, known, record, changes }: Explanation): Fact[] {
 }
 
 function openFacts(explanation: Explanation): Fact[] {
-  const { known, record, approval, rejectedSince } = explanation;
-  const { intent = null, held = null, absence = null } = known ?? {};
-  const since = record.group?.intentAt ? [" since ", record.group.intentAt] : [];
-  const { wantedSince: wanted, doubt } = record.group ?? {};
+  const { group, approval, rejectedSince } = explanation;
+  const { intent = null, held = null, absence = null, wantedSince: wanted, doubt } = group ?? {};
+  const since = group?.intentAt ? [" since ", group.intentAt] : [];
   return [
     ...(rejectedSince === null ? [] : [{ name: "rejected", value: ["since ", rejectedSince] }]),
     ...(intent === null ? [] : [{ name: "under way", value: [intent, ...since] }]),
@@ -117,8 +116,8 @@ const TRIED: Record<FailureKind, string> = {
   storing: "failed storing",
 };
 
-function tokenFacts({ record, copies, tokenDestinations, isTokenTooOld, now }: Explanation): Fact[] {
-  const { tokenFingerprint = null, tokenSince = null } = record.group ?? {};
+function tokenFacts({ group, copies, tokenDestinations, isTokenTooOld, now }: Explanation): Fact[] {
+  const { tokenFingerprint = null, tokenSince = null } = group ?? {};
   if (tokenFingerprint === null) return [{ name: "token", value: "the ledger knows none" }];
   const tooOld = isTokenTooOld ? "; older than rotation.max_age" : "";
   return [
@@ -135,8 +134,7 @@ function tokenFacts({ record, copies, tokenDestinations, isTokenTooOld, now }: E
 }
 
 /** In the order of time. Removals are kept for 90 days, and hashes of tokens for a year. */
-function pastFacts({ record }: Explanation): Fact[] {
-  const { group, removals, formerTokens } = record;
+function pastFacts({ group, removals, formerTokens }: Explanation): Fact[] {
   const events: { readonly name: string; readonly at: Date; readonly note?: TimedText }[] = [
     ...(group ? [{ name: "first recorded", at: group.createdAt }] : []),
     ...removals.map(({ kind, at }) => ({ name: REMOVAL_TEXT[kind], at })),
@@ -172,8 +170,8 @@ export const rowOf = (
 ): [column: string, cell: Cell][] => columns.map((column, at) => [column, rows[index]?.cells[at] as Cell]);
 
 /** The failures by what was tried. */
-export const failuresOf = ({ record }: Explanation): [FailureKind, RecordedFailure][] =>
+export const failuresOf = ({ group }: Explanation): [FailureKind, RecordedFailure][] =>
   KINDS.flatMap((kind): [FailureKind, RecordedFailure][] => {
-    const failure = record.group?.failures[kind];
+    const failure = group?.failures[kind];
     return failure ? [[kind, failure]] : [];
   });

@@ -44,9 +44,9 @@ const standing = (
 
 /** Says how the tenant stands: the planned action decides, and then what has failed or is missing beside it. */
 export function standingOf(explanation: Explanation): Standing {
-  const { action, known, tenant, table, user_group_id } = explanation;
+  const { action, group, tenant, table, user_group_id } = explanation;
   const command = `groupsync sync --only ${shellWord(user_group_id)}`;
-  const consequence = known === undefined ? "it gets no group" : "its group stays as it is";
+  const consequence = group === null ? "it gets no group" : "its group stays as it is";
   switch (action?.kind) {
     case "create":
     case "update":
@@ -85,17 +85,17 @@ export function standingOf(explanation: Explanation): Standing {
 }
 
 function standingOfChange(change: Change, explanation: Explanation, command: string): Standing {
-  const { known, record, approval } = explanation;
-  if (known?.held && isRemoval(change) && !change.underWay)
+  const { group, approval } = explanation;
+  if (group?.held && isRemoval(change) && !change.underWay)
     return standing(
       "held",
-      `its ${known.held === "delete" ? "deletion" : "replacement"} is held until somebody approves it`,
+      `its ${group.held === "delete" ? "deletion" : "replacement"} is held until somebody approves it`,
       {
         advice: "groupsync plan says why, and what else is held: look at the source first",
         command: approval === null ? "groupsync plan" : `groupsync sync --approve-deletions ${approval}`,
       },
     );
-  const failure = record.group?.failures.change;
+  const failure = group?.failures.change;
   if (change.failedBefore && failure)
     return standing("failing", `the last try failed with ${failure.code}; the next sync tries again`, {
       advice: adviceForChange(failure.code, explanation),
@@ -130,9 +130,9 @@ function standingOfChange(change: Change, explanation: Explanation, command: str
 }
 
 /** Nothing is to be done about the group itself. */
-function standingAtRest({ user_group_id, record, copies, unsafe }: Explanation, command: string): Standing {
-  const { storing, rotation } = record.group?.failures ?? {};
-  const { wantedSince: wanted, doubt } = record.group ?? {};
+function standingAtRest({ user_group_id, group, copies, unsafe }: Explanation, command: string): Standing {
+  const { storing, rotation } = group?.failures ?? {};
+  const { wantedSince: wanted, doubt } = group ?? {};
   const tokenProblem = copiesText(copies);
   if (copies.kind === "unreadable")
     return standing("store_unreadable", `its group is in sync, but ${tokenProblem}`, {

@@ -3,8 +3,8 @@ import { explainJson, explainText } from "../../../src/commands/output/explain.t
 import { SyncError } from "../../../src/core/failure/sync-error.ts";
 import { UNKNOWN_STATE } from "../../../src/core/group/ledger-group.ts";
 import { Unusable } from "../../../src/core/group/tenant.ts";
-import { anExplanation, aRecord, aRecordedGroup, NO_RECORDED_FAILURES } from "../../builders/explained.ts";
-import { aDesiredTenant, aLedgerGroup, anAbsence, aRejectedTenant, aRow } from "../../builders/groups.ts";
+import { anExplanation, aRecordedGroup, NO_RECORDED_FAILURES } from "../../builders/explained.ts";
+import { aDesiredTenant, anAbsence, aRejectedTenant, aRow } from "../../builders/groups.ts";
 
 const at = (day: number): Date => new Date(Date.UTC(2026, 1, day));
 
@@ -16,14 +16,12 @@ describe("the page of a tenant", () => {
     const failure = { code: "REFUSED", message: "no\u001b", count: 2, since: at(5), retryAt: at(6) };
     const page = text({
       tenant: aDesiredTenant({ name: "New", properties: {} }),
-      record: aRecord({
-        group: aRecordedGroup({
-          unverified: "updated",
-          failures: { ...NO_RECORDED_FAILURES, rotation: failure },
-        }),
-        removals: [{ kind: "replace", at: at(3) }],
-        formerTokens: [{ fingerprint: "old-hash", since: null, until: at(3) }],
+      group: aRecordedGroup({
+        unverified: "updated",
+        failures: { ...NO_RECORDED_FAILURES, rotation: failure },
       }),
+      removals: [{ kind: "replace", at: at(3) }],
+      formerTokens: [{ fingerprint: "old-hash", since: null, until: at(3) }],
     });
     expect(page).toBe(`\
 acme: changed
@@ -54,7 +52,7 @@ acme: changed
     const cells = ["acme", new Unusable("holds bytes")];
     const row = { cells, digest: aRow(), removed: false, notReady: false };
     const tenant = aRejectedTenant({ code: "ID_DUPLICATE" });
-    const page = text({ rows: [row, row], tenant, known: undefined, rejectedSince: at(2) });
+    const page = text({ rows: [row, row], tenant, group: null, rejectedSince: at(2) });
     expect(page).toContain("  leave one row with this id\n  then: groupsync sync --only acme\n");
     expect(page).toMatch(/^ {2}rejected +since 2026-02-02T00:00:00.000Z$/m);
     expect(page).toMatch(/^ {2}row +1 of 2 in public.customers$/m);
@@ -63,24 +61,22 @@ acme: changed
   });
 
   test("says what can't be told", () => {
-    const unknown = aLedgerGroup({ fingerprint: UNKNOWN_STATE });
-    const unconfirmed = aRecord({ group: aRecordedGroup({ confirmed: null, serviceName: "Old" }) });
-    expect(text({ known: unknown, record: unconfirmed })).toContain("nobody knows in which state");
-    const other = aRecord({ group: aRecordedGroup({ serviceName: "Old" }) });
-    expect(text({ record: other })).toContain('  the service last gave back the name "Old"\n');
+    const unknown = aRecordedGroup({ fingerprint: UNKNOWN_STATE, confirmed: null, serviceName: "Old" });
+    expect(text({ group: unknown })).toContain("nobody knows in which state");
+    const other = aRecordedGroup({ serviceName: "Old" });
+    expect(text({ group: other })).toContain('  the service last gave back the name "Old"\n');
     expect(text({ rows: [], tenant: undefined })).toContain("  none in public.customers\n");
     const error = new SyncError("TOKEN_STORE_UNAVAILABLE", "no such directory");
     expect(text({ copies: { kind: "unreadable", error } })).toMatch(
       /^ {2}token stored +nobody can see whether .*: TOKEN_STORE_UNAVAILABLE: no such directory$/m,
     );
-    const neverAsked = { record: aRecord({ group: aRecordedGroup({ verifiedAt: null }) }) };
+    const neverAsked = { group: aRecordedGroup({ verifiedAt: null }) };
     expect(text(neverAsked)).not.toContain("last asked");
   });
 
   test("has what is open", () => {
-    const known = aLedgerGroup({ intent: "delete", held: "delete", absence: anAbsence() });
-    const record = aRecord({ group: aRecordedGroup({ intentAt: at(1) }) });
-    const page = text({ tenant: undefined, known, record, approval: "c0de" });
+    const open = { intent: "delete", held: "delete", absence: anAbsence(), intentAt: at(1) } as const;
+    const page = text({ tenant: undefined, group: aRecordedGroup(open), approval: "c0de" });
     expect(page).toMatch(
       /^ {2}under way +delete since 2026-02-01T00:00:00.000Z\n {2}held +delete, code c0de\n {2}missing +its tenant is gone, since/m,
     );

@@ -2,15 +2,8 @@ import { SyncError } from "../../../src/core/failure/sync-error.ts";
 import { Unusable } from "../../../src/core/group/tenant.ts";
 import type { Lookup } from "../../../src/daemon/status-page/page-lookups.ts";
 import { tenantPage } from "../../../src/daemon/status-page/tenant-page.ts";
-import { anExplanation, aRecord, aRecordedGroup, NO_RECORDED_FAILURES } from "../../builders/explained.ts";
-import {
-  aChangeFailure,
-  aDesiredTenant,
-  aLedgerGroup,
-  aRejectedTenant,
-  aRow,
-  failures,
-} from "../../builders/groups.ts";
+import { anExplanation, aRecordedGroup, NO_RECORDED_FAILURES } from "../../builders/explained.ts";
+import { aChangeFailure, aDesiredTenant, aRejectedTenant, aRow } from "../../builders/groups.ts";
 import { aHealthyDaemon, daysAgo, minutesAgo, NOW } from "../a-healthy-daemon.ts";
 
 const FINGERPRINT = "8pY9m6yT1ycLkWc0o1rU2c8pXn1m0nQk3b7cJ0o1x2E";
@@ -21,7 +14,7 @@ const failure = {
   }),
   since: minutesAgo(190),
 };
-const record = aRecord({
+const history = {
   group: aRecordedGroup({
     createdAt: daysAgo(90),
     changedAt: minutesAgo(3),
@@ -32,7 +25,7 @@ const record = aRecord({
   }),
   removals: [{ kind: "replace", at: daysAgo(19) }],
   formerTokens: [{ fingerprint: FINGERPRINT.toLowerCase(), since: daysAgo(90), until: daysAgo(19) }],
-});
+} as const;
 
 const LOOKUPS: Readonly<Record<string, readonly [id: string, lookup: Lookup]>> = {
   failing: [
@@ -43,8 +36,7 @@ const LOOKUPS: Readonly<Record<string, readonly [id: string, lookup: Lookup]>> =
         now: NOW,
         isTokenTooOld: true,
         tenant: aDesiredTenant({ name: "Alderbrook Freight", properties: {} }),
-        known: aLedgerGroup({ failures: failures({ change: failure }) }),
-        record,
+        ...history,
         failures: [
           new SyncError("KEY_REFUSED", "the service refuses the API key", { hint: "check service.api_key" }),
         ],
@@ -70,7 +62,7 @@ const LOOKUPS: Readonly<Record<string, readonly [id: string, lookup: Lookup]>> =
           { cells: ["a", "v".repeat(190), null], digest: aRow(), removed: false, notReady: false },
         ],
         tenant: aRejectedTenant({ code: "ID_DUPLICATE", message: "2 rows have this id" }),
-        record,
+        ...history,
         rejectedSince: daysAgo(3),
       }),
     },

@@ -6,8 +6,8 @@ import type { Lookup } from "../../../src/daemon/status-page/page-lookups.ts";
 import { tenantPage } from "../../../src/daemon/status-page/tenant-page.ts";
 import type { Explanation } from "../../../src/engine/explain/explain-tenant.ts";
 import { factsOf } from "../../../src/engine/explain/facts.ts";
-import { anExplanation, aRecord, aRecordedGroup, NO_RECORDED_FAILURES } from "../../builders/explained.ts";
-import { aChangeFailure, aDesiredTenant, aLedgerGroup, aRow, failures } from "../../builders/groups.ts";
+import { anExplanation, aRecordedGroup, NO_RECORDED_FAILURES } from "../../builders/explained.ts";
+import { aChangeFailure, aDesiredTenant, aRow } from "../../builders/groups.ts";
 import { aHealthyDaemon, NOW } from "../a-healthy-daemon.ts";
 import { anyMarkup, textOf } from "./shown-page.ts";
 
@@ -25,8 +25,7 @@ function waiting(): Explanation {
     since: new Date("2026-02-05T00:00:00Z"),
   };
   const group = aRecordedGroup({ failures: { ...NO_RECORDED_FAILURES, change: failure } });
-  const known = aLedgerGroup({ failures: failures({ change: failure }) });
-  return anExplanation({ tenant, known, record: aRecord({ group }) }, { now: NOW });
+  return anExplanation({ tenant, group }, { now: NOW });
 }
 
 describe("the page of a tenant", () => {
@@ -91,15 +90,13 @@ function problemsToSend(text: string): string[] {
     rows: [{ cells: [text, new Unusable(text)], digest: aRow(), removed: false, notReady: false }],
     table: text,
     tenant: aDesiredTenant({ name: text, properties: { x: text } }),
-    known: aLedgerGroup({ held: "replace" }),
-    record: aRecord({
-      group: aRecordedGroup({
-        serviceName: text,
-        unverified: "updated",
-        failures: { change: failure, rotation: failure, storing: failure },
-      }),
-      formerTokens: [{ fingerprint: text, since: null, until: NOW }],
+    group: aRecordedGroup({
+      held: "replace",
+      serviceName: text,
+      unverified: "updated",
+      failures: { change: failure, rotation: failure, storing: failure },
     }),
+    formerTokens: [{ fingerprint: text, since: null, until: NOW }],
     copies: { kind: "unreadable", error: new SyncError(text, text, { hint: text }) },
     approval: text,
   });

@@ -6,12 +6,11 @@ import type { PlanningContext } from "../../../src/core/record/decide.ts";
 import { plainText } from "../../../src/core/text/printable.ts";
 import type { Explanation } from "../../../src/engine/explain/explain-tenant.ts";
 import { standingOf } from "../../../src/engine/explain/standing.ts";
-import { anExplanation, aRecord, aRecordedGroup, NO_RECORDED_FAILURES } from "../../builders/explained.ts";
+import { anExplanation, aRecordedGroup, NO_RECORDED_FAILURES } from "../../builders/explained.ts";
 import {
   aChangeFailure,
   aDesiredTenant,
   aFlaggedTenant,
-  aLedgerGroup,
   anAbsence,
   aRejectedTenant,
   failures,
@@ -25,21 +24,23 @@ const failure: RecordedFailure = {
   since: new Date("2026-03-01T00:00:00Z"),
   retryAt: new Date("2026-03-01T03:00:00Z"),
 };
-const failing = (kind: keyof typeof NO_RECORDED_FAILURES, code = failure.code) =>
-  aRecord({
-    group: aRecordedGroup({ failures: { ...NO_RECORDED_FAILURES, [kind]: { ...failure, code } } }),
-  });
+const failing = (kind: "rotation" | "storing") => ({
+  group: aRecordedGroup({ failures: { ...NO_RECORDED_FAILURES, [kind]: failure } }),
+});
 const renamed = aDesiredTenant({ name: "Renamed" });
-const failedChange = failures({
-  change: aChangeFailure({ fingerprint: renamed.fingerprint, retryAt: failure.retryAt }),
+const failingChange = (code = failure.code, retryAt = failure.retryAt) => ({
+  tenant: renamed,
+  group: aRecordedGroup({
+    failures: failures({ change: aChangeFailure({ fingerprint: renamed.fingerprint, code, retryAt }) }),
+  }),
 });
 const due = anAbsence({ at: { ms: -100 * 3_600_000, reads: 1 } });
-const IN_DOUBT = { record: aRecord({ group: aRecordedGroup({ doubt: "rewind" }) }) };
+const IN_DOUBT = { group: aRecordedGroup({ doubt: "rewind" }) };
 type Overrides = Parameters<typeof anExplanation>[0];
 
 test.each<[string, string, Overrides, Partial<PlanningContext>, command: string | null]>([
   ["a tenant in sync", "in_sync", {}, {}, null],
-  ["one without a group", "new", { known: undefined, record: aRecord({ group: null }) }, {}, SYNC_IT],
+  ["one without a group", "new", { group: null }, {}, SYNC_IT],
   ["another row", "changed", { tenant: renamed }, {}, SYNC_IT],
   ["another row, to be replaced", "changed", { tenant: renamed }, { update: "replace" }, SYNC_IT],
   ["another row, never updated", "outdated", { tenant: renamed }, { update: "never" }, null],
@@ -50,30 +51,30 @@ test.each<[string, string, Overrides, Partial<PlanningContext>, command: string 
   [
     "no row, after the grace period",
     "deletion_due",
-    { tenant: undefined, known: aLedgerGroup({ absence: due }) },
+    { tenant: undefined, group: aRecordedGroup({ absence: due }) },
     {},
     "groupsync sync",
   ],
   [
     "a held deletion",
     "held",
-    { tenant: undefined, known: aLedgerGroup({ absence: due, held: "delete" }), approval: "c0de" },
+    { tenant: undefined, group: aRecordedGroup({ absence: due, held: "delete" }), approval: "c0de" },
     {},
     "groupsync sync --approve-deletions c0de",
   ],
   [
     "a held replacement without a code",
     "held",
-    { tenant: renamed, known: aLedgerGroup({ held: "replace" }) },
+    { tenant: renamed, group: aRecordedGroup({ held: "replace" }) },
     { update: "replace" },
     "groupsync plan",
   ],
-  ["a call under way", "under_way", { known: aLedgerGroup({ intent: "apply" }) }, {}, SYNC_IT],
-  ["a rotation under way", "under_way", { known: aLedgerGroup({ intent: "rotate" }) }, {}, SYNC_IT],
+  ["a call under way", "under_way", { group: aRecordedGroup({ intent: "apply" }) }, {}, SYNC_IT],
+  ["a rotation under way", "under_way", { group: aRecordedGroup({ intent: "rotate" }) }, {}, SYNC_IT],
   [
     "a new token that is wanted",
     "rotation_wanted",
-    { record: aRecord({ group: aRecordedGroup({ wantedSince: new Date(0) }) }) },
+    { group: aRecordedGroup({ wantedSince: new Date(0) }) },
     {},
     SYNC_IT,
   ],
@@ -82,24 +83,12 @@ test.each<[string, string, Overrides, Partial<PlanningContext>, command: string 
   [
     "a deletion under way",
     "under_way",
-    { tenant: undefined, known: aLedgerGroup({ intent: "delete" }) },
+    { tenant: undefined, group: aRecordedGroup({ intent: "delete" }) },
     {},
     "groupsync sync",
   ],
-  [
-    "a failed change that waits",
-    "failing",
-    { tenant: renamed, known: aLedgerGroup({ failures: failedChange }), record: failing("change") },
-    {},
-    SYNC_IT,
-  ],
-  [
-    "a failed change whose next try is due",
-    "failing",
-    { tenant: renamed, known: aLedgerGroup({ failures: failedChange }), record: failing("change") },
-    { now: failure.retryAt },
-    SYNC_IT,
-  ],
+  ["a failed change that waits", "failing", failingChange(), {}, SYNC_IT],
+  ["a failed change whose next try is due", "failing", failingChange(), { now: failure.retryAt }, SYNC_IT],
   ["a store without the token", "token_not_stored", { copies: { kind: "no token" } }, {}, SYNC_IT],
   [
     "a store that can't be read",
@@ -108,16 +97,10 @@ test.each<[string, string, Overrides, Partial<PlanningContext>, command: string 
     {},
     "groupsync check",
   ],
-  ["a store that refused the token", "token_not_stored", { record: failing("storing") }, {}, SYNC_IT],
-  [
-    "a failed rotation",
-    "rotation_failing",
-    { record: failing("rotation") },
-    {},
-    "groupsync rotate --only acme",
-  ],
-  ["a flagged row without a group", "gone", { tenant: aFlaggedTenant(), known: undefined }, {}, null],
-  ["a deleted group", "gone", { tenant: undefined, known: undefined }, {}, null],
+  ["a store that refused the token", "token_not_stored", failing("storing"), {}, SYNC_IT],
+  ["a failed rotation", "rotation_failing", failing("rotation"), {}, "groupsync rotate --only acme"],
+  ["a flagged row without a group", "gone", { tenant: aFlaggedTenant(), group: null }, {}, null],
+  ["a deleted group", "gone", { tenant: undefined, group: null }, {}, null],
 ])("%s: %s", (_, state, overrides, context, command) => {
   expect(standingOf(anExplanation(overrides, context))).toMatchObject({ state, command });
 });
@@ -127,15 +110,10 @@ function noDeletions(): Partial<PlanningContext> {
 }
 
 test("the advice for a failing group is the action of its code, and names service.update only after a probe", () => {
-  const known = aLedgerGroup({
-    failures: failures({
-      change: aChangeFailure({ fingerprint: renamed.fingerprint, retryAt: new Date(0) }),
-    }),
-  });
   const adviceFor = (
     code: string,
     service: Explanation["service"] = { evidence: { ...NO_EVIDENCE, probe: false } },
-  ) => standingOf(anExplanation({ tenant: renamed, known, record: failing("change", code), service })).advice;
+  ) => standingOf(anExplanation({ ...failingChange(code, new Date(0)), service })).advice;
   expect(adviceFor("NOT_UPDATED")).toContain("set service.update to replace");
   expect(adviceFor("NOT_UPDATED", { evidence: { ...NO_EVIDENCE, kept: ["a", "b", "c"] } })).toMatch(
     /groupsync probe finds out/,
@@ -152,12 +130,11 @@ describe("the reason", () => {
     expect(reasonOf({ tenant })).toBe(
       "its group stays as it is, because its row is rejected (VALUE_NULL): mapping.40 (column source) is null",
     );
-    expect(reasonOf({ tenant, known: undefined })).toMatch(/^it gets no group, because/);
+    expect(reasonOf({ tenant, group: null })).toMatch(/^it gets no group, because/);
   });
 
   test("has the code of a failure, and when it is tried again", () => {
-    const known = aLedgerGroup({ failures: failedChange });
-    expect(reasonOf({ tenant: renamed, known, record: failing("change") })).toBe(
+    expect(reasonOf(failingChange())).toBe(
       "the last try failed with REFUSED; a sync tries again after 2026-03-01T03:00:00.000Z",
     );
   });
