@@ -44,6 +44,17 @@ interface StatusSettings {
   readonly deletion: DeletionPolicy;
 }
 
+/** The states of which a group may be in several, as they are listed. */
+export const GROUP_STATES = [
+  "in_sync",
+  "under_way",
+  "failing",
+  "in_doubt",
+  "wanted",
+  "missing",
+  "unverified",
+] as const satisfies readonly (keyof GroupCounts)[];
+
 export interface HeldGroups {
   readonly count: number;
   /**

@@ -4,6 +4,7 @@ import { remediesOf } from "../../core/failure/remedies.ts";
 import type { SyncError } from "../../core/failure/sync-error.ts";
 import { printable, printableId } from "../../core/text/printable.ts";
 import type { ReportedError } from "../../engine/report/tally.ts";
+import type { ScopeState } from "../../ports/ledger/scope.ts";
 import type { Warning } from "../../ports/observer.ts";
 import { type Paint, painter } from "./colours.ts";
 
@@ -35,6 +36,14 @@ export const heldJson = ({ kind, user_group_id }: HeldRemoval, name: string | un
 /** A held refresh in the `--json` output of `plan` and `status`. */
 export const refreshHoldJson = (hold: RefreshHold | null): object | null =>
   hold && { code: hold.approval, gone: hold.changed, allowed: hold.allowed };
+
+/** Who is at work. */
+export const leaseText = (lease: ScopeState["lease"]): string =>
+  lease ? `${printable(lease.holder)}, since ${lease.acquiredAt.toISOString()}` : "free";
+
+/** The lease in the `--json` output of `status` and `forget`. */
+export const leaseJson = (lease: ScopeState["lease"]): object | null =>
+  lease && { holder: lease.holder, acquired_at: lease.acquiredAt, expires_at: lease.expiresAt };
 
 /** What has failed, a line each. */
 export function errorLines(errors: readonly ReportedError[]): string[] {

@@ -2,21 +2,11 @@ import { Unusable } from "../../core/group/tenant.ts";
 import { plainText, printable, printableId } from "../../core/text/printable.ts";
 import type { Explanation } from "../../engine/explain/explain-tenant.ts";
 import { type Fact, factsOf, failuresOf, LONGEST, rowOf } from "../../engine/explain/facts.ts";
-import { type State, standingOf } from "../../engine/explain/standing.ts";
+import { standingOf } from "../../engine/explain/standing.ts";
 import { failureText, messageJson } from "./attention.ts";
 import { type Paint, painter } from "./colours.ts";
 
-const COLOURS: Partial<Record<State, Parameters<Paint>[0]>> = {
-  in_sync: "green",
-  rejected: "red",
-  failing: "red",
-  token_not_stored: "red",
-  store_unreadable: "red",
-  rotation_failing: "red",
-  held: "yellow",
-  missing: "yellow",
-  deletion_due: "yellow",
-};
+const COLOURS = { good: "green", busy: null, idle: null, attention: "yellow", bad: "red" } as const;
 
 /** A longer name pushes its own value to the right, and no other. */
 const WIDEST_NAME = 40;
@@ -24,14 +14,14 @@ const WIDEST_NAME = 40;
 /** One tenant on one page: how it stands and what helps, then a table of all that is known. */
 export function explainText(explanation: Explanation, colours: boolean): string {
   const paint = painter(colours);
-  const { state, reason, advice, command } = standingOf(explanation);
+  const { state, tone, reason, advice, command } = standingOf(explanation);
   const title = `${printableId(explanation.user_group_id, LONGEST)}: ${state.replaceAll("_", " ")}`;
-  const colour = COLOURS[state];
+  const colour = COLOURS[tone];
   const { failures } = explanation;
   const facts = factsOf(explanation);
   const width = Math.min(WIDEST_NAME, Math.max(...facts.map(({ name }) => name.length)));
   const lines = [
-    colour === undefined ? title : paint(colour, title),
+    colour === null ? title : paint(colour, title),
     `  ${printable(plainText(reason), LONGEST)}`,
     ...(advice === null ? [] : [`  ${printable(advice, LONGEST)}`]),
     ...(command === null ? [] : [`  ${advice === null ? "what helps" : "then"}: ${paint("bold", command)}`]),

@@ -2,7 +2,7 @@ import { printable, shellWord } from "../../core/text/printable.ts";
 import { quantity } from "../../core/text/quantity.ts";
 import type { Forgotten } from "../../engine/forget.ts";
 import type { ScopeOverview } from "../../engine/scope/scope.ts";
-import { errorLines, LONGEST_REASON, withHint } from "./attention.ts";
+import { errorLines, LONGEST_REASON, leaseJson, leaseText, withHint } from "./attention.ts";
 import { painter } from "./colours.ts";
 
 /** What the operator wants to have forgotten, and how. */
@@ -24,7 +24,7 @@ export function overviewText(plan: Forgetting): string {
     `Service   ${service.baseUrl === null ? "not known" : `${printable(service.baseUrl)}, team ${service.teamId ?? "not known"}`}`,
     `Tokens    ${destinations.map((place) => printable(place)).join(", ") || "in a place that the ledger doesn't know"}`,
     `Last run  ${last === undefined ? "none" : `${last.command}, ${last.startedAt.toISOString()}, ${last.result?.outcome ?? "not ended"}`}`,
-    `Lease     ${lease === null ? "free" : `${printable(lease.holder)}, since ${lease.acquiredAt.toISOString()}: has to be stopped first`}`,
+    `Lease     ${leaseText(lease)}${lease === null ? "" : ": has to be stopped first"}`,
     "",
     ...consequences(plan),
   ];
@@ -100,7 +100,7 @@ export function forgetJson(
     service: { base_url: service.baseUrl, team_id: service.teamId },
     tokens: destinations,
     last_run: last ? { command: last.command, started_at: last.startedAt } : null,
-    lease: lease && { holder: lease.holder, acquired_at: lease.acquiredAt, expires_at: lease.expiresAt },
+    lease: leaseJson(lease),
     delete_groups: deletesGroups,
     deleted: forgotten?.report.counts.deleted ?? 0,
     failed: forgotten?.report.counts.failed ?? 0,

@@ -8,9 +8,9 @@ import { healthOf, type Verdict } from "../../core/report/health.ts";
 import { type ResolvedTables, tablesText } from "../../core/report/tables-text.ts";
 import { printable, printableId } from "../../core/text/printable.ts";
 import { durationText, quantity } from "../../core/text/quantity.ts";
-import type { LedgerStatus } from "../../engine/ledger-status.ts";
+import { GROUP_STATES, type LedgerStatus } from "../../engine/ledger-status.ts";
 import type { KnownService, RecordedRun } from "../../ports/ledger/scope.ts";
-import { heldJson, heldLines, refreshHoldJson, remedyLines } from "./attention.ts";
+import { heldJson, heldLines, leaseJson, leaseText, refreshHoldJson, remedyLines } from "./attention.ts";
 import { type Paint, painter } from "./colours.ts";
 
 /** What `status` has read of the ledger. */
@@ -41,16 +41,9 @@ export function statusText(status: KnownStatus, colours: boolean): string {
   const paint = painter(colours);
   const { groups, oldestToken, held, failing, rejected, lease, service } = status;
   const { names, tables, missing, refreshHold, shownRuns: runs, readAt: now } = status;
-  const counts = [
-    [groups.in_sync, "in sync"],
-    [groups.under_way, "under way"],
-    [groups.failing, "failing"],
-    [groups.in_doubt, "in doubt"],
-    [groups.wanted, "wanted"],
-    [groups.missing, "missing"],
-    [groups.unverified, "unverified"],
-  ] as const;
-  const states = counts.flatMap(([count, state]) => (count > 0 ? [`${count} ${state}`] : []));
+  const states = GROUP_STATES.flatMap((state) =>
+    groups[state] > 0 ? [`${groups[state]} ${state.replace("_", " ")}`] : [],
+  );
   const verdicts = healthOf({
     ...status,
     oldestWaitMs: oldestWaitMs(status),
@@ -67,7 +60,7 @@ export function statusText(status: KnownStatus, colours: boolean): string {
     `Tokens   ${oldestToken ? `oldest from ${oldestToken.toISOString()}` : "none yet"}`,
     `Service  ${serviceText(service)}`,
     `Tables   ${tablesText(tables) || "not known yet"}`,
-    `Lease    ${lease ? `${printable(lease.holder)}, since ${lease.acquiredAt.toISOString()}` : "free"}`,
+    `Lease    ${leaseText(lease)}`,
   ];
   if (isAlarming(missing))
     lines.push("", "Look at the source first: are these tenants really gone? `groupsync plan` names them.");
@@ -181,7 +174,7 @@ export function statusJson(status: KnownStatus): string {
       requests: result?.requests ?? null,
       error: result?.error ?? null,
     })),
-    lease: lease && { holder: lease.holder, acquired_at: lease.acquiredAt, expires_at: lease.expiresAt },
+    lease: leaseJson(lease),
     service: {
       base_url: service.baseUrl,
       team_id: service.teamId,

@@ -16,17 +16,14 @@ export function fanOut<E>(
       } catch (error) {
         if (failed.has(listener)) continue;
         failed.add(listener);
-        tryTo(() => complain(oneLine(describe(error))));
+        try {
+          complain(oneLine(describe(error)));
+        } catch {
+          // The events have to go on all the same.
+        }
       }
     }
   };
-}
-
-/** `complain` may throw too. */
-function tryTo(act: () => void): void {
-  try {
-    act();
-  } catch {}
 }
 
 const oneLine = (text: string): string => text.replaceAll(/\s*\n\s*/g, " ");

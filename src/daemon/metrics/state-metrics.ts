@@ -1,5 +1,6 @@
 import { Counter, Gauge, type Registry } from "prom-client";
 import { rejectedRows } from "../../core/group/rejections.ts";
+import { GROUP_STATES } from "../../engine/ledger-status.ts";
 import type { DaemonState } from "../state/state.ts";
 import { feedsOf } from "../state/state.ts";
 
@@ -125,17 +126,6 @@ const GAUGES: readonly StateGauge[] = [
     value: ({ serving, standby }) => (serving === null || standby !== null ? null : serving.oldestMs / 1_000),
   },
 ];
-
-/** A group may be in several states. */
-const GROUP_STATES = [
-  "in_sync",
-  "under_way",
-  "failing",
-  "in_doubt",
-  "wanted",
-  "missing",
-  "unverified",
-] as const;
 
 const NOTIFIED = ["webhook", "heartbeat"] as const;
 

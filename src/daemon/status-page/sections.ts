@@ -1,6 +1,7 @@
 import { rejectedRows } from "../../core/group/rejections.ts";
 import { countsText } from "../../core/report/counts.ts";
 import { progress, queuedText } from "../../core/report/progress.ts";
+import { GROUP_STATES } from "../../engine/ledger-status.ts";
 import type { RunResult } from "../../ports/ledger/scope.ts";
 import type { WatchState } from "../changes/watch.ts";
 import { type PastRun, pastRuns } from "../state/health-of-state.ts";
@@ -44,8 +45,7 @@ function lastRunText({ command, startedAt, finishedAt }: PastRun, result: RunRes
 /** How many groups are in each state, and when the ledger was read. */
 export function groupsSection({ groups, rejected, readAt }: LedgerSnapshot, at: PageTime): Html {
   return html`<section aria-labelledby="groups"><h2 id="groups">Groups</h2><dl class="numbers">
-${number("in all", groups.total)}${number("in sync", groups.in_sync)}${number("under way", groups.under_way)}
-${number("failing", groups.failing, "bad")}${number("in doubt", groups.in_doubt)}${number("wanted", groups.wanted)}${number("missing", groups.missing)}${number("unverified", groups.unverified)}
+${number("in all", groups.total)}${GROUP_STATES.map((state) => number(state.replace("_", " "), groups[state], state === "failing" ? "bad" : ""))}
 ${number("rejected rows", rejectedRows(rejected), "bad")}
 </dl><p class="note">As the ledger was ${briefMoment(readAt, at)}. In doubt: the ledger went back in time, or
 somebody ran sync --refresh, and the service has not been asked for the group since. Missing: the tenant is gone, and the group is still there. Wanted:

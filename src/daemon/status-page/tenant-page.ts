@@ -1,33 +1,13 @@
 import { printableId, shellWord, type TimedText } from "../../core/text/printable.ts";
 import type { Explanation } from "../../engine/explain/explain-tenant.ts";
 import { type Fact, factsOf, LONGEST } from "../../engine/explain/facts.ts";
-import { type State, standingOf } from "../../engine/explain/standing.ts";
+import { standingOf } from "../../engine/explain/standing.ts";
 import type { DaemonState } from "../state/state.ts";
 import { documentOf } from "./document.ts";
 import { headlineBox, type Tone } from "./headline-box.ts";
 import { type Content, copied, failureHtml, type Html, html, outside } from "./html.ts";
 import { instant, type PageTime, roundText, took } from "./number-and-time-text.ts";
 import type { Lookup } from "./page-lookups.ts";
-
-const TONES: Readonly<Record<State, Tone>> = {
-  in_sync: "good",
-  new: "busy",
-  changed: "busy",
-  under_way: "busy",
-  not_ready: "idle",
-  outdated: "idle",
-  gone: "idle",
-  held: "attention",
-  in_doubt: "attention",
-  missing: "attention",
-  deletion_due: "attention",
-  rejected: "bad",
-  failing: "bad",
-  token_not_stored: "bad",
-  store_unreadable: "bad",
-  rotation_wanted: "attention",
-  rotation_failing: "bad",
-};
 
 /** One tenant, as `groupsync explain` explains it; or why it can't be explained. */
 export function tenantPage(id: string, lookup: Lookup, state: DaemonState, now: Date): string {
@@ -75,9 +55,8 @@ const headlineAlone = (tone: Tone, title: string, paragraphs: readonly Content[]
 });
 
 function explained(explanation: Explanation, configPath: string, at: PageTime): Shown {
-  const { state, reason, advice, command } = standingOf(explanation);
+  const { state, tone, reason, advice, command } = standingOf(explanation);
   const title = `${printableId(explanation.user_group_id)}: ${state.replaceAll("_", " ")}`;
-  const tone = TONES[state];
   const { failures } = explanation;
   const main = html`${headlineBox(1, tone, title, [
     html`<bdi>${textHtml(reason, at)}</bdi>`,

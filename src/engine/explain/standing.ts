@@ -6,28 +6,33 @@ import { shellWord, type TimedText } from "../../core/text/printable.ts";
 import { adviceOnKeptGroups } from "../plan/kept-groups.ts";
 import type { Explanation } from "./explain-tenant.ts";
 
-export type State =
-  | "in_sync"
-  | "new"
-  | "changed"
-  | "outdated"
-  | "rejected"
-  | "not_ready"
-  | "missing"
-  | "deletion_due"
-  | "held"
-  | "under_way"
-  | "failing"
-  | "in_doubt"
-  | "token_not_stored"
-  | "store_unreadable"
-  | "rotation_wanted"
-  | "rotation_failing"
-  | "gone";
+/** How a tenant may stand, and whether that is as it should be (`good`) or needs somebody now (`bad`). */
+const TONES = {
+  in_sync: "good",
+  new: "busy",
+  changed: "busy",
+  under_way: "busy",
+  not_ready: "idle",
+  outdated: "idle",
+  gone: "idle",
+  held: "attention",
+  in_doubt: "attention",
+  missing: "attention",
+  deletion_due: "attention",
+  rejected: "bad",
+  failing: "bad",
+  token_not_stored: "bad",
+  store_unreadable: "bad",
+  rotation_wanted: "attention",
+  rotation_failing: "bad",
+} as const;
+
+type State = keyof typeof TONES;
 
 /** How a tenant stands, for an operator. */
 interface Standing {
   readonly state: State;
+  readonly tone: (typeof TONES)[State];
   /** A sentence without its end. */
   readonly reason: TimedText;
   /** What the operator can do, beside the command or before it; null if there is nothing. */
@@ -40,7 +45,7 @@ const standing = (
   state: State,
   reason: TimedText,
   { advice = null, command = null }: Partial<Pick<Standing, "advice" | "command">> = {},
-): Standing => ({ state, reason, advice, command });
+): Standing => ({ state, tone: TONES[state], reason, advice, command });
 
 /** Says how the tenant stands: the planned action decides, and then what has failed or is missing beside it. */
 export function standingOf(explanation: Explanation): Standing {
