@@ -468,31 +468,33 @@ const failure = { code: "REFUSED", message: "success is 0", count: 3, retryAt };
 const due = { user_group_id: "acme", tokenSince, failure: null };
 const waiting = { user_group_id: "globex", tokenSince, failure };
 
-test("a due rotation is a change, even if nothing else changes", async () => {
-  expect(await textOf(aPlan(9), { total: 1, count: 1, next: [due] })).toBe(
+test.each<[string, Partial<DueRotations>, string]>([
+  [
+    "a due rotation is a change, even if nothing else changes",
+    { total: 1, count: 1, next: [due] },
     "↻ acme  a new token; the present one is from 2026-03-01T02:00:00.000Z\n\n" +
       "Plan: 0 to create, 0 to update, 0 to delete, 1 token to rotate, 9 unchanged.\n" +
       TABLES,
-  );
-});
-
-test("says how many tokens are left to later syncs", async () => {
-  expect(await textOf(aPlan(9), { total: 5, count: 1, next: [due] })).toContain(
+  ],
+  [
+    "later syncs rotate what is not rotated now",
+    { total: 5, count: 1, next: [due] },
     ", 1 token to rotate, 9 unchanged, 4 tokens to rotate in later syncs.\n",
-  );
-});
-
-test("says that there are more tokens than it lists", async () => {
-  const text = await textOf(aPlan(9_000), { total: 3_000, count: 3_000, next: [due] });
-  expect(text).toContain("\n  … and 2999 more tokens\n");
-});
-
-test("a failed rotation is shown as waiting for its next try", async () => {
-  expect(await textOf(aPlan(9), { total: 1, waiting: [waiting] })).toBe(
+  ],
+  [
+    "tokens that are not listed are counted",
+    { total: 30, count: 30, next: [due] },
+    "\n  … and 29 more tokens\n",
+  ],
+  [
+    "a failed rotation waits for its next try",
+    { total: 1, waiting: [waiting] },
     "! globex  REFUSED: success is 0; next try after 2026-06-01T02:05:00.000Z\n\n" +
       "Plan: 0 to create, 0 to update, 0 to delete, 9 unchanged, 1 waiting for the next try.\n" +
       TABLES,
-  );
+  ],
+])("%s", async (_, rotations, text) => {
+  expect(await textOf(aPlan(9), rotations)).toContain(text);
 });
 
 test("what needs attention comes last", async () => {

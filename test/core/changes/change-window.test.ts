@@ -73,15 +73,6 @@ const everySecond = (looks: Looks, from: number, to: number): string[] => {
 };
 
 describe("a window", () => {
-  test("notices a new row once, and not the rows from before the start", () => {
-    const column = aColumn([
-      { id: "old", given: 0, committed: 0 },
-      { id: "new", given: 1_500, committed: 1_500 },
-    ]);
-    const looks = new Looks(column, 1_000);
-    expect(everySecond(looks, 2_000, 3 * MINUTE)).toEqual(["new"]);
-  });
-
   test("notices a row that commits a minute after it got its value", () => {
     const column = aColumn([
       { id: "late", given: 5_000, committed: 64_000 },
@@ -139,16 +130,6 @@ describe("a window", () => {
 describe("a flood", () => {
   const flood = (given: number, count = MOST_ROWS + 1): Version[] =>
     Array.from({ length: count }, (_, n) => ({ id: `f${n}`, given, committed: given }));
-
-  test("becomes one notice, and one more after the overlap; single rows are noticed meanwhile", () => {
-    const column = aColumn([
-      ...flood(5_000),
-      { id: "late", given: 4_000, committed: 30_000 },
-      { id: "a", given: 10_000, committed: 10_000 },
-    ]);
-    const looks = new Looks(column, 1_000);
-    expect(everySecond(looks, 6_000, 3 * MINUTE)).toEqual(["anything", "a", "anything"]);
-  });
 
   test("before the start is no notice, but the full sync looks again after the overlap", () => {
     const looks = new Looks(aColumn(flood(5_000)), 6_000);
