@@ -1,12 +1,13 @@
 import { isDue } from "../core/failure/backoff.ts";
 import { asSyncError, type Failure, interrupted, SyncError, withHint } from "../core/failure/sync-error.ts";
-import type { DueTokens, GroupSelection } from "../core/record/candidates.ts";
+import { type DueTokens, type GroupSelection, rotationCandidate } from "../core/record/candidates.ts";
 import type { EventOf, GroupEvent } from "../core/record/next.ts";
+import type { GroupRecord } from "../core/record/record.ts";
 import { dueBefore, mayStart, type RotationPolicy } from "../core/rotation/rotation-policy.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { GroupReads } from "../ports/ledger/groups.ts";
 import { leasedRun, NO_TOKENS, type Run, type RunPorts, type RunSettings } from "./leased-run.ts";
-import { isOutage, isUnsettled, NOT_BEGUN, TokenRotation } from "./loop/rotate-token.ts";
+import { isOutage, NOT_BEGUN, TokenRotation } from "./loop/rotate-token.ts";
 import { type Work, workThrough } from "./loop/work-through.ts";
 import { candidatePages, rotationCandidates } from "./plan/candidate-pages.ts";
 import type { RunReport } from "./report/run-report.ts";
@@ -216,18 +217,20 @@ export class Rotations {
     for await (const { user_group_id: id, failure } of rotationCandidates(ledger, which)) {
       if (this.tried.has(id) || !(this.#options.isEager || isDue(failure, clock.now()))) continue;
       if (left-- <= 0 || !(await this.#rotation.mayBegin()) || !isTime()) return;
-      yield this.#rotationOf(id);
+      yield this.#rotationOf(id, which.due);
     }
   }
 
-  #rotationOf(user_group_id: string): Work {
-    this.tried.add(user_group_id);
+  #rotationOf(user_group_id: string, due: DueTokens["due"]): Work {
     return {
       user_group_id,
-      // Another change may have begun since the groups were listed.
+      // Another change may have begun since the groups were listed, or may have brought another token.
       decide: (record) =>
-        record === null || isUnsettled(record) ? undefined : { kind: "rotate", user_group_id },
+        record && rotationCandidate(record) && isStillDue(record, due)
+          ? { kind: "rotate", user_group_id }
+          : undefined,
       call: async (before, calls) => {
+        this.tried.add(user_group_id);
         const isTried = await this.#rotation.rotate(before, calls);
         if (!isTried) this.tried.delete(user_group_id);
         return isTried;
@@ -254,3 +257,8 @@ const UNSETTLED: Failure = {
   code: "UNSETTLED",
   message: "an earlier run left another change of this group under way, and a sync has to settle it first",
 };
+
+const isStillDue = ({ wantedSince, tokenSince }: GroupRecord, due: DueTokens["due"]): boolean =>
+  due instanceof Date
+    ? wantedSince === null && tokenSince !== null && tokenSince <= due
+    : wantedSince !== null;

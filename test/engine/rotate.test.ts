@@ -327,6 +327,25 @@ describe("a sync that goes on with wanted tokens", () => {
     expect(await world.sync({ at })).toMatchObject({ ...outcome, counts: { wanted: 1 } });
   });
 
+  it("comes to those that an outage kept from their turn, later in the same sync", async () => {
+    const ids = Array.from({ length: 12 }, (_, n) => `t${String(n).padStart(2, "0")}`);
+    const world = await aWorldJustSynced(ids);
+    const away = () => new SyncError("TOKEN_STORE_UNAVAILABLE", "away");
+    const fails = failing("before", "readTokens", away, { from: 5, times: 1 });
+    world.network = async ({ id }) => world.time.sleep(Number(id.slice(1)) % 2 ? 15 : 40);
+    await world.sync({
+      settings: { rotation: { maxAgeMs: null, window: null, maxPerRun: null, concurrency: 2 } },
+      mark: { kind: "wanted", by: "choice" },
+      at: async (point) => {
+        if (point.call === "commit") await world.time.sleep(7);
+        if (point.call === "readTokens") await world.time.sleep(11);
+        fails(point);
+      },
+    });
+    const left = [...world.ledger.rows.values()].filter(({ wantedSince }) => wantedSince !== null);
+    expect(left.map(({ failures }) => failures.rotation?.code)).toEqual(["TOKEN_STORE_UNAVAILABLE"]);
+  });
+
   it("doesn't take the token from before for a new one", async () => {
     const world = await aWorldOfWishes(["b"]);
     const token = world.service.tokens.get("b");

@@ -24,6 +24,10 @@ export interface Entry {
   readonly user_group_id: string;
   /** The live token, to be stored; or `remove` the stored one. */
   readonly token?: Secret | "remove" | undefined;
+  /** Whether the ledger has this very token of the group already. So it is no other group's, and nothing is lost if it isn't stored. */
+  readonly isKnown?: boolean;
+  /** Somebody waits for this: it doesn't wait for more. */
+  readonly isUrgent?: boolean;
   /** What to record. `refusal` says why the token was not stored or not removed. */
   events(refusal: SyncError | undefined): readonly GroupEvent[];
 }
@@ -78,9 +82,12 @@ export class Committer {
     this.#run = run;
   }
 
-  /** How many groups may be under way at a time. After a crash, the next run has to ask for each of them. */
+  /**
+   * How many groups may be under way at a time: those whose answers are being committed, those whose intents are, and those whose
+   * calls are sent meanwhile. After a crash, the next run has to ask for each of them.
+   */
   get ahead(): number {
-    return Math.min(MOST_AHEAD, this.#run.concurrency + LEAST_AHEAD + 2 * this.#answers);
+    return Math.min(MOST_AHEAD, this.#run.concurrency + LEAST_AHEAD + 3 * this.#answers);
   }
 
   /** Resolves once the entry is committed, and its token stored. Rejects if it can't be. */
@@ -95,18 +102,20 @@ export class Committer {
   /** Changes the stores that can't take part in a transaction. No other entry waits for that. */
   async #changeOutside(pending: Pending): Promise<void> {
     const { user_group_id, token } = pending.entry;
+    const { isKnown = false } = pending.entry;
     try {
       if (this.#failure) throw this.#failure.error;
-      if (token instanceof Secret) pending.refusal = await this.#store({ user_group_id, token });
+      if (token instanceof Secret) pending.refusal = await this.#store({ user_group_id, token }, isKnown);
       else pending.refusal = (await removeOutside([user_group_id], this.#run)).get(user_group_id);
       this.#add(pending);
     } catch (error) {
-      this.#failure ??= { error };
+      if (!isKnown) this.#failure ??= { error };
       await this.#fail([pending], error);
     }
   }
 
-  async #store(live: StoredToken): Promise<SyncError | undefined> {
+  async #store(live: StoredToken, isKnown: boolean): Promise<SyncError | undefined> {
+    if (isKnown) return (await storeOutside([live], this.#run)).get(live.user_group_id);
     const fingerprint = tokenFingerprint(live.token);
     const { storing } = this.#run;
     const owner = storing.get(fingerprint) ?? live.user_group_id;
@@ -117,14 +126,15 @@ export class Committer {
 
   #add(pending: Pending): void {
     this.#pending.push(pending);
-    if (!this.#gathering.signal.aborted && this.#isFull) this.#gathering.abort();
+    if (pending.entry.isUrgent) this.hurry();
+    else if (!this.#gathering.signal.aborted && this.#isFull) this.#gathering.abort();
     if (!this.#isCommitting) void this.#commitPending();
   }
 
-  /** Somebody waits for what is pending: commits it without a wait for more. */
+  /** Commits what is pending without a wait for more, unless what is being committed lets calls begin. */
   hurry(): void {
     this.#isUrgent = true;
-    this.#gathering.abort();
+    if (!this.#gathering.signal.aborted) this.#gathering.abort();
   }
 
   async #commitPending(): Promise<void> {
@@ -139,15 +149,26 @@ export class Committer {
         this.#hasTableFailed && this.#run.tokens.tables !== undefined && isAnswer(pending);
       await this.#fail(batch.filter(isHopeless), this.#failure?.error);
       const left = batch.filter((pending) => !isHopeless(pending));
-      await retryInHalves(left, (part) => this.#commit(part)).catch(async (error: unknown) => {
-        this.#failure ??= { error };
-        this.#hasTableFailed = true;
-        await this.#fail(left, error);
-      });
+      await retryInHalves(left, (part) => this.#commit(part)).catch((error: unknown) =>
+        this.#giveUp(left, error),
+      );
       const answers = batch.filter(isAnswer).length;
+      if (answers < batch.length) this.#isUrgent = this.#pending.some(({ entry }) => entry.isUrgent);
       if (answers > 0) this.#answers = Math.max(answers, Math.floor(this.#answers / 2));
     }
     this.#isCommitting = false;
+  }
+
+  /** A transaction failed, perhaps because of a token table: what stores no token is recorded all the same. */
+  async #giveUp(batch: readonly Pending[], error: unknown): Promise<void> {
+    this.#failure ??= { error };
+    this.#hasTableFailed = true;
+    const left = batch.filter(({ isCommitted }) => !isCommitted);
+    const others = left.filter((pending) => !isAnswer(pending));
+    await this.#fail(left.filter(isAnswer), error);
+    if (others.length < left.length)
+      await this.#commit(others).catch((again: unknown) => this.#fail(others, again));
+    else await this.#fail(others, error);
   }
 
   async #gather(): Promise<void> {
@@ -203,13 +224,15 @@ export class Committer {
         batch.flatMap((one) => (one.refusal && of(one) ? [[one.entry.user_group_id, one.refusal]] : [])),
       );
     const isRemoved = ({ entry }: Pending): boolean => entry.token === "remove";
-    const live: StoredToken[] = entries.flatMap(({ user_group_id, token }) =>
-      token instanceof Secret ? [{ user_group_id, token }] : [],
-    );
+    const isRefused = ({ refusal }: Pending): boolean => refusal?.code === "TOKEN_SHARED";
+    const live = batch.flatMap((one): StoredToken[] => {
+      const { user_group_id, token } = one.entry;
+      return token instanceof Secret && !isRefused(one) ? [{ user_group_id, token }] : [];
+    });
     const dead = batch.filter(isRemoved).map(({ entry }) => entry.user_group_id);
     const shared = new Map([
       ...[...(await idsWithSharedTokens(live, run))].map((id) => [id, tokenShared()] as const),
-      ...refusals(({ refusal }) => refusal?.code === "TOKEN_SHARED"),
+      ...refusals(isRefused),
     ]);
     const own = live.filter(({ user_group_id }) => !shared.has(user_group_id));
     const [unstored, unremoved] = [refusals((one) => !isRemoved(one)), refusals(isRemoved)];

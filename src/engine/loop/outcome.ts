@@ -20,6 +20,8 @@ export interface OutcomeRecording extends Reporting, Pick<TokenWriting, "tokens"
   readonly committer: Committer;
   readonly identity: ServiceIdentity;
   readonly refusals: StoreOutageDetector;
+  /** See `ServiceCalling`. */
+  readonly isForSingleTenants: boolean;
 }
 
 /** The longest wait before a group's next try, in milliseconds, as long as the service has never answered well. */
@@ -37,7 +39,10 @@ export async function recordOutcome(
   const now = run.clock.now();
   const recordedWith = (refusal?: SyncError): RecordedOutcome =>
     withRetry(recordedAs(outcome, refusal), before, now, run.identity);
+  const isKnown = "token" in outcome && before?.tokenFingerprint === tokenFingerprint(outcome.token);
   const { refusal } = await run.committer.commit({
+    isKnown,
+    isUrgent: run.isForSingleTenants,
     user_group_id: outcome.change.user_group_id,
     token: "token" in outcome ? outcome.token : hadToken(outcome) ? "remove" : undefined,
     events: (refused) => {

@@ -1,7 +1,6 @@
 import { waitAfterFailures } from "../../core/failure/backoff.ts";
 import { asSyncError, type Failure, type SyncError } from "../../core/failure/sync-error.ts";
 import { tokenFingerprint } from "../../core/group/group.ts";
-import { intendsRemoval } from "../../core/group/ledger-group.ts";
 import { type GroupEvent, type RotationEnd, storingFailed } from "../../core/record/next.ts";
 import type { GroupRecord } from "../../core/record/record.ts";
 import type { Secret } from "../../core/secret/secret.ts";
@@ -248,7 +247,7 @@ export class TokenRotation {
 
   /** Records what happened to the group. */
   async #change({ id }: Pick<Rotation, "id">, ...events: readonly GroupEvent[]): Promise<void> {
-    await this.#run.committer.commit({ user_group_id: id, events: () => events });
+    await this.#run.committer.commit({ user_group_id: id, isUrgent: true, events: () => events });
   }
 }
 
@@ -307,10 +306,6 @@ function unanswered(called: Unanswered, isOpen: boolean): RotationOutcome {
 /** Whether the service or a token store is away, or seems to be. */
 export const isOutage = ({ code }: SyncError): boolean =>
   code === "SERVICE_UNAVAILABLE" || code.startsWith("TOKEN_STORE_");
-
-/** Whether a sync has to settle another change of the group first: the group may not exist. */
-export const isUnsettled = ({ intent, tokenFingerprint: known }: GroupRecord): boolean =>
-  intendsRemoval(intent) || (intent === "apply" && known === null);
 
 const UNASKABLE: Failure = {
   code: "UNSETTLED",

@@ -60,15 +60,10 @@ export async function workThrough(
   const turns = new Turns(run, options);
   const left = work[Symbol.asyncIterator]();
   try {
-    let isDone = false;
-    for (let room = await turns.room(); room > 0 && !isDone; room = await turns.room()) {
-      const next: WorkOrChange[] = [];
-      while (next.length < room && !isDone) {
-        const result = await left.next();
-        if (result.done === true) isDone = true;
-        else next.push(result.value);
-      }
-      turns.begin(next);
+    while (await turns.hasRoom()) {
+      const next = await left.next();
+      if (next.done === true) break;
+      turns.begin(next.value);
     }
   } catch (error) {
     turns.fail(error);
@@ -115,26 +110,24 @@ class Turns {
     if (this.#beginning.aborted) this.#slots.close();
   }
 
-  /** How many turns may begin. Waits until one may; 0 if none will. */
-  async room(): Promise<number> {
-    const room = (): number => Math.min(this.#most, this.#run.committer.ahead) - this.#open.size;
-    while (!this.#beginning.aborted && room() <= 0)
+  /** Waits until a turn may begin. Resolves to false if none will. */
+  async hasRoom(): Promise<boolean> {
+    const isFull = (): boolean => this.#open.size >= Math.min(this.#most, this.#run.committer.ahead);
+    while (!this.#beginning.aborted && isFull())
       await new Promise<void>((resolve) => {
         this.#ended = resolve;
       });
-    return this.#beginning.aborted ? 0 : room();
+    return !this.#beginning.aborted;
   }
 
-  begin(work: readonly WorkOrChange[]): void {
-    for (const one of work) {
-      const turn = this.#turn(one)
-        .catch((error: unknown) => this.fail(error))
-        .finally(() => {
-          this.#open.delete(turn);
-          this.#ended();
-        });
-      this.#open.add(turn);
-    }
+  begin(work: WorkOrChange): void {
+    const turn = this.#turn(work)
+      .catch((error: unknown) => this.fail(error))
+      .finally(() => {
+        this.#open.delete(turn);
+        this.#ended();
+      });
+    this.#open.add(turn);
   }
 
   fail(error: unknown): void {
@@ -239,7 +232,7 @@ class Turns {
   }
 
   #commit(entry: Entry): Promise<Committed> {
-    const committed = this.#run.committer.commit(entry);
+    const committed = this.#run.committer.commit({ ...entry, isUrgent: this.#run.isForSingleTenants });
     this.#hurryIfIdle();
     return committed;
   }

@@ -134,6 +134,7 @@ async function copy(record: GroupRecord, token: Secret, run: Applying): Promise<
   const { refusal } = await committer.commit({
     user_group_id,
     token,
+    isKnown: true,
     events: (refused) => [
       refused ? storingFailed(user_group_id, failures.storing, refused, clock.now()) : STORED,
     ],

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { ServiceFailure } from "../../../src/core/failure/service-failure.ts";
+import { SyncError } from "../../../src/core/failure/sync-error.ts";
 import { aGroup } from "../../builders/groups.ts";
 import { failing } from "../../fakes/instance.ts";
 import { expectBoth, synced, TwoStores } from "../../fakes/two-stores.ts";
@@ -18,6 +19,38 @@ async function aWorldThatLacksA(...ids: string[]): Promise<TwoStores> {
   await world.sync();
   return world;
 }
+
+describe("of many groups, one whose token no store has", () => {
+  const ids = Array.from({ length: 600 }, (_, n) => `t${String(n).padStart(3, "0")}`);
+
+  async function aWorldThatLostOne(): Promise<TwoStores> {
+    const world = await synced(...ids);
+    for (const store of [world.store, world.second]) store.tokens.delete("t000");
+    return world;
+  }
+
+  test("is asked for although a later page can't be read", async () => {
+    const world = await aWorldThatLostOne();
+    const away = () => new SyncError("TOKEN_STORE_UNAVAILABLE", "away");
+    await world.sync({ verifyTokens: true, at: failing("before", "readTokens", away, { from: 5 }) });
+    expect(world.sent).toEqual(["GET t000"]);
+  });
+
+  test("is asked for although the run is told to end before it has read all pages", async () => {
+    const world = await aWorldThatLostOne();
+    const ending = new AbortController();
+    let reads = 0;
+    const { report } = world.start({
+      verifyTokens: true,
+      signal: ending.signal,
+      at: ({ when, call, store }) => {
+        if (when === "before" && call === "readTokens" && !store && ++reads === 3) ending.abort();
+      },
+    });
+    await report;
+    expect(world.sent).toEqual(["GET t000"]);
+  });
+});
 
 describe("tokens in two stores", () => {
   test("a store that keeps refusing is tried with growing delays, and the group stays failed", async () => {
