@@ -12,7 +12,6 @@ import { owedFailures } from "../core/record/owes.ts";
 import type { GroupCounts, GroupSums } from "../ports/ledger/groups.ts";
 import type { LedgerView } from "../ports/ledger/ledger.ts";
 import type { KnownService, RecordedRun, ScopeState } from "../ports/ledger/scope.ts";
-
 import { heldRefresh } from "./refresh/held-refresh.ts";
 
 /** What `status`, the status page and the metrics show of a scope. */
