@@ -149,7 +149,7 @@ export async function oneSync(
   if (report.outcome === "held") watch.breach("3: what was approved is held again");
   for (const { user_group_id: id, code, message } of report.errors) {
     if (id === poison?.id || mayFail(id, code, world) || isUnaskable(id, code, world)) continue;
-    if ((code === "UNSETTLED" || code === "TOKEN_NOT_EVERYWHERE") && isUnsettled(id, world)) continue;
+    if (OF_UNSETTLED.includes(code) && isUnsettled(id, world)) continue;
     // If the refresh alone is held, the code for removals is given in vain.
     if (id === null && code === "APPROVAL_NOT_NEEDED") continue;
     watch.breach(`7: ${id} failed without a reason: ${code} ${message}`);
@@ -201,6 +201,9 @@ async function rotateAll(world: SimulatedWorld, poison: Poison | null = null): P
 /** If the ledger knows no group, nothing can be rotated, and another program stored the tokens. */
 const knowsNoGroup = ({ ledger }: SimulatedWorld): boolean => ![...ledger.rows.values()].some(mayExist);
 
+/** What a sync says of such a group: at last, whether its token is stored, if it has tried that. */
+const OF_UNSETTLED = ["UNSETTLED", "TOKEN_NOT_EVERYWHERE", "TOKEN_NOT_STORED"];
+
 /** A change began and then its tenant went: whether the group exists isn't known, and a GET would create it. */
 export const isUnsettled = (id: string | null, world: SimulatedWorld): boolean =>
   id !== null && world.ledger.rows.get(id)?.intent !== null && world.visibleRows().get(id)?.kind !== "active";
@@ -224,7 +227,7 @@ function isUnaskable(id: string | null, code: string, world: SimulatedWorld): bo
 const hopelessIn = ({ errors }: RunReport, world: SimulatedWorld): number =>
   errors.filter(
     ({ user_group_id: id, code }) =>
-      ((code === "UNSETTLED" || code === "TOKEN_NOT_EVERYWHERE") && isUnsettled(id, world)) ||
+      (OF_UNSETTLED.includes(code) && isUnsettled(id, world)) ||
       isFailedRotation(id, code, world) ||
       isFailedDeletion(id, code, world) ||
       isRejectedNow(id, world) ||
