@@ -119,10 +119,10 @@ async function measureWay(ground: Ground, way: Way): Promise<void> {
   const ids = (kind: string, count: number): readonly string[] =>
     Array.from({ length: count }, (_, n) => `${kind}-${way.name.replaceAll(/\W/g, "")}-${n}`);
   if (way.isBesideBackfill) await tenants.insert(ids("old", sizes.backfill));
-  const seenBefore = tenants.seenAt.size;
+  const storedBefore = await tenants.stored();
   const times = await beside(ground, way, async (daemon) => {
     if (way.isBesideBackfill)
-      await until(() => tenants.seenAt.size > seenBefore, "the backfill doesn't begin");
+      await until(async () => (await tenants.stored()) > storedBefore, "the backfill doesn't begin");
     else await daemon.ran();
     return timeInserts(ids("new", sizes.inserts), tenants, sizes, way.asks ? daemon.post : undefined);
   });
@@ -178,9 +178,9 @@ async function timeInserts(
   return ids.map((id) => (tenants.seenAt.get(id) ?? Number.NaN) - (committedAt.get(id) ?? Number.NaN));
 }
 
-async function until(condition: () => boolean, otherwise: string): Promise<void> {
+async function until(condition: () => boolean | Promise<boolean>, otherwise: string): Promise<void> {
   const startedAt = performance.now();
-  while (!condition()) {
+  while (!(await condition())) {
     if (performance.now() - startedAt > LONGEST_WAIT) throw new Error(otherwise);
     await sleep(POLL_MS);
   }

@@ -15,6 +15,8 @@ export interface Tenants {
   tidy(): Promise<void>;
   /** Adds tenants by one INSERT, and watches for the first one's token. Resolves when that is committed. */
   insert(ids: readonly string[]): Promise<void>;
+  /** How many tokens are stored, of all tenants. */
+  stored(): Promise<number>;
   /** The id of the server's first process. NaN if it isn't on this machine. */
   serverPid(): Promise<number>;
   close(): Promise<void>;
@@ -107,6 +109,10 @@ export function openTenants(kind: DatabaseKind, url: string): Tenants {
         `INSERT INTO customers (id, company_name, data_source_id, plan, seats) VALUES ${rows.join(", ")}`,
       );
       if (ids[0] !== undefined) awaited.add(ids[0]);
+    },
+    async stored() {
+      const [row] = await query<{ count: number | string }>("SELECT count(*) AS count FROM groupsync_tokens");
+      return Number(row?.count);
     },
     serverPid: () => serverPid(query),
     async close() {
