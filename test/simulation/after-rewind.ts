@@ -31,11 +31,13 @@ export async function checkAfterRewind(world: SimulatedWorld, restore: () => voi
   for (const complaint of outOfSync(others, config, world)) watch.breach(`14: after a rewind ${complaint}`);
 }
 
-/** Nobody may ask the service for the group: its tenant has no row to send, and no answer has told the group's state. */
+/**
+ * Nobody may ask the service for the group: no answer has told its state, and its tenant has no row to send, or with
+ * `service.update: never` none that may change it.
+ */
 function isBeyondSync(id: string, code: string, world: SimulatedWorld): boolean {
   const record = world.ledger.rows.get(id);
   const isUnknown = record !== undefined && knownGroup(record) === null;
-  const isLost =
-    code === "TOKEN_NOT_EVERYWHERE" && isUnknown && world.visibleRows().get(id)?.kind !== "active";
-  return isLost || isUnsettled(id, world);
+  const maySend = world.visibleRows().get(id)?.kind === "active" && world.config.update !== "never";
+  return (code === "TOKEN_NOT_EVERYWHERE" && isUnknown && !maySend) || isUnsettled(id, world);
 }
