@@ -7,7 +7,7 @@ import type { KnownService } from "../ports/ledger/scope.ts";
 import type { TokenStore } from "../ports/token-store.ts";
 import { withLease } from "./lease/lease.ts";
 import { leasedRun, NO_TOKENS, type Run, type RunPorts, type RunSettings } from "./leased-run.ts";
-import { workThrough } from "./loop/work-through.ts";
+import { makeChanges } from "./loop/make-changes.ts";
 import { candidatePages } from "./plan/candidate-pages.ts";
 import { type RunReport, reportOn } from "./report/run-report.ts";
 import { Tally } from "./report/tally.ts";
@@ -73,7 +73,7 @@ export async function deleteAndForget(
       missing: 0,
     });
     observe({ kind: "phase", phase: "applying" });
-    await workThrough(deletions(others, run), run);
+    await makeChanges(deletions(others, run), run);
     if (run.signal.aborted) throw interrupted();
     if (run.tally.counts.failed > 0) return;
     free = await giveUpDestinations(settings.name, run);

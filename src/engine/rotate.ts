@@ -1,5 +1,6 @@
 import { isDue } from "../core/failure/backoff.ts";
 import { asSyncError, type Failure, interrupted, SyncError, withHint } from "../core/failure/sync-error.ts";
+import type { Rotate } from "../core/plan/change.ts";
 import { type DueTokens, type GroupSelection, rotationCandidate } from "../core/record/candidates.ts";
 import type { EventOf, GroupEvent } from "../core/record/next.ts";
 import type { GroupRecord } from "../core/record/record.ts";
@@ -221,19 +222,21 @@ export class Rotations {
     }
   }
 
-  #rotationOf(user_group_id: string, due: DueTokens["due"]): Work {
+  #rotationOf(user_group_id: string, due: DueTokens["due"]): Work<Rotate> {
     return {
       user_group_id,
+      // No row tells whether a token is to be rotated.
+      uponLookup: "goes on",
       // Another change may have begun since the groups were listed, or may have brought another token.
       decide: (record) =>
         record && rotationCandidate(record) && isStillDue(record, due)
           ? { kind: "rotate", user_group_id }
           : undefined,
-      call: async (before, calls) => {
+      call: async (_, before, calls) => {
         this.tried.add(user_group_id);
-        const isTried = await this.#rotation.rotate(before, calls);
-        if (!isTried) this.tried.delete(user_group_id);
-        return isTried;
+        if (before && (await this.#rotation.rotate(before, calls))) return RECORDED;
+        this.tried.delete(user_group_id);
+        return undefined;
       },
     };
   }
@@ -252,6 +255,9 @@ export class Rotations {
     }
   }
 }
+
+/** A rotation records what becomes of it, call by call. */
+const RECORDED = async (): Promise<void> => {};
 
 const UNSETTLED: Failure = {
   code: "UNSETTLED",

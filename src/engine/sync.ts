@@ -5,8 +5,9 @@ import type { KnownService } from "../ports/ledger/scope.ts";
 import type { OpenSpool } from "../ports/spool.ts";
 import type { TenantSource } from "../ports/tenant-source.ts";
 import { leasedRun, type Run, type RunPorts, type RunSettings } from "./leased-run.ts";
+import { makeChanges } from "./loop/make-changes.ts";
 import { RemovalCheck } from "./loop/removal-check.ts";
-import { type Applying, workThrough } from "./loop/work-through.ts";
+import type { Applying } from "./loop/work-through.ts";
 import { makePlan, type PlanOptions, type PlanSettings, readLedgerState } from "./plan/make-plan.ts";
 import { recordNotes } from "./plan/record-notes.ts";
 import { pauseGraceClock, recordRead } from "./plan/record-read.ts";
@@ -139,5 +140,5 @@ async function applyInTurns(
     }
   }
   for (let most = turn; !isDone && !run.signal.aborted; most = isDone ? 0 : await rotations.takeTurn())
-    await workThrough(next(most || Number.POSITIVE_INFINITY), run);
+    await makeChanges(next(most || Number.POSITIVE_INFINITY), run);
 }

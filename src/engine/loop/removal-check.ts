@@ -1,7 +1,7 @@
 import { digestSeed } from "../../core/group/desired-group.ts";
 import { columnsOf, type GroupRules } from "../../core/group/group-rules.ts";
 import type { Tenant } from "../../core/group/tenant.ts";
-import type { Removal } from "../../core/plan/change.ts";
+import { isRemoval, type Removal, type Step } from "../../core/plan/change.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { TenantLookups, TenantSource } from "../../ports/tenant-source.ts";
 import { inOneBatch, readTenants } from "../plan/read-tenants.ts";
@@ -36,15 +36,16 @@ export class RemovalCheck {
   }
 
   /**
-   * False if the removal is outdated. `next` are removals that follow soon. `insistsOnNow`: an earlier lookup doesn't count,
+   * False if the removal is outdated. Of `begun`, removals follow soon. `insistsOnNow`: an earlier lookup doesn't count,
    * because somebody else may have seen a newer row. Rejects as the source's lookups do.
    */
-  async isStillRight(removal: Removal, next: readonly Removal[], insistsOnNow = false): Promise<boolean> {
+  async isStillRight(removal: Removal, begun: Iterable<Step>, insistsOnNow = false): Promise<boolean> {
     const { user_group_id: id } = removal;
     const now = this.#ports.clock.monotonic();
     const isRecent = this.#last !== undefined && now - this.#last.at <= COUNTS_FOR;
     if (insistsOnNow || !isRecent || !this.#last?.ids.has(id)) {
-      const ids = new Set([id, ...next.slice(0, MOST_AT_ONCE).map(({ user_group_id }) => user_group_id)]);
+      const next = [...begun].filter(isRemoval).slice(0, MOST_AT_ONCE);
+      const ids = new Set([id, ...next.map(({ user_group_id }) => user_group_id)]);
       this.#last = { at: now, ids, tenants: this.#tenants([...ids]) };
     }
     const tenant = (await this.#last.tenants).get(id);

@@ -1,6 +1,4 @@
-import type { Outcome } from "../../core/apply/outcome.ts";
-import type { Failure } from "../../core/failure/sync-error.ts";
-import { type Change, isRemoval, type Removal, type Step } from "../../core/plan/change.ts";
+import type { Step } from "../../core/plan/change.ts";
 import type { GroupEvent } from "../../core/record/next.ts";
 import type { GroupRecord } from "../../core/record/record.ts";
 import type { Hold, KeyTable } from "../lease/keys.ts";
@@ -8,11 +6,9 @@ import type { WaitBeforeRetry } from "../service/call-with-retries.ts";
 import { type ServiceCalling, ServiceCalls } from "../service/service-calls.ts";
 import type { TokenWriting } from "../tokens/token-writing.ts";
 import type { Committed, Entry } from "./committer.ts";
-import { type OutcomeRecording, recordOutcome } from "./outcome.ts";
+import type { OutcomeRecording } from "./outcome.ts";
 import type { RemovalCheck } from "./removal-check.ts";
-import { deleteGroup, replaceGroup } from "./remove-group.ts";
 import { Slots } from "./slots.ts";
-import { upsertGroup } from "./upsert-group.ts";
 
 /** What a step needs to make changes at the service. */
 export interface Applying extends ServiceCalling, OutcomeRecording, TokenWriting {
@@ -22,30 +18,29 @@ export interface Applying extends ServiceCalling, OutcomeRecording, TokenWriting
   readonly concurrency: number;
 }
 
-/** Work on a group that is decided by its record, once nobody else works on it. */
-export interface Work {
+/** Work on one group, which is done once nobody else works on the group. */
+export interface Work<S extends Step = Step> {
   readonly user_group_id: string;
-  /** Undefined: nothing is to be done. Asked again if a lookup of the tenant comes before the call. */
-  decide(record: GroupRecord | null): Step | undefined;
+  /** What a lookup of the tenant, which sees a newer row, does to it before its first call. */
+  readonly uponLookup: "is dropped" | "is decided again" | "goes on";
+  /** Asked in the transaction that commits the intent. Undefined: nothing is to be done. */
+  decide(record: GroupRecord | null): S | undefined;
+  /** Asked right before a call, after all waiting. False: it is not sent. `begun`: what has its intent committed by now. */
+  isStillRight?(begun: Iterable<Step>): Promise<boolean>;
   /**
-   * Sends the calls of a step that is no change. Resolves to whether it has recorded what became of them. Rejects if the run has
-   * to end.
+   * Sends the calls. `before`: what the ledger knew before the intent. Resolves to what records the end; to undefined if the next
+   * run is to do the work, or a lookup has come before it. Rejects if the run has to end.
    */
-  call?(before: GroupRecord, calls: ServiceCalls): Promise<boolean>;
+  call(step: S, before: GroupRecord | null, calls: ServiceCalls): Promise<(() => Promise<void>) | undefined>;
 }
 
-/** Work, or a change that a plan has decided by an older snapshot. */
-export type WorkOrChange = Work | Change;
-
-interface Options {
+export interface Options {
   /** The most calls at a time. Left out: as many as the run may send, and one until an answer confirms the service and the team. */
   readonly most?: number;
   /** Begins no change after this aborts. Changes in flight go on to their end, with all their retries. */
   readonly until?: AbortSignal;
   /** Sends no call after this aborts, not even a retry. Calls in flight are awaited, and their answers recorded. */
   readonly stop?: AbortSignal;
-  /** Called with each outcome, before it is recorded. */
-  readonly answered?: (outcome: Outcome) => void;
 }
 
 /**
@@ -53,7 +48,7 @@ interface Options {
  * have come.
  */
 export async function workThrough(
-  work: AsyncIterable<WorkOrChange>,
+  work: AsyncIterable<Work>,
   run: Applying,
   options: Options = {},
 ): Promise<void> {
@@ -86,7 +81,6 @@ class Turns {
   readonly #run: Applying;
   /** The most turns at a time. */
   readonly #most: number;
-  readonly #answered: (outcome: Outcome) => void;
   readonly #ending = new AbortController();
   /** Once it aborts, no call is sent. */
   readonly #signal: AbortSignal;
@@ -94,15 +88,14 @@ class Turns {
   readonly #beginning: AbortSignal;
   readonly #open = new Set<Promise<void>>();
   readonly #slots: Slots;
-  /** Removals whose intent is committed. */
-  readonly #removals = new Set<Removal>();
+  /** What has its intent committed, and not its end. */
+  readonly #begun = new Set<Step>();
   #failure: { readonly error: unknown } | undefined;
   #ended: () => void = () => {};
 
-  constructor(run: Applying, { most, until, stop, answered = () => {} }: Options) {
+  constructor(run: Applying, { most, until, stop }: Options) {
     this.#run = run;
     this.#most = most ?? Number.POSITIVE_INFINITY;
-    this.#answered = answered;
     this.#signal = AbortSignal.any([run.signal, this.#ending.signal, ...(stop ? [stop] : [])]);
     this.#beginning = AbortSignal.any([this.#signal, ...(until ? [until] : [])]);
     this.#slots = new Slots(() => most ?? (run.identity.confirmed ? run.concurrency : 1));
@@ -120,7 +113,7 @@ class Turns {
     return !this.#beginning.aborted;
   }
 
-  begin(work: WorkOrChange): void {
+  begin(work: Work): void {
     const turn = this.#turn(work)
       .catch((error: unknown) => this.fail(error))
       .finally(() => {
@@ -143,11 +136,10 @@ class Turns {
     if (this.#failure) throw this.#failure.error;
   }
 
-  async #turn(work: WorkOrChange): Promise<void> {
+  async #turn(work: Work): Promise<void> {
     const { keys } = this.#run;
     const { user_group_id: id } = work;
-    // A lookup makes a planned change outdated, except a replacement: only a full sync replaces a group.
-    const isDropped = (): boolean => "kind" in work && work.kind !== "replace" && keys.wasLookedUp(id);
+    const isDropped = (): boolean => work.uponLookup === "is dropped" && keys.wasLookedUp(id);
     for (let isOver = false; !isOver; ) {
       // A turn that waits for its group takes the place of another one.
       if (isDropped()) return;
@@ -162,10 +154,10 @@ class Turns {
     }
   }
 
-  async #begin(work: WorkOrChange): Promise<Begun | undefined> {
+  async #begin(work: Work): Promise<Begun | undefined> {
     let step: Step | undefined;
     const by = (record: GroupRecord | null): GroupEvent | null => {
-      step = "kind" in work ? work : work.decide(record);
+      step = work.decide(record);
       return step ? { kind: "begun", change: step } : null;
     };
     const { user_group_id } = work;
@@ -173,56 +165,43 @@ class Turns {
     return step && { step, before };
   }
 
-  /** Does what was begun. Resolves to false if a lookup made it outdated before its last call was sent. */
-  async #make(work: WorkOrChange, { step, before }: Begun, { decision }: Hold): Promise<boolean> {
-    const run = this.#run;
-    let isSent = false;
-    const onEffect = (): void => {
-      isSent = true;
-    };
-    const removal = isRemoval(step) ? step : undefined;
-    if (removal) this.#removals.add(removal);
+  /** Does what was begun. Resolves to whether the turn is over: not if a lookup came before its first call. */
+  async #make(work: Work, { step, before }: Begun, { decision }: Hold): Promise<boolean> {
+    let withdraws = true;
+    this.#begun.add(step);
     const slot = await this.#slots.enter(decision);
     try {
       if (slot === undefined) return !decision.isOutdated;
-      let hasReturned = false;
-      const mayStillSend = async (): Promise<boolean> => {
-        hasReturned = removal !== undefined && !(await this.#isStillRight(removal));
-        // No row tells whether a token is to be rotated.
-        return !hasReturned && (step.kind === "rotate" || !decision.isOutdated);
+      const onEffect = (): void => {
+        withdraws = false;
       };
-      const wait: WaitBeforeRetry = (ms, until) => slot.whileWaiting(() => run.clock.sleep(ms, until));
-      const waitBeforeRetry = run.identity.confirmed ? wait : undefined;
-      const options = { onEffect, waitBeforeRetry, mayStillSend };
-      const calls = new ServiceCalls(run, this.#signal, before, options);
-      if (step.kind === "rotate") {
-        if (before && "call" in work && (await work.call?.(before, calls))) isSent = true;
-        if (calls.endOfRun) this.fail(calls.endOfRun);
-        return true;
-      }
-      const outcome = await outcomeOf(step, before, calls, run);
+      const mayStillSend = async (): Promise<boolean> =>
+        (await (work.isStillRight?.(this.#begun) ?? true)) &&
+        (work.uponLookup === "goes on" || !decision.isOutdated);
+      const wait: WaitBeforeRetry = (ms, until) => slot.whileWaiting(() => this.#run.clock.sleep(ms, until));
+      const waitBeforeRetry = this.#run.identity.confirmed ? wait : undefined;
+      const calls = new ServiceCalls(this.#run, this.#signal, before, {
+        onEffect,
+        waitBeforeRetry,
+        mayStillSend,
+      });
+      const record = await work.call(step, before, calls);
       slot.leave();
-      if (outcome === undefined) {
-        // A lookup of the tenant tells itself what becomes of it.
-        if (hasReturned && !run.keys.wasLookedUp(step.user_group_id))
-          run.tally.report(step.user_group_id, TENANT_RETURNED);
-        return !decision.isOutdated;
-      }
-      // Don't withdraw the intent, even if no call was sent: recording the outcome clears it.
-      isSent = true;
-      this.#answered(outcome);
-      const recorded = recordOutcome(before, outcome, run);
+      // Even if no call was sent, the end that is recorded clears the intent.
+      if (record) withdraws = false;
+      const recorded = record?.();
       if (calls.endOfRun) this.fail(calls.endOfRun);
       this.#hurryIfIdle();
       await recorded;
+      return recorded !== undefined || !decision.isOutdated;
     } catch (error) {
       this.fail(error);
+      return true;
     } finally {
       slot?.leave();
-      if (removal) this.#removals.delete(removal);
-      if (!isSent) await this.#withdraw(step, before);
+      this.#begun.delete(step);
+      if (withdraws) await this.#withdraw(step, before);
     }
-    return true;
   }
 
   /** If the lease is lost, the intent stays, because a call may have been cut off. The next run settles it. */
@@ -241,33 +220,4 @@ class Turns {
   #hurryIfIdle(): void {
     if (this.#slots.isIdle) this.#run.committer.hurry();
   }
-
-  #isStillRight(removal: Removal): Promise<boolean> {
-    const { removals, keys } = this.#run;
-    return removals.isStillRight(removal, [...this.#removals], keys.wasLookedUp(removal.user_group_id));
-  }
 }
-
-/** Resolves to undefined if the run is ending: the next run then makes the change. Rejects if the run has to end. */
-function outcomeOf(
-  change: Change,
-  before: GroupRecord | null,
-  calls: ServiceCalls,
-  run: Applying,
-): Promise<Outcome | undefined> {
-  switch (change.kind) {
-    case "create":
-    case "update":
-      return upsertGroup(change, before, calls, run);
-    case "replace":
-      return replaceGroup(change, before, calls, run);
-    case "delete":
-      return deleteGroup(change, before, calls, run);
-  }
-}
-
-const TENANT_RETURNED: Failure = {
-  code: "TENANT_RETURNED",
-  message:
-    "its row has come back or changed since the source was read, so its group is not removed; the next sync looks at it again",
-};

@@ -1,7 +1,8 @@
 import { foundByRefresh, type Outcome } from "../../core/apply/outcome.ts";
 import { describeHeldRefresh, type RefreshHold } from "../../core/drift/refresh.ts";
 import type { Change } from "../../core/plan/change.ts";
-import { type Applying, workThrough } from "../loop/work-through.ts";
+import { makeChanges } from "../loop/make-changes.ts";
+import type { Applying } from "../loop/work-through.ts";
 import type { PlanOptions } from "../plan/make-plan.ts";
 import type { Plan } from "../plan/plan.ts";
 import { groupsToAsk } from "./groups-to-ask.ts";
@@ -60,7 +61,7 @@ async function ask(
   try {
     // Nobody else repeats these calls: a lookup of the tenant would send none.
     const ending = { until: timeIsUp.signal, stop: tooManyFound.signal };
-    await workThrough(changes, run, { ...ending, answered });
+    await makeChanges(changes, run, { ...ending, answered });
   } finally {
     timeIsUp.abort();
   }

@@ -2,7 +2,8 @@ import { msUntilAsked, REPEATED_AFTER } from "../../core/drift/refresh.ts";
 import type { ServiceFailure } from "../../core/failure/service-failure.ts";
 import { interrupted } from "../../core/failure/sync-error.ts";
 import type { Upsert } from "../../core/plan/change.ts";
-import { type Applying, workThrough } from "../loop/work-through.ts";
+import { makeChanges } from "../loop/make-changes.ts";
+import type { Applying } from "../loop/work-through.ts";
 import type { PlanSettings } from "../plan/make-plan.ts";
 import type { Plan } from "../plan/plan.ts";
 import { Breaker } from "../service/breaker.ts";
@@ -64,7 +65,7 @@ async function askFor(
   };
   // The failures of other groups don't count.
   const breakers = { ...run.breakers, GET: new Breaker(true) };
-  await workThrough(only(group), {
+  await makeChanges(only(group), {
     ...run,
     breakers,
     signOfLife: { repeatedAfter: REPEATED_AFTER, failed },

@@ -11,7 +11,8 @@ import type { Observe, RunEvent } from "../../ports/observer.ts";
 import type { Served } from "../../ports/serve-tenant.ts";
 import type { TenantLookups } from "../../ports/tenant-source.ts";
 import { HELD_ALREADY, type Hold, type Keys } from "../lease/keys.ts";
-import { type Applying, workThrough } from "../loop/work-through.ts";
+import { makeChanges } from "../loop/make-changes.ts";
+import type { Applying } from "../loop/work-through.ts";
 import { type PlanPorts, type PlanSettings, planningContext } from "../plan/make-plan.ts";
 import { inOneBatch, readTenants } from "../plan/read-tenants.ts";
 import { recordRejections } from "../plan/record-rejections.ts";
@@ -213,7 +214,7 @@ async function serveHeld(
   await restoreTokens(ids, { ...run, observe: observingTokens(restored) });
   if (signal.aborted) return;
   for (const [id, tenant] of tenants) if (!tenant.change && !tenant.settles) tell(id, endWithoutCall(tenant));
-  await workThrough(each([...tenants.values()].flatMap(({ change }) => change ?? [])), run);
+  await makeChanges(each([...tenants.values()].flatMap(({ change }) => change ?? [])), run);
   const left = ids.filter((id) => tenants.get(id)?.settles);
   await settleCalls(left, { ...run, observe: observingTokens(tell) });
   const rejected = [...tenants.values()].flatMap(({ action }) => (action?.kind === "rejected" ? action : []));

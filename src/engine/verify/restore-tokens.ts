@@ -1,5 +1,6 @@
 import { allEnded } from "../../core/failure/all-ended.ts";
 import { intendsRemoval } from "../../core/group/ledger-group.ts";
+import type { Upsert } from "../../core/plan/change.ts";
 import {
   type ConfirmedGroup,
   confirmedGroup,
@@ -9,8 +10,8 @@ import {
 import { storingFailed } from "../../core/record/next.ts";
 import type { GroupRecord } from "../../core/record/record.ts";
 import type { Secret } from "../../core/secret/secret.ts";
-import type { RunEvent } from "../../ports/observer.ts";
 import { holding } from "../lease/keys.ts";
+import { makeChange } from "../loop/make-changes.ts";
 import { type Applying, type Work, workThrough } from "../loop/work-through.ts";
 import { candidatePages } from "../plan/candidate-pages.ts";
 import { reportFailure } from "../report/tally.ts";
@@ -36,7 +37,9 @@ export async function restoreTokens(
   run: Applying,
   select = (page: readonly GroupRecord[]): readonly GroupRecord[] => page,
 ): Promise<Unrestored> {
+  const failedGets = new Set<string>();
   const unaskable = new Set<string>();
+  const asking = noting(failedGets, run);
   async function* lost(): AsyncGenerator<Work> {
     for await (const page of candidatePages(run.ledger, { kind: "vouched", of }, BATCH)) {
       if (run.signal.aborted) return;
@@ -45,11 +48,12 @@ export async function restoreTokens(
       for (const record of left) {
         const { user_group_id } = record;
         if (knownGroup(record) === null) unaskable.add(user_group_id);
-        else yield getOf(user_group_id, (now) => (isVouchedFor(now) ? knownGroup(now) : null));
+        else yield getOf(user_group_id, (now) => (isVouchedFor(now) ? knownGroup(now) : null), asking);
       }
     }
   }
-  return { failedGets: await askForTokens(lost(), run), unaskable };
+  await workThrough(lost(), run);
+  return { failedGets, unaskable };
 }
 
 /**
@@ -58,33 +62,41 @@ export async function restoreTokens(
  * as the service last confirmed it, which settles the update as well. Resolves to the groups whose GET failed; the failures
  * were reported.
  */
-export function settleCalls(ids: readonly string[], run: Applying): Promise<ReadonlySet<string>> {
+export async function settleCalls(ids: readonly string[], run: Applying): Promise<ReadonlySet<string>> {
+  const failedGets = new Set<string>();
+  const asking = noting(failedGets, run);
   // It may be settled since the plan was made, for example by a removal.
   const isOpen = ({ intent }: GroupRecord): boolean => intent !== null && !intendsRemoval(intent);
   async function* left(): AsyncGenerator<Work> {
-    for (const id of ids) yield getOf(id, (record) => (isOpen(record) ? confirmedGroup(record) : null));
+    for (const id of ids)
+      yield getOf(id, (record) => (isOpen(record) ? confirmedGroup(record) : null), asking);
   }
-  return askForTokens(left(), run);
+  await workThrough(left(), run);
+  return failedGets;
 }
 
-/** Stores the tokens that GETs tell. Resolves to the groups whose GET failed; the failures were reported. */
-async function askForTokens(work: AsyncIterable<Work>, run: Applying): Promise<ReadonlySet<string>> {
-  const failed = new Set<string>();
-  const observe = (event: RunEvent): void => {
+/** The run, which notes the groups whose failure it reports. */
+const noting = (failed: Set<string>, run: Applying): Applying => ({
+  ...run,
+  observe: (event) => {
     if (event.kind === "failed") failed.add(event.user_group_id);
     run.observe(event);
-  };
-  await workThrough(work, { ...run, observe });
-  return failed;
-}
+  },
+});
 
 /** A GET that sends the group as the service last confirmed it, and so changes nothing. */
-const getOf = (user_group_id: string, groupOf: (record: GroupRecord) => ConfirmedGroup | null): Work => ({
+const getOf = (
+  user_group_id: string,
+  groupOf: (record: GroupRecord) => ConfirmedGroup | null,
+  run: Applying,
+): Work<Upsert> => ({
   user_group_id,
+  uponLookup: "is decided again",
   decide: (record) => {
     const confirmed = record && groupOf(record);
     return confirmed ? { ...GET, user_group_id, ...confirmed } : undefined;
   },
+  call: (get, before, calls) => makeChange(get, before, calls, run),
 });
 
 const GET = { kind: "update", restores: true, underWay: false, failedBefore: false } as const;

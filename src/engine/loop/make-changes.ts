@@ -1,0 +1,88 @@
+import type { Outcome } from "../../core/apply/outcome.ts";
+import type { Failure } from "../../core/failure/sync-error.ts";
+import { type Change, isRemoval } from "../../core/plan/change.ts";
+import type { GroupRecord } from "../../core/record/record.ts";
+import type { ServiceCalls } from "../service/service-calls.ts";
+import { recordOutcome } from "./outcome.ts";
+import { deleteGroup, replaceGroup } from "./remove-group.ts";
+import { upsertGroup } from "./upsert-group.ts";
+import { type Applying, type Options, type Work, workThrough } from "./work-through.ts";
+
+interface ChangeOptions extends Options {
+  /** Called with each outcome, before it is recorded. */
+  readonly answered?: (outcome: Outcome) => void;
+}
+
+/** Makes the changes of a plan, see `workThrough`. */
+export async function makeChanges(
+  changes: AsyncIterable<Change>,
+  run: Applying,
+  { answered, ...options }: ChangeOptions = {},
+): Promise<void> {
+  async function* planned(): AsyncGenerator<Work> {
+    for await (const change of changes) yield plannedChange(change, run, answered);
+  }
+  await workThrough(planned(), run, options);
+}
+
+function plannedChange(change: Change, run: Applying, answered: ChangeOptions["answered"]): Work<Change> {
+  const { user_group_id } = change;
+  const { removals, keys, tally } = run;
+  let hasReturned = false;
+  return {
+    user_group_id,
+    // Only a full sync replaces a group.
+    uponLookup: change.kind === "replace" ? "is decided again" : "is dropped",
+    decide: () => change,
+    isStillRight: async (begun) => {
+      if (isRemoval(change))
+        hasReturned = !(await removals.isStillRight(change, begun, keys.wasLookedUp(user_group_id)));
+      return !hasReturned;
+    },
+    call: async (_, before, calls) => {
+      const record = await makeChange(change, before, calls, run, answered);
+      // A lookup of the tenant tells itself what becomes of it.
+      if (!record && hasReturned && !keys.wasLookedUp(user_group_id))
+        tally.report(user_group_id, TENANT_RETURNED);
+      return record;
+    },
+  };
+}
+
+/** The calls of one change, see `Work`. */
+export async function makeChange(
+  change: Change,
+  before: GroupRecord | null,
+  calls: ServiceCalls,
+  run: Applying,
+  answered?: ChangeOptions["answered"],
+): Promise<(() => Promise<void>) | undefined> {
+  const outcome = await outcomeOf(change, before, calls, run);
+  if (outcome === undefined) return undefined;
+  answered?.(outcome);
+  return () => recordOutcome(before, outcome, run);
+}
+
+/** Resolves to undefined if the run is ending: the next run then makes the change. Rejects if the run has to end. */
+function outcomeOf(
+  change: Change,
+  before: GroupRecord | null,
+  calls: ServiceCalls,
+  run: Applying,
+): Promise<Outcome | undefined> {
+  switch (change.kind) {
+    case "create":
+    case "update":
+      return upsertGroup(change, before, calls, run);
+    case "replace":
+      return replaceGroup(change, before, calls, run);
+    case "delete":
+      return deleteGroup(change, before, calls, run);
+  }
+}
+
+const TENANT_RETURNED: Failure = {
+  code: "TENANT_RETURNED",
+  message:
+    "its row has come back or changed since the source was read, so its group is not removed; the next sync looks at it again",
+};
