@@ -82,6 +82,11 @@ const NEVER: Readonly<Record<Doubt, Date>> = { rewind: new Date(0), operator: ne
 export const lastVerified = ({ doubt, verifiedAt }: GroupRecord): Date | null =>
   doubt === null ? verifiedAt : NEVER[doubt];
 
+export function isUnverified(record: GroupRecord, { since, now }: Unverified): boolean {
+  const at = lastVerified(record);
+  return at !== null && (at < since || at > now);
+}
+
 /** Null if the service never confirmed the group. By now the group may be in another state, see `UNKNOWN_STATE`. */
 export function confirmedGroup({
   confirmed,

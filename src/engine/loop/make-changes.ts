@@ -1,31 +1,23 @@
 import type { Outcome } from "../../core/apply/outcome.ts";
 import type { Failure } from "../../core/failure/sync-error.ts";
-import { type Change, isRemoval } from "../../core/plan/change.ts";
+import { type Change, isRemoval, type Upsert } from "../../core/plan/change.ts";
+import type { ConfirmedGroup } from "../../core/record/candidates.ts";
 import type { GroupRecord } from "../../core/record/record.ts";
 import type { ServiceCalls } from "../service/service-calls.ts";
 import { recordOutcome } from "./outcome.ts";
 import { deleteGroup, replaceGroup } from "./remove-group.ts";
 import { upsertGroup } from "./upsert-group.ts";
-import { type Applying, type Options, type Work, workThrough } from "./work-through.ts";
-
-interface ChangeOptions extends Options {
-  /** Called with each outcome, before it is recorded. */
-  readonly answered?: (outcome: Outcome) => void;
-}
+import { type Applying, type Work, workThrough } from "./work-through.ts";
 
 /** Makes the changes of a plan, see `workThrough`. */
-export async function makeChanges(
-  changes: AsyncIterable<Change>,
-  run: Applying,
-  { answered, ...options }: ChangeOptions = {},
-): Promise<void> {
+export async function makeChanges(changes: AsyncIterable<Change>, run: Applying): Promise<void> {
   async function* planned(): AsyncGenerator<Work> {
-    for await (const change of changes) yield plannedChange(change, run, answered);
+    for await (const change of changes) yield plannedChange(change, run);
   }
-  await workThrough(planned(), run, options);
+  await workThrough(planned(), run);
 }
 
-function plannedChange(change: Change, run: Applying, answered: ChangeOptions["answered"]): Work<Change> {
+function plannedChange(change: Change, run: Applying): Work<Change> {
   const { user_group_id } = change;
   const { removals, keys, tally } = run;
   let hasReturned = false;
@@ -40,7 +32,7 @@ function plannedChange(change: Change, run: Applying, answered: ChangeOptions["a
       return !hasReturned;
     },
     call: async (_, before, calls) => {
-      const record = await makeChange(change, before, calls, run, answered);
+      const record = await callFor(change, before, calls, run);
       // A lookup of the tenant tells itself what becomes of it.
       if (!record && hasReturned && !keys.wasLookedUp(user_group_id))
         tally.report(user_group_id, TENANT_RETURNED);
@@ -49,14 +41,34 @@ function plannedChange(change: Change, run: Applying, answered: ChangeOptions["a
   };
 }
 
-/** The calls of one change, see `Work`. */
-export async function makeChange(
+interface Get extends Pick<Work, "user_group_id" | "uponLookup"> {
+  /** Why it is sent, see `Upsert`. */
+  readonly why: "restores" | "refreshes";
+  /** The group as the service last confirmed it, which is sent, and so isn't changed. Null: no GET is sent. */
+  readonly groupOf: (record: GroupRecord) => ConfirmedGroup | null;
+  /** Called with the outcome, before it is recorded. */
+  readonly answered?: ((outcome: Outcome) => void) | undefined;
+}
+
+/** A GET that is to change nothing: it asks what the service has. */
+export const getOf = ({ why, groupOf, answered, ...get }: Get, run: Applying): Work<Upsert> => ({
+  ...get,
+  decide: (record) => {
+    const confirmed = record && groupOf(record);
+    if (!confirmed) return undefined;
+    const { user_group_id } = get;
+    return { kind: "update", [why]: true, user_group_id, ...confirmed, underWay: false, failedBefore: false };
+  },
+  call: (change, before, calls) => callFor(change, before, calls, run, answered),
+});
+
+async function callFor(
   change: Change,
   before: GroupRecord | null,
   calls: ServiceCalls,
   run: Applying,
-  answered?: ChangeOptions["answered"],
-): Promise<(() => Promise<void>) | undefined> {
+  answered?: Get["answered"],
+): ReturnType<Work["call"]> {
   const outcome = await outcomeOf(change, before, calls, run);
   if (outcome === undefined) return undefined;
   answered?.(outcome);

@@ -34,7 +34,7 @@ export interface Work<S extends Step = Step> {
   call(step: S, before: GroupRecord | null, calls: ServiceCalls): Promise<(() => Promise<void>) | undefined>;
 }
 
-export interface Options {
+interface Options {
   /** The most calls at a time. Left out: as many as the run may send, and one until an answer confirms the service and the team. */
   readonly most?: number;
   /** Begins no change after this aborts. Changes in flight go on to their end, with all their retries. */

@@ -1,8 +1,11 @@
+import type { Outcome } from "../../core/apply/outcome.ts";
 import type { Upsert } from "../../core/plan/change.ts";
-import { refreshCandidate } from "../../core/record/candidates.ts";
+import { isUnverified, refreshCandidate } from "../../core/record/candidates.ts";
 import type { GroupRecord } from "../../core/record/record.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { GroupReads } from "../../ports/ledger/groups.ts";
+import { getOf } from "../loop/make-changes.ts";
+import type { Applying, Work } from "../loop/work-through.ts";
 import type { Plan, PlanEntry } from "../plan/plan.ts";
 
 interface Asked {
@@ -18,8 +21,27 @@ interface Asked {
 
 const PAGE = 1_000;
 
+/** A GET that sends the group as the service confirmed it, unless it was verified since this time. */
+export const refreshOf = (
+  user_group_id: string,
+  since: Date,
+  run: Applying,
+  answered?: (outcome: Outcome) => void,
+): Work<Upsert> =>
+  getOf(
+    {
+      user_group_id,
+      why: "refreshes",
+      uponLookup: "is dropped",
+      groupOf: (record) =>
+        isUnverified(record, { since, now: run.clock.now() }) ? refreshCandidate(record) : null,
+      answered,
+    },
+    run,
+  );
+
 /**
- * Updates that send groups as the service confirmed them, in the order of `lastVerified`. Leaves out what only the plan knows:
+ * The ids of the groups to be refreshed, in the order of `lastVerified`. Leaves out what only the plan knows:
  * groups whose rows are rejected or not ready, those that the plan removes, and in a plan for some tenants those whose tenants are
  * gone.
  */
@@ -27,7 +49,7 @@ export async function* groupsToAsk(
   plan: Plan,
   { since, of, most, onlyAfterRewind = false }: Asked,
   { ledger, clock }: { readonly ledger: Pick<GroupReads, "candidates">; readonly clock: Clock },
-): AsyncGenerator<Upsert> {
+): AsyncGenerator<string> {
   let left = most;
   let after: GroupRecord | undefined;
   for (;;) {
@@ -37,11 +59,9 @@ export async function* groupsToAsk(
     const passedOver = await passedOverIn(plan, records);
     for (const record of records) {
       const { user_group_id, doubt } = record;
-      const confirmed = passedOver.has(user_group_id) ? null : refreshCandidate(record);
-      if (confirmed === null) continue;
+      if (passedOver.has(user_group_id) || refreshCandidate(record) === null) continue;
       if ((left-- <= 0 && doubt === null) || (onlyAfterRewind && doubt !== "rewind")) return;
-      const of = { kind: "update", user_group_id, refreshes: true } as const;
-      yield { ...of, ...confirmed, underWay: false, failedBefore: false };
+      yield user_group_id;
     }
     after = records.at(-1);
     if (records.length < PAGE) return;

@@ -1,11 +1,9 @@
 import { foundByRefresh, type Outcome } from "../../core/apply/outcome.ts";
 import { describeHeldRefresh, type RefreshHold } from "../../core/drift/refresh.ts";
-import type { Change } from "../../core/plan/change.ts";
-import { makeChanges } from "../loop/make-changes.ts";
-import type { Applying } from "../loop/work-through.ts";
+import { type Applying, type Work, workThrough } from "../loop/work-through.ts";
 import type { PlanOptions } from "../plan/make-plan.ts";
 import type { Plan } from "../plan/plan.ts";
-import { groupsToAsk } from "./groups-to-ask.ts";
+import { groupsToAsk, refreshOf } from "./groups-to-ask.ts";
 import { approveFound, heldRefresh } from "./held-refresh.ts";
 import { type RefreshSettings, type RefreshStart, startOfRefresh } from "./refresh-start.ts";
 
@@ -35,7 +33,7 @@ export async function refreshGroups(
   if (!isHeld) observe({ kind: "refreshing", groups: start.due });
   const which = { since: plan.reading.at, of: options.only, most: start.share, onlyAfterRewind: isHeld };
   const mayBeFound = isApproved ? Number.POSITIVE_INFINITY : Math.max(0, start.mayBeFound);
-  const asked = await ask(groupsToAsk(plan, which, run), { ...start, mayBeFound }, run);
+  const asked = await ask(groupsToAsk(plan, which, run), which.since, { ...start, mayBeFound }, run);
   if (signal.aborted) return;
   if (isApproved) return approveFound(run);
   const hold = await heldRefresh(ledger, settings, clock.now());
@@ -44,7 +42,8 @@ export async function refreshGroups(
 
 /** Sends the GETs until the time is over or too many groups are gone or have other tokens. Resolves to how many groups were asked for. */
 async function ask(
-  changes: AsyncIterable<Change>,
+  ids: AsyncIterable<string>,
+  since: Date,
   { withinMs, mayBeFound }: Pick<RefreshStart, "withinMs" | "mayBeFound">,
   run: Applying,
 ): Promise<number> {
@@ -58,10 +57,12 @@ async function ask(
     if (foundByRefresh(outcome)) found++;
     if (found > mayBeFound) tooManyFound.abort();
   };
+  async function* gets(): AsyncGenerator<Work> {
+    for await (const id of ids) yield refreshOf(id, since, run, answered);
+  }
   try {
     // Nobody else repeats these calls: a lookup of the tenant would send none.
-    const ending = { until: timeIsUp.signal, stop: tooManyFound.signal };
-    await makeChanges(changes, run, { ...ending, answered });
+    await workThrough(gets(), run, { until: timeIsUp.signal, stop: tooManyFound.signal });
   } finally {
     timeIsUp.abort();
   }

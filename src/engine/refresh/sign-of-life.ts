@@ -1,13 +1,11 @@
 import { msUntilAsked, REPEATED_AFTER } from "../../core/drift/refresh.ts";
 import type { ServiceFailure } from "../../core/failure/service-failure.ts";
 import { interrupted } from "../../core/failure/sync-error.ts";
-import type { Upsert } from "../../core/plan/change.ts";
-import { makeChanges } from "../loop/make-changes.ts";
-import type { Applying } from "../loop/work-through.ts";
+import { type Applying, workThrough } from "../loop/work-through.ts";
 import type { PlanSettings } from "../plan/make-plan.ts";
 import type { Plan } from "../plan/plan.ts";
 import { Breaker } from "../service/breaker.ts";
-import { groupsToAsk } from "./groups-to-ask.ts";
+import { groupsToAsk, refreshOf } from "./groups-to-ask.ts";
 import { heldRefresh, unsafeToAsk } from "./held-refresh.ts";
 
 /** What a process remembers of a silent service, over all its runs. */
@@ -49,9 +47,15 @@ export async function seekSignOfLife(
   run.observe({ kind: "answered", at });
 }
 
+/** The group that was verified longest ago, not since this time. */
+interface Oldest {
+  readonly id: string;
+  readonly since: Date;
+}
+
 /** What a failed GET leaves to be found out. Undefined if it was answered, which is recorded with its group. */
 async function askFor(
-  group: Upsert,
+  { id, since }: Oldest,
   silence: Silence,
   run: Applying,
 ): Promise<"lives" | "unclear" | undefined> {
@@ -61,15 +65,12 @@ async function askFor(
     if (code === "UNREACHABLE") return;
     found = code === "REFUSED" ? "lives" : await run.neutral.signOfLife([], run.signal);
     if (found === undefined) throw interrupted();
-    silence.failed.add(group.user_group_id);
+    silence.failed.add(id);
   };
   // The failures of other groups don't count.
   const breakers = { ...run.breakers, GET: new Breaker(true) };
-  await makeChanges(only(group), {
-    ...run,
-    breakers,
-    signOfLife: { repeatedAfter: REPEATED_AFTER, failed },
-  });
+  const asking = { ...run, breakers, signOfLife: { repeatedAfter: REPEATED_AFTER, failed } };
+  await workThrough(only(refreshOf(id, since, asking)), asking);
   return found;
 }
 
@@ -88,10 +89,10 @@ async function firstOf(
   of: ReadonlySet<string> | undefined,
   { failed }: Silence,
   run: Applying,
-): Promise<Upsert | undefined> {
-  const wanted = { since: plan.reading.at, of, most: failed.size + 1 };
-  for await (const group of groupsToAsk(plan, wanted, run))
-    if (!failed.has(group.user_group_id)) return group;
+): Promise<Oldest | undefined> {
+  const since = plan.reading.at;
+  for await (const id of groupsToAsk(plan, { since, of, most: failed.size + 1 }, run))
+    if (!failed.has(id)) return { id, since };
   return undefined;
 }
 

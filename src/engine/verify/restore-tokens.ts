@@ -1,6 +1,5 @@
 import { allEnded } from "../../core/failure/all-ended.ts";
 import { intendsRemoval } from "../../core/group/ledger-group.ts";
-import type { Upsert } from "../../core/plan/change.ts";
 import {
   type ConfirmedGroup,
   confirmedGroup,
@@ -11,7 +10,7 @@ import { storingFailed } from "../../core/record/next.ts";
 import type { GroupRecord } from "../../core/record/record.ts";
 import type { Secret } from "../../core/secret/secret.ts";
 import { holding } from "../lease/keys.ts";
-import { makeChange } from "../loop/make-changes.ts";
+import { getOf } from "../loop/make-changes.ts";
 import { type Applying, type Work, workThrough } from "../loop/work-through.ts";
 import { candidatePages } from "../plan/candidate-pages.ts";
 import { reportFailure } from "../report/tally.ts";
@@ -48,7 +47,7 @@ export async function restoreTokens(
       for (const record of left) {
         const { user_group_id } = record;
         if (knownGroup(record) === null) unaskable.add(user_group_id);
-        else yield getOf(user_group_id, (now) => (isVouchedFor(now) ? knownGroup(now) : null), asking);
+        else yield getOf({ ...LOST_TOKEN, user_group_id, groupOf: vouchedGroup }, asking);
       }
     }
   }
@@ -66,14 +65,19 @@ export async function settleCalls(ids: readonly string[], run: Applying): Promis
   const failedGets = new Set<string>();
   const asking = noting(failedGets, run);
   // It may be settled since the plan was made, for example by a removal.
-  const isOpen = ({ intent }: GroupRecord): boolean => intent !== null && !intendsRemoval(intent);
+  const groupOf = (record: GroupRecord): ConfirmedGroup | null =>
+    record.intent !== null && !intendsRemoval(record.intent) ? confirmedGroup(record) : null;
   async function* left(): AsyncGenerator<Work> {
-    for (const id of ids)
-      yield getOf(id, (record) => (isOpen(record) ? confirmedGroup(record) : null), asking);
+    for (const user_group_id of ids) yield getOf({ ...LOST_TOKEN, user_group_id, groupOf }, asking);
   }
   await workThrough(left(), run);
   return failedGets;
 }
+
+const LOST_TOKEN = { why: "restores", uponLookup: "is decided again" } as const;
+
+const vouchedGroup = (record: GroupRecord): ConfirmedGroup | null =>
+  isVouchedFor(record) ? knownGroup(record) : null;
 
 /** The run, which notes the groups whose failure it reports. */
 const noting = (failed: Set<string>, run: Applying): Applying => ({
@@ -83,23 +87,6 @@ const noting = (failed: Set<string>, run: Applying): Applying => ({
     run.observe(event);
   },
 });
-
-/** A GET that sends the group as the service last confirmed it, and so changes nothing. */
-const getOf = (
-  user_group_id: string,
-  groupOf: (record: GroupRecord) => ConfirmedGroup | null,
-  run: Applying,
-): Work<Upsert> => ({
-  user_group_id,
-  uponLookup: "is decided again",
-  decide: (record) => {
-    const confirmed = record && groupOf(record);
-    return confirmed ? { ...GET, user_group_id, ...confirmed } : undefined;
-  },
-  call: (get, before, calls) => makeChange(get, before, calls, run),
-});
-
-const GET = { kind: "update", restores: true, underWay: false, failedBefore: false } as const;
 
 /** What the page says of a tenant is outdated if somebody has looked the tenant up meanwhile: reads that part again. */
 async function upToDate(

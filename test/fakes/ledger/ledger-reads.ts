@@ -4,6 +4,7 @@ import { compareIds, type RowDigest } from "../../../src/core/group/tenant.ts";
 import { NO_READ_HISTORY } from "../../../src/core/plan/read-history.ts";
 import {
   type CandidateList,
+  isUnverified,
   isVouchedFor,
   lastVerified,
   refreshCandidate,
@@ -223,10 +224,8 @@ function isIn(row: GroupRecord, list: CandidateList): boolean {
           : row.wantedSince !== null && (due === "wanted" || row.wantedBy === "name");
       return isDue && rotationCandidate(row) !== null;
     }
-    case "refreshable": {
-      const time = refreshCandidate(row) && lastVerified(row);
-      return time !== null && (time < list.since || time > list.now);
-    }
+    case "refreshable":
+      return refreshCandidate(row) !== null && isUnverified(row, list);
   }
 }
 
