@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
 import type { SandboxOptions } from "../../../src/sandbox/server.ts";
-import { expectInSync } from "../in-sync.ts";
 import { aWorld, idOf, until, type World } from "../world.ts";
 import { aDaemon, signUp, WITH_SYNC_KEY } from "./a-daemon.ts";
 
@@ -35,19 +34,6 @@ test("POST /sync says why a tenant has no token, and the key gets into no log", 
   expect((await world.requests()).total).toBe(1);
   expect((await daemon.program.stop("SIGTERM")).code).toBe(0);
   expect(daemon.program.output()).not.toContain(WITH_SYNC_KEY.http.sync_key);
-});
-
-test("POST /sync serves a hundred sign-ups at once, each with one call", async () => {
-  const { world, daemon } = await anIdleDaemon(1);
-  await world.addTenants(2, 101);
-  await world.forgetRequests();
-  const ids = Array.from({ length: 100 }, (_, n) => idOf(n + 2));
-  const replies = await Promise.all(ids.map((id) => signUp(daemon, id)));
-  expect(replies).toEqual(
-    ids.map((id) => ({ status: 200, json: { user_group_id: id, outcome: "created" } })),
-  );
-  expect((await world.requests()).total).toBe(100);
-  await expectInSync(world);
 });
 
 test("a daemon that is told to stop tells the client of POST /sync at once, and stores the token of the call under way", async () => {

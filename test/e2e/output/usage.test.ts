@@ -85,21 +85,6 @@ test("GROUPSYNC_LOG_LEVEL takes the same levels as --log-level, and --log-level 
   expect(await runCommand(["--log-level", "info", "plan"], env).ended).toMatchObject({ code: 78 });
 });
 
-test("a wrong config is reported with all its problems, and nothing is contacted", async () => {
-  const world = await aWorld({
-    tenants: 1,
-    config: {
-      service: { concurency: 8, timeout: "soon" },
-      source: { query: "SELECT 1" },
-    },
-  });
-  const { code, stdout, stderr } = await world.run("sync");
-  expect({ code, stdout }).toEqual({ code: 78, stdout: "" });
-  expect(stderr).toContain(`${world.configFile} has 3 problems:`);
-  expect(stderr).toMatch(/line 4 +service\.concurency: .*concurrency/);
-  expect(await world.requests()).toMatchObject({ total: 0 });
-});
-
 test("--config overrides GROUPSYNC_CONFIG", async () => {
   const world = await aWorld({ tenants: 1 });
   const other = join(world.folder, "other.yaml");

@@ -1,8 +1,6 @@
 import { expect, test } from "vitest";
 import { freshDatabase } from "../../support/databases/fresh-database.ts";
-import { onOneDatabase } from "../../support/databases/on-one-database.ts";
 import { LONG } from "../../support/long.ts";
-import { withReader } from "../role.ts";
 import { aWorld } from "../world.ts";
 
 /** More than one batch of rows. */
@@ -53,23 +51,4 @@ test(`a first sync sends one request for each of ${TENANTS} tenants, and a secon
   expect(second.code).toBe(0);
   expect(second.report).toMatchObject({ outcome: "ok", created: 0, unchanged: TENANTS, requests: 0 });
   expect(await world.requests()).toMatchObject({ total: 0 });
-});
-
-onOneDatabase("prints a short report on standard output, and the log on standard error", async () => {
-  const world = await aWorld({ database: await freshDatabase(), tenants: 3 });
-  await world.configure(await withReader(world));
-  const { code, stdout, stderr } = await world.run("sync");
-  expect(code).toBe(0);
-  expect(stdout.replace(/in \d.*/, "in …")).toBe("In sync\n  3 created; 3 requests in …\n");
-  // The tests' servers don't sync their commits to the disk, and each run warns of that.
-  const said = stderr
-    .trim()
-    .split("\n")
-    .filter((line) => !line.includes("COMMITS_AT_RISK"));
-  expect(said).toHaveLength(1);
-  expect(JSON.parse(said.join())).toMatchObject({
-    level: "info",
-    run: "1",
-    msg: expect.stringMatching(/^sync ok: 3 created; 3 requests in /),
-  });
 });
