@@ -73,7 +73,7 @@ export async function rotateAndPrint(
 ): Promise<void> {
   const selection = selectionOf(flags) ?? { kind: "all" };
   const count = async (): Promise<number> =>
-    ports.ledger.candidateCount({ kind: "existing", ...(await groupsOf(selection, ports)) });
+    (await ports.ledger.sums({ kind: "existing", ...(await groupsOf(selection, ports)) })).counts.total;
   if (flags.dryRun) {
     const tokens = await count();
     io.stdout(flags.json ? `${JSON.stringify({ tokens })}\n` : `${quantity(tokens, "token")} to rotate\n`);

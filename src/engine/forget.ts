@@ -68,7 +68,7 @@ export async function deleteAndForget(
     const others = await othersOf(run);
     observe({
       kind: "planned",
-      changes: (await ledger.candidateCount({ kind: "existing" })) + others.length,
+      changes: (await ledger.sums({ kind: "existing" })).counts.total + others.length,
       unchanged: 0,
       missing: 0,
     });

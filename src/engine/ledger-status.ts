@@ -8,8 +8,8 @@ import type { RememberedRejection } from "../core/group/rejections.ts";
 import type { DeletionPolicy } from "../core/plan/deletion-policy.ts";
 import { STALE_CODE } from "../core/plan/read-history.ts";
 import { namesOf } from "../core/record/candidates.ts";
+import type { GroupCounts, GroupSums } from "../core/record/group-sums.ts";
 import { owedFailures } from "../core/record/owes.ts";
-import type { GroupCounts, GroupSums } from "../ports/ledger/groups.ts";
 import type { LedgerView } from "../ports/ledger/ledger.ts";
 import type { KnownService, RecordedRun, ScopeState } from "../ports/ledger/scope.ts";
 import { heldRefresh } from "./refresh/held-refresh.ts";
@@ -101,7 +101,7 @@ export async function heldGroups(ledger: LedgerView): Promise<HeldGroups | null>
   const { heldCode } = (await ledger.scope()).history;
   const shown = await ledger.candidates({ kind: "held" }, { limit: SHOWN });
   if (heldCode === null || shown.length === 0) return null;
-  const count = await ledger.candidateCount({ kind: "held" });
+  const count = (await ledger.sums({ kind: "held" })).counts.total;
   // A run may have changed groups and code meanwhile, and a code must approve nothing but the groups that are shown with it.
   const isStill = (await ledger.scope()).history.heldCode === heldCode;
   return {

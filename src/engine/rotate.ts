@@ -145,11 +145,13 @@ export class Rotations {
   /** Counts what is wanted. */
   async count(): Promise<void> {
     const { ledger, tally } = this.#run;
-    tally.counts.wanted = await ledger.candidateCount({
-      kind: "existing",
-      isWanted: true,
-      of: this.#options.of,
-    });
+    tally.counts.wanted = (
+      await ledger.sums({
+        kind: "existing",
+        isWanted: true,
+        of: this.#options.of,
+      })
+    ).counts.total;
   }
 
   /**
@@ -204,7 +206,7 @@ export class Rotations {
       until === undefined ? mayStart(this.#policy, clock.now()) : clock.monotonic() < until;
     if (!isTime() || (isWanted && tally.counts.wanted === 0)) return;
     const which = { due, of: this.#options.of };
-    const count = await ledger.candidateCount({ kind: "rotatable", ...which });
+    const count = (await ledger.sums({ kind: "rotatable", ...which })).counts.total;
     if (count === 0) return;
     const most = isWanted ? count : Math.min(count, this.#policy.maxPerRun ?? count);
     observe({ kind: "rotating", tokens: most });

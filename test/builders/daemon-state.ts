@@ -1,7 +1,7 @@
-import { NO_SUMS } from "../../src/adapters/sql/ledger/groups.ts";
 import { NO_EVIDENCE } from "../../src/core/apply/update-evidence.ts";
 import { NOBODY_MISSING } from "../../src/core/deletion/missing-tenants.ts";
 import type { FailureWithHint } from "../../src/core/failure/sync-error.ts";
+import { groupSums } from "../../src/core/record/group-sums.ts";
 import { noCounts } from "../../src/core/report/counts.ts";
 import type { WatchState } from "../../src/daemon/changes/watch.ts";
 import type { CurrentRun, DaemonState, LedgerSnapshot, ServingNow } from "../../src/daemon/state/state.ts";
@@ -13,7 +13,7 @@ const STARTED_AT = new Date("2026-03-01T00:00:00Z");
 
 /** How many groups the ledger has in each state: none, unless `some` says so. */
 export const someGroups = (some: Partial<LedgerStatus["groups"]> = {}): LedgerStatus["groups"] => ({
-  ...NO_SUMS.counts,
+  ...groupSums([]).counts,
   ...some,
 });
 

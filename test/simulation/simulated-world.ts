@@ -278,7 +278,7 @@ export class SimulatedWorld {
     const now = new Date(this.time.now().getTime() + this.clockOffset);
     const ledger = inMemoryLedger(this.ledger, noStep, () => this.time.now());
     const found = await foundLately(ledger, now);
-    const owned = await ledger.candidateCount({ kind: "existing" });
+    const owned = (await ledger.sums({ kind: "existing" })).counts.total;
     return refreshHold("default", found, { limit: this.config.deletion.limit, owned })?.approval;
   }
 

@@ -1,15 +1,8 @@
-import type { AbsenceKind } from "../group/ledger-group.ts";
 import type { Delete } from "../plan/change.ts";
 import { type DeletionPolicy, LIMIT_PERIOD_MS, removalsAllowed } from "../plan/deletion-policy.ts";
 import type { Missing } from "../record/decide.ts";
+import type { MissingGroups } from "../record/group-sums.ts";
 import { durationText, quantity } from "../text/quantity.ts";
-
-/** Groups whose tenants went missing at the same time in the same way, without those whose removal is held already. */
-export interface MissingGroups {
-  readonly kind: AbsenceKind;
-  readonly since: Date;
-  readonly groups: number;
-}
 
 /** How many groups lost their tenants, and how many may be removed. */
 export interface WentMissing {

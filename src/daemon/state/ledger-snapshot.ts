@@ -24,6 +24,7 @@ export async function readLedgerSnapshot(
   const status = await ledgerStatus(ledger, settings, now);
   const history = await ledger.history(new Date(now.getTime() - HISTORY), MOST_RUNS);
   const old = (ms: number) => ({ kind: "rotatable", due: new Date(now.getTime() - ms) }) as const;
-  const tooOld = maxAgeMs === null ? null : { maxAgeMs, tokens: await ledger.candidateCount(old(maxAgeMs)) };
+  const tooOld =
+    maxAgeMs === null ? null : { maxAgeMs, tokens: (await ledger.sums(old(maxAgeMs))).counts.total };
   return { ...status, history, tooOld };
 }

@@ -28,7 +28,7 @@ const SHOWN_ROTATIONS = 1_000;
 
 /** `only`: those of a sync of these tenants, which waits for no next try, and rotates no token because of its age. */
 export async function dueRotations(
-  ledger: Pick<GroupReads, "candidates" | "candidateCount">,
+  ledger: Pick<GroupReads, "candidates" | "sums">,
   policy: RotationPolicy,
   now: Date,
   only?: ReadonlySet<string>,
@@ -36,7 +36,7 @@ export async function dueRotations(
   const of = only && [...only];
   const due = only ? null : dueBefore(policy, now);
   const wanted = await rotationsOf(ledger, { due: "wanted", of }, null, now);
-  const total = await ledger.candidateCount({ kind: "existing", isWanted: true, of });
+  const total = (await ledger.sums({ kind: "existing", isWanted: true, of })).counts.total;
   if (due === null) return { ...wanted, total };
   const aged = await rotationsOf(ledger, { due }, mayStart(policy, now) ? policy.maxPerRun : 0, now);
   return {
@@ -49,12 +49,12 @@ export async function dueRotations(
 
 /** `most`: the most that a sync rotates of them; null: all. */
 async function rotationsOf(
-  ledger: Pick<GroupReads, "candidates" | "candidateCount">,
+  ledger: Pick<GroupReads, "candidates" | "sums">,
   which: DueTokens,
   most: number | null,
   now: Date,
 ): Promise<DueRotations> {
-  const total = await ledger.candidateCount({ kind: "rotatable", ...which });
+  const total = (await ledger.sums({ kind: "rotatable", ...which })).counts.total;
   if (total === 0 || most === 0) return { total, count: 0, next: [], waiting: [] };
 
   const next: RotationCandidate[] = [];

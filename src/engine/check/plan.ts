@@ -20,7 +20,7 @@ export async function* planFindings(setup: ForecastSetup, stop: AbortSignal): As
     yield numbersFinding(
       forecast,
       setup.settings.deletion,
-      await setup.ports.ledger.candidateCount({ kind: "existing" }),
+      (await setup.ports.ledger.sums({ kind: "existing" })).counts.total,
     );
     yield* rowFindings(plan);
     if (refresh?.hold) yield asFinding("warning", describeHeldRefresh(refresh.hold, refresh.due));

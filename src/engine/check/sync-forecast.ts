@@ -89,11 +89,11 @@ export async function forecastSync(
       refresh,
       notStored:
         plan.isWhole && plan.owing > 0
-          ? await ledger.candidateCount({ kind: "vouched", of: "not everywhere" })
+          ? (await ledger.sums({ kind: "vouched", of: "not everywhere" })).counts.total
           : 0,
       // Without a group, no token can be missing.
       tokensMayBeMissingIn:
-        verifiesAll && (await ledger.candidateCount({ kind: "existing" })) > 0 ? tokenDestinations : [],
+        verifiesAll && (await ledger.sums({ kind: "existing" })).counts.total > 0 ? tokenDestinations : [],
       failures,
       warnings:
         failures.length > 0

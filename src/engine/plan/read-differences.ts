@@ -90,8 +90,8 @@ export async function readSome(
     });
     if (builder.removals > 0) {
       builder.seeTotals({
-        owned: await ledger.candidateCount({ kind: "existing" }),
-        removalsUnderWay: await ledger.candidateCount({ kind: "existing", isRemovalUnderWay: true }),
+        owned: (await ledger.sums({ kind: "existing" })).counts.total,
+        removalsUnderWay: (await ledger.sums({ kind: "existing", isRemovalUnderWay: true })).counts.total,
       });
     }
     return { table: lookups.table, warnings: [], unknown };

@@ -8,13 +8,13 @@ import type { LedgerWriting } from "../lease/lease.ts";
 
 /** Why a refresh that began now would be held; null if it wouldn't be. */
 export async function heldRefresh(
-  ledger: Pick<LedgerView, "candidateCount" | "journalSum" | "scope">,
+  ledger: Pick<LedgerView, "sums" | "journalSum" | "scope">,
   { name, deletion: { limit } }: { readonly name: string; readonly deletion: Pick<DeletionPolicy, "limit"> },
   now: Date,
 ): Promise<RefreshHold | null> {
   const found = await foundLately(ledger, now);
   if (found.count === 0) return null;
-  return refreshHold(name, found, { limit, owned: await ledger.candidateCount({ kind: "existing" }) });
+  return refreshHold(name, found, { limit, owned: (await ledger.sums({ kind: "existing" })).counts.total });
 }
 
 /** What refreshes found in the time in which it counts, and since the last approval. */

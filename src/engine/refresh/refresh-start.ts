@@ -39,7 +39,7 @@ export interface RefreshStart {
 }
 
 interface Known {
-  readonly ledger: Pick<LedgerView, "candidateCount" | "journalSum" | "scope" | "history">;
+  readonly ledger: Pick<LedgerView, "sums" | "journalSum" | "scope" | "history">;
   /** Whether a GET changes an existing group; null if nobody knows. */
   readonly updates: boolean | null;
   readonly now: Date;
@@ -61,12 +61,12 @@ export async function startOfRefresh(
   // Without a valid row, nobody knows which tenants are present.
   if (plan.isWhole && !plan.conclusive) return null;
   const of = only && [...only];
-  const doubted = await ledger.candidateCount({ kind: "refreshable", ...DOUBTED, of });
+  const doubted = (await ledger.sums({ kind: "refreshable", ...DOUBTED, of })).counts.total;
   const { share, withinMs } = await shareOf(plan, refresh, doubted, known);
   const due = Math.max(doubted, share);
   if (due === 0) return null;
   const unsafe = unsafeToAsk(update, updates);
-  const owned = await ledger.candidateCount({ kind: "existing" });
+  const owned = (await ledger.sums({ kind: "existing" })).counts.total;
   const found = await foundLately(ledger, now);
   return {
     due,
@@ -101,7 +101,8 @@ async function shareOf(
   const isHurried = silence !== undefined || doubted === 0;
   const withinMs = isHurried ? syncIntervalMs(began, earlier) * PART_OF_INTERVAL : null;
   if (everyMs === null) return { share: 0, withinMs };
-  const countOf = (since: Date) => ledger.candidateCount({ kind: "refreshable", since, now });
+  const countOf = async (since: Date) =>
+    (await ledger.sums({ kind: "refreshable", since, now })).counts.total;
   const [groups, late] = [await countOf(began), await countOf(start)];
   return { share: refreshShare({ now: began, earlier, everyMs, groups, late }), withinMs };
 }

@@ -71,7 +71,7 @@ export async function scopeOverview(name: string, ledger: LedgerView): Promise<S
   const others = tokens.complete?.filter((place) => !place.startsWith("table ")) ?? [];
   return {
     ...{ name, lease, service },
-    existing: await ledger.candidateCount({ kind: "existing" }),
+    existing: (await ledger.sums({ kind: "existing" })).counts.total,
     underWay: (await ledger.sums()).counts.under_way,
     lastRun: (await ledger.history(EVER, 1))[0],
     destinations: [...tokens.tables.map((table) => `table ${shownTable(table)}`), ...others],

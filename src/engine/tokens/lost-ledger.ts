@@ -5,7 +5,7 @@ import type { Warning } from "../../ports/observer.ts";
 import type { TokenStore } from "../../ports/token-store.ts";
 
 interface LossPorts {
-  readonly ledger: Pick<GroupReads, "candidateCount">;
+  readonly ledger: Pick<GroupReads, "sums">;
   readonly tokens: Pick<TokenStore, "destinations">;
 }
 
@@ -14,7 +14,7 @@ interface LossPorts {
  * sync that was cut short doesn't count: it may have stored tokens, but its intents are in the ledger.
  */
 async function isLost({ ledger, tokens }: LossPorts, known: KnownService): Promise<boolean> {
-  if (known.baseUrl !== null || (await ledger.candidateCount({ kind: "existing" })) > 0) return false;
+  if (known.baseUrl !== null || (await ledger.sums({ kind: "existing" })).counts.total > 0) return false;
   for (const destination of tokens.destinations) if (await destination.holdsAny()) return true;
   return false;
 }

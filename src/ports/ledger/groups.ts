@@ -1,8 +1,8 @@
-import type { MissingGroups } from "../../core/deletion/missing-tenants.ts";
 import type { HeldRemoval } from "../../core/deletion/removals.ts";
 import type { LedgerGroup } from "../../core/group/ledger-group.ts";
 import type { BucketSum } from "../../core/group/tenant.ts";
 import type { CandidateList } from "../../core/record/candidates.ts";
+import type { GroupSums } from "../../core/record/group-sums.ts";
 import type { EventOf, GroupEvent } from "../../core/record/next.ts";
 import type { GroupRecord } from "../../core/record/record.ts";
 import type { KnownService } from "./scope.ts";
@@ -16,9 +16,8 @@ export interface GroupReads {
   records(ids: readonly string[]): Promise<ReadonlyMap<string, GroupRecord>>;
   /** A page of the list, in its order. */
   candidates(list: CandidateList, page: Page): Promise<readonly GroupRecord[]>;
-  /** How many groups `candidates` returns over all pages. */
-  candidateCount(list: CandidateList): Promise<number>;
-  sums(): Promise<GroupSums>;
+  /** Over all groups, or over those of a list. */
+  sums(list?: CandidateList): Promise<GroupSums>;
   /**
    * The other scopes of this ledger that have groups with ids of this scope's groups, at this service. If `teamId` is null, the
    * groups of any team count.
@@ -39,29 +38,6 @@ export interface SharedGroups {
   readonly count: number;
   /** The first of their ids, in the order of the ids. */
   readonly first: string;
-}
-
-/** Of all groups of the scope. */
-export interface GroupSums {
-  readonly counts: GroupCounts;
-  /** Those whose tenants are missing, without those whose removal is held. The longest missing come first. */
-  readonly missing: readonly MissingGroups[];
-  /** Since when the oldest token is live; null if there is none. */
-  readonly oldestToken: Date | null;
-  /** Since when the oldest change has been failing or under way; null if there is none. */
-  readonly oldestUnsynced: Date | null;
-}
-
-export interface GroupCounts {
-  readonly total: number;
-  readonly in_sync: number;
-  readonly under_way: number;
-  readonly failing: number;
-  readonly in_doubt: number;
-  /** Groups that somebody wants a new token for. */
-  readonly wanted: number;
-  readonly missing: number;
-  readonly unverified: number;
 }
 
 export interface GroupWrites {

@@ -125,7 +125,7 @@ export async function expectEmpty(view: LedgerView): Promise<void> {
   expect(await view.records(["acme"])).toEqual(new Map());
   expect(await view.journalOf("acme")).toEqual({ removals: [], formerTokens: [] });
   expect(await view.candidates({ kind: "owing" }, { limit: 1 })).toEqual([]);
-  expect(await view.candidateCount({ kind: "rotatable", due: LATER })).toBe(0);
+  expect((await view.sums({ kind: "rotatable", due: LATER })).counts.total).toBe(0);
   expect(await view.journalSum(["delete", "gone"], new Date(0))).toEqual({ count: 0, last: null });
   expect((await view.sharedTokens(new Map([["b", FIRST_TOKEN]]), "all")).size).toBe(0);
   expect(await view.history(new Date(0), 1)).toEqual([]);

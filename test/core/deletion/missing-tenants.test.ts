@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
 import {
   isAlarming,
-  type MissingGroups,
   missingText,
   wentMissing,
   wentMissingText,
 } from "../../../src/core/deletion/missing-tenants.ts";
 import type { DeletionPolicy } from "../../../src/core/plan/deletion-policy.ts";
 import type { Missing } from "../../../src/core/record/decide.ts";
+import type { MissingGroups } from "../../../src/core/record/group-sums.ts";
 
 const NOW = new Date("2026-03-08T12:00:00Z");
 const hoursAgo = (hours: number): Date => new Date(NOW.getTime() - hours * 3_600_000);

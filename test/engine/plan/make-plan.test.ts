@@ -99,7 +99,7 @@ describe("a plan for some ids alone", () => {
   it("looks these ids up, in the source and in the ledger, and reads nothing else", async () => {
     const { calls } = await aPlan(records, [["gone", OWNED]], { only: ["b", "gone"] });
     expect(calls.filter((call) => ["rowsOf", "groupRecords"].includes(call))).toHaveLength(2);
-    for (const call of ["openSource", "rows", "sourceBuckets", "ledgerBuckets", "groups", "candidateCount"])
+    for (const call of ["openSource", "rows", "sourceBuckets", "ledgerBuckets", "groups", "sums"])
       expect(calls).not.toContain(call);
   });
 

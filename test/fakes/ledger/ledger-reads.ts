@@ -1,4 +1,3 @@
-import type { MissingGroups } from "../../../src/core/deletion/missing-tenants.ts";
 import { intendsRemoval, isCanary, type LedgerGroup } from "../../../src/core/group/ledger-group.ts";
 import { compareIds, type RowDigest } from "../../../src/core/group/tenant.ts";
 import { NO_READ_HISTORY } from "../../../src/core/plan/read-history.ts";
@@ -10,7 +9,8 @@ import {
   refreshCandidate,
   rotationCandidate,
 } from "../../../src/core/record/candidates.ts";
-import { failingSince, owedFailures, owes, restOf } from "../../../src/core/record/owes.ts";
+import { type AlikeGroups, groupSums } from "../../../src/core/record/group-sums.ts";
+import { failingSince, owes, restOf } from "../../../src/core/record/owes.ts";
 import type { GroupRecord } from "../../../src/core/record/record.ts";
 import { FORGET } from "../../../src/core/report/health.ts";
 import type { LedgerView } from "../../../src/ports/ledger/ledger.ts";
@@ -111,10 +111,6 @@ const reads = ({ state, now }: CommittedLedger): Omit<LedgerView, "groups"> => (
       .slice(0, limit);
   },
 
-  async candidateCount(list) {
-    return candidatesIn(state, list).length;
-  },
-
   async journalSum(kinds, since, after) {
     const found = state.journal.filter(
       ({ id, kind, at }) => kinds.includes(kind) && at >= since && Number(id) > Number(after ?? 0),
@@ -148,25 +144,8 @@ const reads = ({ state, now }: CommittedLedger): Omit<LedgerView, "groups"> => (
     );
   },
 
-  async sums() {
-    const all = [...state.rows.values()];
-    return {
-      counts: {
-        total: all.filter((row) => !isCanary(row)).length,
-        in_sync: all.filter((row) => owes(row).length === 0 && !row.absence).length,
-        under_way: all.filter(isUnderWay).length,
-        failing: all.filter((row) => owedFailures(row).length > 0).length,
-        in_doubt: all.filter((row) => owes(row).includes("doubted")).length,
-        wanted: all.filter((row) => row.wantedSince !== null).length,
-        missing: all.filter((row) => row.absence !== null && !isCanary(row)).length,
-        unverified: all.filter((row) => row.unverified !== null).length,
-      },
-      missing: missingIn(all.filter((row) => !isCanary(row))),
-      oldestToken: oldestOf(all.map(({ tokenSince }) => tokenSince)),
-      oldestUnsynced: oldestOf(
-        all.flatMap((row) => [isUnderWay(row) ? row.intentAt : null, failingSince(row)]),
-      ),
-    };
+  async sums(list) {
+    return groupSums((list ? candidatesIn(state, list) : [...state.rows.values()]).map(alone));
   },
 
   async journalOf(id) {
@@ -240,24 +219,18 @@ function inOrderOf({ kind }: CandidateList): (a: GroupRecord, b: GroupRecord) =>
   return (a, b) => timeOf(a) - timeOf(b) || compareIds(a.user_group_id, b.user_group_id);
 }
 
-function missingIn(rows: readonly GroupRecord[]): MissingGroups[] {
-  const found = new Map<string, MissingGroups>();
-  for (const { absence, held } of rows) {
-    if (absence === null || held !== null) continue;
-    const { kind, since } = absence;
-    const key = `${since.toISOString()} ${kind}`;
-    found.set(key, { kind, since, groups: (found.get(key)?.groups ?? 0) + 1 });
-  }
-  return [...found].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, groups]) => groups);
-}
-
-const isUnderWay = (row: GroupRecord): boolean =>
-  owes(row).some((owed) => owed === "under way" || owed === "leftover");
+/** A group alone, for `groupSums`. */
+const alone = (row: GroupRecord): AlikeGroups => ({
+  groups: 1,
+  owed: owes(row),
+  absence: row.absence,
+  unverified: row.unverified === null ? 0 : 1,
+  tokenSince: row.tokenSince,
+  intentAt: row.intentAt,
+  failingSince: failingSince(row),
+});
 
 const isOf = ({ command, result }: RecordedRun, which: RunSelection): boolean =>
   "command" in which
     ? command === which.command
     : result?.outcome === "failed" && which.failedWith.includes(result.error?.code ?? "");
-
-const oldestOf = (times: readonly (Date | null)[]): Date | null =>
-  times.reduce((oldest, time) => (time && !(oldest && oldest < time) ? time : oldest), null);

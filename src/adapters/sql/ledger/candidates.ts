@@ -6,7 +6,7 @@ import type { LedgerReader } from "./ledger-reader.ts";
 import { recordsWhere } from "./records.ts";
 import type { LedgerScope } from "./scope.ts";
 
-export const candidateReads = (reader: LedgerReader): Pick<GroupReads, "candidates" | "candidateCount"> => ({
+export const candidateReads = (reader: LedgerReader): Pick<GroupReads, "candidates"> => ({
   candidates: (list, { limit, after }) =>
     reader.read([], (ledger) => {
       const values: unknown[] = [ledger.scope];
@@ -23,17 +23,6 @@ export const candidateReads = (reader: LedgerReader): Pick<GroupReads, "candidat
       const page = `ORDER BY ${order} LIMIT ${parameter(limit)}`;
       return recordsWhere(ledger, `${conditions.join(" AND ")} ${page}`, values);
     }),
-
-  candidateCount: (list) =>
-    reader.read(0, async (ledger) => {
-      const values: unknown[] = [ledger.scope];
-      const condition = conditionOf(list, ledger, (value) => `$${values.push(value)}`);
-      const [row] = await ledger.connection.query<{ count: string }>(
-        `SELECT count(*) AS "count" FROM ${ledger.tables.groups} WHERE ${condition}`,
-        values,
-      );
-      return Number(row?.count ?? 0);
-    }),
 });
 
 /** By which time a list is ordered; null: by the ids alone. */
@@ -47,12 +36,13 @@ const TIMES = {
   refreshable: { column: "verified_at", of: lastVerified },
 } as const;
 
-/** A condition: the group is in the list. The scope is $1. */
+/** A condition: the group is in the list, or in the scope if there is no list. The scope is $1. */
 export function conditionOf(
-  list: CandidateList,
+  list: CandidateList | undefined,
   { dialect }: LedgerScope,
   parameter: (value: unknown) => string,
 ): string {
+  if (list === undefined) return "scope = $1";
   const conditions = ["scope = $1", ...ofKind(list, parameter)];
   const of = "of" in list && typeof list.of === "object" ? list.of : null;
   if (of) conditions.push(dialect.isOneOf("user_group_id", parameter(of)));

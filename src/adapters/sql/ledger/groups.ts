@@ -1,13 +1,8 @@
-import type { MissingGroups } from "../../../core/deletion/missing-tenants.ts";
+import type { AbsenceKind } from "../../../core/group/ledger-group.ts";
+import { groupSums } from "../../../core/record/group-sums.ts";
 import { MOST_REMEMBERED } from "../../../core/record/recent-writes.ts";
 import type { GroupRecord } from "../../../core/record/record.ts";
-import type {
-  GroupCounts,
-  GroupReads,
-  GroupSums,
-  GroupWrites,
-  SharedGroups,
-} from "../../../ports/ledger/groups.ts";
+import type { GroupReads, GroupWrites, SharedGroups } from "../../../ports/ledger/groups.ts";
 import { databaseError } from "../connection/failures.ts";
 import { candidateReads, conditionOf } from "./candidates.ts";
 import type { LedgerReader } from "./ledger-reader.ts";
@@ -17,6 +12,7 @@ import {
   type GroupColumns,
   groupColumns,
   ledgerGroup,
+  owedIn,
   recordsOf,
 } from "./records.ts";
 import type { LedgerScope } from "./scope.ts";
@@ -25,7 +21,6 @@ const BATCH = 5_000;
 
 export const groupReads = (reader: LedgerReader): GroupReads => ({
   ...candidateReads(reader),
-  ...groupSums(reader),
 
   buckets: ({ unverifiedAtRest }) =>
     reader.read([], async ({ connection, tables, scope }) => {
@@ -43,6 +38,27 @@ export const groupReads = (reader: LedgerReader): GroupReads => ({
       return rows.map(({ bucket, rows, sum, dirty, owing }) => {
         return { bucket, rows: Number(rows), sum, dirty: Number(dirty), owing: Number(owing) };
       });
+    }),
+
+  sums: (list) =>
+    reader.read(groupSums([]), async (ledger) => {
+      const values: unknown[] = [ledger.scope];
+      const condition = conditionOf(list, ledger, (value) => `$${values.push(value)}`);
+      const rows = await ledger.connection.query<SumColumns>(
+        `SELECT owes, gone, gone_since AS "goneSince", count(*) AS "groups", count(unverified) AS "unverified",
+           min(token_since) AS "tokenSince", min(intent_at) AS "intentAt", min(failing_since) AS "failingSince"
+         FROM ${ledger.tables.groups} WHERE ${condition} GROUP BY owes, gone, gone_since`,
+        values,
+      );
+      return groupSums(
+        rows.map(({ owes, gone, goneSince, groups, unverified, ...times }) => ({
+          groups: Number(groups),
+          owed: owedIn(owes),
+          absence: gone && goneSince && { kind: gone, since: goneSince },
+          unverified: Number(unverified),
+          ...times,
+        })),
+      );
     }),
 
   async *groups(buckets) {
@@ -99,6 +115,17 @@ export const groupReads = (reader: LedgerReader): GroupReads => ({
     }),
 });
 
+interface SumColumns {
+  readonly owes: string | null;
+  readonly gone: AbsenceKind | null;
+  readonly goneSince: Date | null;
+  readonly groups: string;
+  readonly unverified: string;
+  readonly tokenSince: Date | null;
+  readonly intentAt: Date | null;
+  readonly failingSince: Date | null;
+}
+
 interface BucketColumns {
   readonly bucket: number;
   readonly rows: string;
@@ -123,83 +150,7 @@ export function groupWrites(ledger: LedgerScope, saved: Map<string, GroupRecord 
       const values: unknown[] = [];
       // They come after those of the scope and of the last id.
       const parameter = (value: unknown): string => `$${values.push(value) + 2}`;
-      const condition = list ? conditionOf(list, ledger, parameter) : "TRUE";
-      await changeEach(ledger, event, now, condition, values, keep);
+      await changeEach(ledger, event, now, conditionOf(list, ledger, parameter), values, keep);
     },
   };
-}
-
-/** The sums of an empty ledger. */
-export const NO_SUMS: GroupSums = {
-  counts: {
-    total: 0,
-    in_sync: 0,
-    under_way: 0,
-    failing: 0,
-    in_doubt: 0,
-    wanted: 0,
-    missing: 0,
-    unverified: 0,
-  },
-  missing: [],
-  oldestToken: null,
-  oldestUnsynced: null,
-};
-
-const IS_UNDER_WAY = "(owes LIKE '%under way%' OR owes LIKE '%leftover%')";
-
-const groupSums = (reader: LedgerReader): Pick<GroupReads, "sums"> => ({
-  sums: () =>
-    reader.read(NO_SUMS, async (ledger) => {
-      const { connection, tables, scope } = ledger;
-      const [row] = await connection.query<SumColumns>(
-        `SELECT count(CASE WHEN gone IS NULL OR gone <> 'canary' THEN 1 END) AS total,
-           count(CASE WHEN owes IS NULL AND gone IS NULL THEN 1 END) AS in_sync,
-           count(CASE WHEN ${IS_UNDER_WAY} THEN 1 END) AS under_way,
-           count(failing_since) AS failing,
-           count(CASE WHEN owes LIKE '%doubted%' THEN 1 END) AS in_doubt,
-           count(wanted_since) AS wanted,
-           count(CASE WHEN gone <> 'canary' THEN 1 END) AS missing,
-           count(unverified) AS unverified,
-           min(token_since) AS "oldestToken",
-           min(CASE WHEN ${IS_UNDER_WAY} THEN intent_at END) AS "underWaySince",
-           min(failing_since) AS "failingSince"
-         FROM ${tables.groups} WHERE scope = $1`,
-        [scope],
-      );
-      if (!row) return NO_SUMS;
-      const { oldestToken, underWaySince, failingSince, ...counts } = row;
-      const isFailing = failingSince && !(underWaySince && underWaySince < failingSince);
-      return {
-        counts: {
-          total: Number(counts.total),
-          in_sync: Number(counts.in_sync),
-          under_way: Number(counts.under_way),
-          failing: Number(counts.failing),
-          in_doubt: Number(counts.in_doubt),
-          wanted: Number(counts.wanted),
-          missing: Number(counts.missing),
-          unverified: Number(counts.unverified),
-        },
-        missing: await missingGroups(ledger),
-        oldestToken,
-        oldestUnsynced: isFailing ? failingSince : underWaySince,
-      };
-    }),
-});
-
-interface SumColumns extends Readonly<Record<keyof GroupCounts, string>> {
-  readonly oldestToken: Date | null;
-  readonly underWaySince: Date | null;
-  readonly failingSince: Date | null;
-}
-
-async function missingGroups({ connection, tables, scope }: LedgerScope): Promise<MissingGroups[]> {
-  const rows = await connection.query<Omit<MissingGroups, "groups"> & { readonly groups: string }>(
-    `SELECT gone AS "kind", gone_since AS "since", count(*) AS "groups" FROM ${tables.groups}
-     WHERE scope = $1 AND gone <> 'canary' AND held IS NULL
-     GROUP BY gone, gone_since ORDER BY gone_since, gone`,
-    [scope],
-  );
-  return rows.map((row) => ({ ...row, groups: Number(row.groups) }));
 }

@@ -10,6 +10,7 @@ import type {
   GraceClock,
   Intent,
   LedgerGroup,
+  Owed,
   UnverifiedOutcome,
 } from "../../../core/group/ledger-group.ts";
 import { lastVerified } from "../../../core/record/candidates.ts";
@@ -18,6 +19,12 @@ import { failingSince, owes, restOf } from "../../../core/record/owes.ts";
 import type { GroupRecord } from "../../../core/record/record.ts";
 import type { ColumnType, Dialect } from "../dialect/dialect.ts";
 import { jsonBatches, type LedgerScope, ofIds, possibleIds } from "./scope.ts";
+
+const OWED_TOO = ", ";
+
+/** What a value of the column "owes" tells. */
+export const owedIn = (text: string | null): readonly Owed[] =>
+  text === null ? [] : (text.split(OWED_TOO) as Owed[]);
 
 /** "json" is text. */
 interface Column {
@@ -46,7 +53,7 @@ const COLUMNS: Readonly<Record<string, Column>> = {
   gone: { type: "text", of: (record) => record.absence?.kind ?? null },
   gone_since: { type: "time", of: (record) => record.absence?.since ?? null },
   held: { type: "text", of: (record) => record.held },
-  owes: { type: "text", of: (record) => owes(record).join(", ") || null },
+  owes: { type: "text", of: (record) => owes(record).join(OWED_TOO) || null },
   at_rest: { type: "integer", of: restOf },
   failing_since: { type: "time", of: failingSince },
   state: { type: "json", of: stateOf },

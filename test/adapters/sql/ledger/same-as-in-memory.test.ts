@@ -79,7 +79,7 @@ async function toldBy(ledger: Ledger): Promise<unknown> {
       LISTS.map(async (list) => {
         const all = await ledger.candidates(list, options);
         const rest = await ledger.candidates(list, { ...options, after: all[0] });
-        return [await ledger.candidateCount(list), all, rest];
+        return [(await ledger.sums(list)).counts.total, all, rest];
       }),
     ),
     journal: await Promise.all(
