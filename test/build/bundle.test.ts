@@ -1,18 +1,17 @@
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Script } from "node:vm";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { bundleFile, compiledFile, loadBundle, PACKAGES_APART, PROGRAM } from "../../build/load-bundle.ts";
 import { MAIN, startProcess } from "../e2e/program.ts";
 import { aWorld } from "../e2e/world.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const DIST = dirname(MAIN);
 
 /** A copy of the program that may be damaged. */
 function aCopy(): string {
-  const folder = mkdtempSync(join(tmpdir(), "groupsync-bundle-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryFolder();
   cpSync(DIST, join(folder, "dist"), { recursive: true });
   cpSync(join(DIST, "../package.json"), join(folder, "package.json"));
   return join(folder, "dist");

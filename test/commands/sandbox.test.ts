@@ -1,6 +1,4 @@
 import { EventEmitter, once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { CommanderError } from "commander";
 import { expect, onTestFinished, test } from "vitest";
@@ -8,6 +6,7 @@ import { parse } from "yaml";
 import { sandboxCommand } from "../../src/commands/sandbox.ts";
 import { aClient, aGroup } from "../sandbox/client.ts";
 import { ELSEWHERE } from "../support/databases/elsewhere.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 /** Starts the command and returns what it printed once it listens, and how to stop it. */
 async function run(...args: string[]) {
@@ -29,12 +28,6 @@ async function run(...args: string[]) {
   const { base_url: baseUrl, api_key: apiKey } = parse(text).service;
   return { text, baseUrl, apiKey, stop };
 }
-
-const aFolder = async (): Promise<string> => {
-  const folder = await mkdtemp(join(tmpdir(), "groupsync-command-"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  return folder;
-};
 
 test("prints the config section that leads to the sandbox", async () => {
   const { text, baseUrl, apiKey } = await run();
@@ -113,7 +106,7 @@ test.each([
 });
 
 test("--state keeps the API key and the groups across restarts", async () => {
-  const state = join(await aFolder(), "state");
+  const state = join(temporaryFolder(), "state");
   const first = await run("--state", state);
   await aClient(first).call("GET", aGroup());
   await first.stop();

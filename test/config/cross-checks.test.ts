@@ -1,8 +1,8 @@
-import { mkdtemp, rm, symlink } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { symlink } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished, test } from "vitest";
+import { describe, expect, it, test } from "vitest";
 import { parse } from "yaml";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 import { load, MINIMAL, problemsOf, withKeys } from "./config-file.ts";
 
 describe("sections", () => {
@@ -171,8 +171,7 @@ describe("two token stores", () => {
   });
 
   it("cannot share a directory through a symbolic link, though one isn't there yet", async () => {
-    const folder = await mkdtemp(join(tmpdir(), "groupsync-config-"));
-    onTestFinished(() => rm(folder, { recursive: true }));
+    const folder = temporaryFolder();
     await symlink(folder, join(folder, "link"));
     const one = `store: file, directory: ${join(folder, "new", "tokens")}`;
     const other = `store: file, directory: ${join(folder, "link", "new")}`;

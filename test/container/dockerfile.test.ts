@@ -1,7 +1,7 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 import { buildImage } from "./image.ts";
 
 test.each([
@@ -12,8 +12,7 @@ test.each([
   ["FROM a\nCOPY x y\n", "line 2: .dockerignore keeps x out"],
   ["WORKDIR /x\nFROM a\n", "line 1: WORKDIR before FROM"],
 ])("%j is refused rather than passed over", async (dockerfile, message) => {
-  const context = mkdtempSync(join(tmpdir(), "groupsync-context-"));
-  onTestFinished(() => rmSync(context, { recursive: true, force: true }));
+  const context = temporaryFolder();
   for (const [name, text] of Object.entries({ Dockerfile: dockerfile, ".dockerignore": "x\n", x: "" }))
     writeFileSync(join(context, name), text);
   await expect(buildImage({ context, folder: join(context, "stages"), mounts: [], env: {} })).rejects.toThrow(

@@ -1,10 +1,10 @@
 import { execFileSync } from "node:child_process";
-import { chmodSync, cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, cpSync, readFileSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { OPTIONAL_PACKAGES } from "../../src/adapters/token-stores/vendor-client.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 import { parseDockerfile } from "./dockerfile.ts";
 import { imagePage } from "./image-page.ts";
 
@@ -27,8 +27,7 @@ test("docs/image.md explains every argument of the Dockerfile", () => {
 });
 
 test("the documented command fills in every label, and leaves a password out of the source's address", () => {
-  const folder = mkdtempSync(join(tmpdir(), "groupsync-build-command-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder();
   const git = (...args: string[]) =>
     execFileSync("git", ["-c", "user.name=a", "-c", "user.email=a@example.com", ...args], { cwd: folder });
   cpSync(join(REPOSITORY, "package.json"), join(folder, "package.json"));

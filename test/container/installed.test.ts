@@ -1,22 +1,21 @@
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
-import { copyFile, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { copyFile, readdir, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { INSTALL, OPTIONAL_PACKAGES } from "../../src/adapters/token-stores/vendor-client.ts";
 import { MAIN, startProcess } from "../e2e/program.ts";
 import { aWorld } from "../e2e/world.ts";
 import { LONG, someOf } from "../support/long.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const run = promisify(execFile);
 const REPOSITORY = fileURLToPath(new URL("../../", import.meta.url));
 
 test("the package made by `npm pack` starts and syncs without any other package", async () => {
-  const folder = await mkdtemp(join(tmpdir(), "groupsync-installed-"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder();
   const pack = ["pack", "--json", "--pack-destination", folder];
   const { stdout: packed } = await run("npm", pack, { cwd: dirname(dirname(MAIN)) });
   const files = packedFiles(packed);

@@ -1,12 +1,11 @@
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { connect } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { type Program, startProcess } from "../e2e/program.ts";
 import { until } from "../e2e/world.ts";
 import { LONG } from "../support/long.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 test("the demo with --keep ends with the daemon's page, and a Ctrl-C removes everything", async () => {
   const { program, left } = startDemo("--keep");
@@ -46,8 +45,7 @@ test.runIf(LONG)("a Ctrl-C in the middle of the demo removes everything too", as
 
 /** `left` lists what is in the demo's temporary folder. */
 function startDemo(...args: string[]): { program: Program; left: () => string[] } {
-  const folder = mkdtempSync(join(tmpdir(), "groupsync-demo-test-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder();
   const demo = fileURLToPath(new URL("demo.ts", import.meta.url));
   const tsx = fileURLToPath(import.meta.resolve("tsx"));
   const env = { TMPDIR: folder, TSX_DISABLE_CACHE: "1" };

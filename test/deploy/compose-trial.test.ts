@@ -1,11 +1,11 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import pg from "pg";
 import { expect, onTestFinished, test } from "vitest";
 import { startProgram } from "../e2e/program.ts";
 import { until } from "../e2e/world.ts";
 import { startPostgres } from "../support/postgres/embedded-postgres.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 import { documentsIn, image, textOf } from "./files.ts";
 
 const [{ services, secrets }] = documentsIn("compose/compose.yaml");
@@ -20,8 +20,7 @@ const mounted = Object.fromEntries(
 );
 
 test("the trial's database, service and daemon come into sync, without an engine for containers", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "groupsync-trial-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryFolder();
   const server = await startPostgres({ durable: true });
   onTestFinished(server.stop);
   const shop = await database(server.url);

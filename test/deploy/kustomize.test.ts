@@ -1,10 +1,10 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
 import { findKubectl } from "../support/servers/debian-program.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 import { type Manifest, textOf } from "./files.ts";
 import { strangersIn } from "./kubernetes-schema.ts";
 
@@ -62,8 +62,7 @@ describe.skipIf(kubectl === null)("kubectl", () => {
   });
 
   test("takes an overlay like the one in the docs", async () => {
-    const folder = mkdtempSync(join(tmpdir(), "groupsync-overlay-"));
-    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const folder = temporaryFolder();
     const [, indented = ""] =
       /^ {3}```yaml\n( {3}# kustomization\.yaml\n[^`]*)^ {3}```/m.exec(textOf("docs/deploy.md")) ?? [];
     const yaml = indented.replace(/^ {3}/gm, "");

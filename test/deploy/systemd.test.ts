@@ -1,10 +1,10 @@
 import { execFile } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { installedProgram } from "../support/servers/debian-packages.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 import { image, loadDeployed, SECRETS, textOf } from "./files.ts";
 
 const UNIT = "groupsync.service";
@@ -45,8 +45,7 @@ if (analyze === undefined)
 
 describe.skipIf(analyze === undefined)("systemd", () => {
   const ask = (...args: readonly string[]) => {
-    const folder = mkdtempSync(join(tmpdir(), "groupsync-unit-"));
-    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const folder = temporaryFolder();
     const file = join(folder, UNIT);
     // systemd-analyze checks whether the program exists, and groupsync isn't installed on this machine.
     writeFileSync(file, unit.replace(image.program, process.execPath));

@@ -1,5 +1,4 @@
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, onTestFinished } from "vitest";
@@ -13,6 +12,7 @@ import { aClient, type Client } from "../sandbox/client.ts";
 import { insistOnSchema } from "../support/config-schema.ts";
 import { type FreshDatabase, freshDatabase } from "../support/databases/fresh-database.ts";
 import { LONG } from "../support/long.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 import { programSessions } from "./database/database-acts.ts";
 import { type Ended, type Program, startProgram } from "./program.ts";
 import { runCommand } from "./warm-program.ts";
@@ -98,8 +98,7 @@ export async function aWorld({
     `CREATE TABLE customers (
        id varchar(100) PRIMARY KEY, company_name text, warehouse text, plan text, dashboard_token text)`,
   );
-  const folder = await mkdtemp(join(tmpdir(), "groupsync-e2e-"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder();
 
   const state = join(folder, "sandbox-state");
   let sandbox = await startSandbox({ state, ...service });

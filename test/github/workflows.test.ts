@@ -1,12 +1,12 @@
 import { execFile } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { parseDocument } from "yaml";
 import { parseDockerfile } from "../container/dockerfile.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 interface Step {
   readonly id?: string;
@@ -115,8 +115,7 @@ describe("a release's notes", () => {
   const DIGEST = `sha256:${"0a".repeat(32)}`;
 
   async function notesWith(digest: string): Promise<string> {
-    const folder = mkdtempSync(join(tmpdir(), "groupsync-release-"));
-    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    const folder = temporaryFolder();
     const notes = join(folder, "release-notes.md");
     writeFileSync(notes, "First.\n");
     const env = { ...process.env, DIGEST: digest, GITHUB_REPOSITORY: "Us/groupsync" };
@@ -147,8 +146,7 @@ test("the release workflow's command prints the notes of the present version", a
   const command = jobsOf("workflows/release.yml")
     .flatMap(([, { steps }]) => steps)
     .find(({ run }) => run?.includes("release-notes --"))?.run;
-  const folder = mkdtempSync(join(tmpdir(), "groupsync-release-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder();
   const env = {
     ...process.env,
     GITHUB_REF_NAME: `v${manifest.version}`,

@@ -1,14 +1,13 @@
-import { appendFile, copyFile, mkdtemp, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { appendFile, copyFile, readFile, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { beforeEach, expect, onTestFinished, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { startSandbox } from "../../src/sandbox/server.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 import { aGroup, aSandbox } from "./client.ts";
 
 let folder: string;
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "groupsync-state-"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  folder = temporaryFolder();
 });
 
 test("groups, tokens and the API key survive a restart", async () => {

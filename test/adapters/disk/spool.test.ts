@@ -1,9 +1,9 @@
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { DiskSpool } from "../../../src/adapters/disk/spool.ts";
 import { collect } from "../../contracts/collect.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 /** More than the spool keeps in memory, and more than one chunk of its file. */
 const MANY = 25_000;
@@ -21,14 +21,11 @@ function aSpool<T>(items: readonly T[] = []): DiskSpool<T> {
   return spool;
 }
 
-/** An empty folder for temporary files, for one test. */
-function temporaryFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), "groupsync-spool-"));
+/** An empty folder for the temporary files of one test. */
+function ownTmpdir(): string {
+  const folder = temporaryFolder();
   vi.stubEnv("TMPDIR", folder);
-  onTestFinished(() => {
-    vi.unstubAllEnvs();
-    rmSync(folder, { recursive: true });
-  });
+  onTestFinished(() => void vi.unstubAllEnvs());
   return folder;
 }
 
@@ -60,7 +57,7 @@ test("a reader that stops early does not disturb the next one, nor one at the sa
 });
 
 test("nothing is left in the temporary folder, not even while the spool is open", async () => {
-  const folder = temporaryFolder();
+  const folder = ownTmpdir();
   const spool = aSpool(Array.from({ length: MANY }, (_, index) => anItem(index)));
   expect(readdirSync(folder)).toEqual([]);
   expect(await collect(spool.read())).toHaveLength(MANY);
@@ -70,7 +67,7 @@ test("nothing is left in the temporary folder, not even while the spool is open"
 });
 
 test("a short list needs no temporary folder; a long one says that there is none", async () => {
-  const folder = join(temporaryFolder(), "missing");
+  const folder = join(ownTmpdir(), "missing");
   vi.stubEnv("TMPDIR", folder);
   const spool = aSpool(Array.from({ length: 10_000 }, (_, index) => index));
   expect(await collect(spool.read())).toHaveLength(10_000);

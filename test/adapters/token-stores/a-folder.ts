@@ -1,11 +1,10 @@
-import { chmodSync, mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { chmodSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
 import { FileStore, type FileStoreOptions } from "../../../src/adapters/token-stores/file-store.ts";
 import { Secret } from "../../../src/core/secret/secret.ts";
 import { formatMark } from "../../../src/core/tokens/destination.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 /** Root's number in a user namespace that root isn't in; else 0. */
 const ROOT = statSync("/").uid;
@@ -20,8 +19,7 @@ export const aFileStore = (directory: string, options: Partial<FileStoreOptions>
   });
 
 export function aFolder(mode = 0o700): string {
-  const folder = mkdtempSync(join(tmpdir(), "groupsync-files-"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder();
   chmodSync(folder, mode);
   return folder;
 }

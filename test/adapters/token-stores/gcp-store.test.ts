@@ -1,7 +1,6 @@
 import { generateKeyPairSync } from "node:crypto";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { grpc } from "google-gax";
 import { setBackend } from "google-logging-utils";
@@ -12,6 +11,7 @@ import { rejection } from "../../contracts/collect.ts";
 import { everythingIn } from "../../contracts/everything-in.ts";
 import { isOfBOrD, secretStoreContract } from "../../contracts/token-store.ts";
 import { aCertificateAuthority } from "../../support/servers/certificates.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { realSecretStoreSuite } from "./a-real-store.ts";
 import { aSecretPlace } from "./a-secret-place.ts";
 import { fault, GcpServer, PROJECT } from "./servers/gcp-server.ts";
@@ -255,14 +255,10 @@ function trustOurAuthority(): void {
 
 /** Over TLS, as Google's own are, with the application default credentials that this file has. */
 async function aStoreOverTls(credentials: string) {
-  const folder = await mkdtemp(join(tmpdir(), "groupsync-gcp-"));
-  const file = join(folder, "credentials.json");
+  const file = join(temporaryFolder(), "credentials.json");
   await writeFile(file, credentials);
   vi.stubEnv("GOOGLE_APPLICATION_CREDENTIALS", file);
-  onTestFinished(async () => {
-    vi.unstubAllEnvs();
-    await rm(folder, { recursive: true });
-  });
+  onTestFinished(() => void vi.unstubAllEnvs());
   trustOurAuthority();
   const { cert, key } = await authority.issue(["localhost"]);
   const pair = { cert_chain: Buffer.from(cert), private_key: Buffer.from(key) };

@@ -1,10 +1,10 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { Secret } from "../../../src/core/secret/secret.ts";
 import { rejection } from "../../contracts/collect.ts";
 import { everythingIn } from "../../contracts/everything-in.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { approle, aVault, JWT, VaultServer } from "./servers/vault-server.ts";
 
 const never = () => false;
@@ -32,8 +32,7 @@ describe("a login to Vault, against a server written from the reference", () => 
   });
 
   test("by a service account reads its token anew each time", async () => {
-    const folder = await mkdtemp(join(tmpdir(), "groupsync-vault-"));
-    onTestFinished(() => rm(folder, { recursive: true }));
+    const folder = temporaryFolder();
     const tokenFile = join(folder, "token");
     const auth = {
       method: "kubernetes",

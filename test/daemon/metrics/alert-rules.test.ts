@@ -1,7 +1,6 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { parse, stringify } from "yaml";
 import { Metrics } from "../../../src/daemon/metrics/metrics.ts";
 import { aDaemonState } from "../../builders/daemon-state.ts";
@@ -9,6 +8,7 @@ import { everyMetric } from "../../builders/every-metric.ts";
 import { aClock } from "../../fakes/set-clock.ts";
 import { anchorsOf } from "../../support/pages.ts";
 import { findPromtool } from "../../support/servers/debian-program.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 interface Rules {
   readonly groups: readonly { readonly rules: readonly Rule[] }[];
@@ -104,8 +104,7 @@ function withoutAnnotations(text: string): string {
 }
 
 function folderWith(files: Readonly<Record<string, string>>): string {
-  const folder = mkdtempSync(join(tmpdir(), "groupsync-rules-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryFolder();
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
   return folder;
 }

@@ -1,11 +1,11 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { createServer } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, inject, onTestFinished, test } from "vitest";
+import { expect, inject, test } from "vitest";
 import { stringify } from "yaml";
 import { ELSEWHERE } from "../../support/databases/elsewhere.ts";
 import { listening } from "../../support/servers/listening.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 import type { Ended } from "../program.ts";
 import { runCommand } from "../warm-program.ts";
 
@@ -33,8 +33,7 @@ const isSslRequest = (bytes: Buffer): boolean => bytes.length === 8 && bytes.rea
 
 /** Makes a plan from the source at this url. */
 async function plan(url: string, env: Record<string, string> = {}): Promise<Ended> {
-  const folder = mkdtempSync(join(tmpdir(), "groupsync-e2e-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryFolder();
   const file = join(folder, "config.yaml");
   const config = {
     service: { base_url: "http://127.0.0.1:1", api_key: "k3y" },

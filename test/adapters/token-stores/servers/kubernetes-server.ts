@@ -1,5 +1,4 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { V1Secret } from "@kubernetes/client-node";
 import { onTestFinished } from "vitest";
@@ -9,6 +8,7 @@ import {
 } from "../../../../src/adapters/token-stores/kubernetes-store.ts";
 import { isOfBOrD } from "../../../contracts/token-store.ts";
 import { aCertificateAuthority } from "../../../support/servers/certificates.ts";
+import { temporaryFolder } from "../../../support/temporary-folder.ts";
 import type { SecretWorld } from "../a-secret-place.ts";
 import { bodyOf, type JsonReply, type JsonRequest, serveJson } from "./json-server.ts";
 
@@ -200,8 +200,7 @@ export const LABELS = { "app.kubernetes.io/managed-by": "groupsync", "groupsync-
 
 /** A file of its own for one test. */
 export async function aKubeconfig(text: string): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), "groupsync-kubernetes-"));
-  onTestFinished(() => rm(folder, { recursive: true }));
+  const folder = temporaryFolder();
   const file = join(folder, "config");
   await writeFile(file, text);
   return file;
