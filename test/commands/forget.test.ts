@@ -143,14 +143,6 @@ describe("in a terminal", () => {
 });
 
 describe("with --yes", () => {
-  test("forget --delete-groups deletes the groups, and says so", async () => {
-    const world = await aSyncedWorld(["a", "b"]);
-    const { code, stdout } = await forget(world, ["default", "--delete-groups", "--yes"]);
-    expect(code).toBe(0);
-    expect(stdout).toContain('The scope "default" is forgotten\n  2 groups deleted; 3 requests\n');
-    expect(world.service.groups.size).toBe(0);
-  });
-
   test("groups that can't be deleted are named, with exit code 3", async () => {
     const world = await aSyncedWorld(["a", "b"]);
     world.store.notRemovable.add("b");

@@ -108,16 +108,4 @@ describe("probe", () => {
     expect(world.ledger.rows.size).toBe(0);
     expect(world.service.requests).toHaveLength(sent);
   });
-
-  test("prints one JSON object", async () => {
-    const { stdout } = await probe(new World(tenants("a")), ["--yes", "--json"]);
-    expect(JSON.parse(stdout)).toMatchObject({
-      outcome: "ok",
-      canary: { user_group_id: expect.stringMatching(/^groupsync-canary-/), gone: true },
-      findings: { update: "keeps", old_token: "refused" },
-      recorded: { updates: false },
-      advice: [{ level: "warning" }, { level: "ok", hint: null }],
-      errors: [],
-    });
-  });
 });

@@ -79,30 +79,6 @@ describe("a rotation", () => {
 
   const rotated = (world: World): string[] => world.service.requests.map(({ id }) => id);
 
-  test("with --only gives new tokens to the named groups alone", async () => {
-    const world = await aSyncedWorld(["a", "b", "c"]);
-    const { code, stdout } = await rotate(world, "--only", "c", "--only", "a");
-    expect({ code, ids: rotated(world) }).toEqual({ code: 0, ids: ["a", "c"] });
-    expect(stdout).toMatch(/^Rotated\n {2}2 rotated; 2 requests in /);
-  });
-
-  test("with --json prints a report like that of a sync, without any token", async () => {
-    const world = await aSyncedWorld(["a", "b", "c"]);
-    world.store.tokens.delete("b");
-    world.store.refused.add("b");
-    const { code, stdout } = await rotate(world, "--all", "--yes", "--json");
-    expect(code).toBe(3);
-    expect(JSON.parse(stdout)).toMatchObject({
-      outcome: "partial",
-      created: 0,
-      rotated: 2,
-      failed: 1,
-      held_code: null,
-      errors: [{ user_group_id: "b", code: "TOKEN_NOT_STORED" }],
-    });
-    for (const token of world.service.tokens.values()) expect(stdout).not.toContain(token);
-  });
-
   test.each([
     ["y", ["a", "b", "c"], 0],
     ["no", [], 1],
@@ -136,11 +112,5 @@ describe("a rotation", () => {
     await rotate(world, "--cancel");
     expect(world.ledger.rows.get("b")?.wantedSince).toBeNull();
     expect(rotated(world)).toEqual([]);
-  });
-
-  test("of an unknown group is wrong usage", async () => {
-    const { code, stdout } = await rotate(await aSyncedWorld(["a", "b", "c"]), "--only", "A");
-    expect(code).toBe(64);
-    expect(stdout).toMatch(/^The rotation failed: the ledger has no group of "A"\n/);
   });
 });

@@ -1,7 +1,4 @@
 import { expect, test } from "vitest";
-import { composeNoticing } from "../../src/compose/serving.ts";
-import { load, withKeys } from "../config/config-file.ts";
-import { aClock } from "../fakes/set-clock.ts";
 import { type FreshDatabase, freshDatabase } from "../support/databases/fresh-database.ts";
 import { documentedSql } from "../support/documented-sql.ts";
 import { rounds } from "../support/long.ts";
@@ -28,11 +25,6 @@ const COLUMN = /updated_at/;
 const CHANNEL = /pg_notify/;
 const column = { column: "updated_at", every: "100ms" };
 const channel = { channel: "customers_changed" };
-
-test("a config without source.changes notices nothing", async () => {
-  const ports = { clock: aClock(), log: () => {}, onNotice: () => {} };
-  expect(await composeNoticing(load(withKeys({})), ports)).toBeNull();
-});
 
 test.each(["postgres", "mysql"] as const)(
   "the page's column and index on %s name new and changed tenants",
@@ -127,19 +119,3 @@ test(`no tenant is lost if the connection is cut ${CUTS} times`, async () => {
     live.take();
   }
 });
-
-test.each(["postgres", "mysql"] as const)(
-  "rows that change while %s is away are noticed when it is back",
-  async (kind) => {
-    const database = await documented(kind, COLUMN);
-    const line = await tcpProxy(database.url);
-    const live = await LiveNoticing.start(line.url, column);
-    line.limit(0);
-    await expect.poll(() => live.state.column?.error, { timeout: 60_000 }).toBeTruthy();
-    await insert(database, "a");
-    line.limit(Number.POSITIVE_INFINITY);
-    await live.until("a");
-    await live.stop();
-    expect(live.take()).toEqual(["a"]);
-  },
-);

@@ -4,81 +4,35 @@ import type { Config } from "../../src/config/config.ts";
 import { load, problemsOf, withKeys } from "./config-file.ts";
 
 describe("a config that is right", () => {
-  it("is completed with the defaults", () => {
-    const { service, source, ...rest } = load(withKeys({}));
-    expect(service).toEqual({
-      base_url: "https://dash.example.com",
-      allow_http: false,
-      api_key: service.api_key,
-      timeout: 15_000,
-      concurrency: 8,
-      update: "upsert",
-    });
-    expect(service.api_key.reveal()).toBe("k3y");
-    expect(source.url.url.reveal()).toBe("postgres://app:pw@localhost/crm");
-    const empty = { kind: "keys", keys: {} };
-    expect(rest).toEqual({
-      name: "default",
-      group: {
-        id: "id",
-        name: { kind: "column", column: "company_name", optional: false },
-        mapping: empty,
-        properties: empty,
-      },
-      tokens: [
-        {
-          store: "table",
-          url: source.url,
-          table: "groupsync_tokens",
-          rows: "own",
-          id_column: "user_group_id",
-          token_column: "token",
-        },
-      ],
-      ledger: { url: source.url, tablePrefix: "groupsync_", owners: [] },
-      deletion: { when: "absent", gracePeriodMs: 86_400_000, limit: { count: 3, percent: 10 } },
-      rotation: { maxAgeMs: null, window: null, maxPerRun: null, concurrency: 1 },
-      schedule: "*/5 * * * *",
-      timezone: "UTC",
-      jitter: 0,
-      run_at_start: true,
-      shutdown_timeout: 25_000,
-      history: 7_776_000_000,
-      http: {},
-      notify: { allow_http: false },
-    });
+  // config.example.yaml has all other defaults, see example.test.ts.
+  it("is completed with a token table in the source's database", () => {
+    const { service, source, tokens, ledger } = load(withKeys({}));
+    expect(service.base_url).toBe("https://dash.example.com");
+    const table = { store: "table", table: "groupsync_tokens", rows: "own" };
+    const columns = { id_column: "user_group_id", token_column: "token" };
+    expect(tokens).toEqual([{ ...table, ...columns, url: source.url }]);
+    expect(ledger.url).toBe(source.url);
   });
 
+  // example.test.ts has more of them.
   it("has values in the units and words of the program", () => {
     const config = load(
       withKeys({
-        service: { timeout: "500ms", rate_limit: "170/min" },
-        group: { data_source_provided_id: "source_id" },
+        service: { timeout: "500ms" },
         ledger: { url: "postgres://l@localhost/ops", table_prefix: "ops.gs_" },
-        deletion: { when: "flagged", grace_period: "90d", limit: { count: 0, percent: 2.5 } },
-        source: { removed_when: "deleted_at IS NOT NULL" },
-        rotation: { max_age: "90d", window: "22:30-04:00", max_per_run: 50, concurrency: 4 },
+        deletion: { limit: { count: 0, percent: 2.5 } },
+        rotation: { max_age: "90d", window: "22:30-04:00", concurrency: 4 },
         timezone: "Europe/Berlin",
-        http: { listen: "[::1]:9000", allowed_hosts: ["groupsync.internal"], stale_after: "15m" },
+        http: { listen: "[::1]:9000", allowed_hosts: ["groupsync.internal"] },
         notify: { heartbeat: "http://beat:9/y", allow_http: true },
       }),
     );
     expect(config).toMatchObject({
-      service: { timeout: 500, rate_limit: { count: 170, perMs: 60_000 } },
-      group: { dataSourceId: { kind: "column", column: "source_id", optional: false } },
-      ledger: { url: { dialect: "postgres" }, schema: "ops", tablePrefix: "gs_", owners: [] },
-      deletion: { when: "flagged", gracePeriodMs: 7_776_000_000, limit: { count: 0, percent: 2.5 } },
-      rotation: {
-        maxAgeMs: 7_776_000_000,
-        window: { from: 1350, to: 240, timeZone: "Europe/Berlin" },
-        maxPerRun: 50,
-        concurrency: 4,
-      },
-      http: {
-        listen: { host: "::1", port: 9000 },
-        allowed_hosts: ["groupsync.internal"],
-        stale_after: 900_000,
-      },
+      service: { timeout: 500 },
+      ledger: { schema: "ops", tablePrefix: "gs_" },
+      deletion: { limit: { count: 0, percent: 2.5 } },
+      rotation: { window: { from: 1350, to: 240, timeZone: "Europe/Berlin" }, concurrency: 4 },
+      http: { listen: { host: "::1", port: 9000 }, allowed_hosts: ["groupsync.internal"] },
     });
     expect(config.notify.heartbeat?.reveal()).toBe("http://beat:9/y");
     expect(config.ledger.url.url.reveal()).toBe("postgres://l@localhost/ops");

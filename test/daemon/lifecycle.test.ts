@@ -1,4 +1,3 @@
-import { createServer } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { SyncError } from "../../src/core/failure/sync-error.ts";
 import { Secret } from "../../src/core/secret/secret.ts";
@@ -6,9 +5,7 @@ import { plain, type Routes } from "../../src/daemon/http/routes.ts";
 import { Lifecycle, type LifecycleSettings } from "../../src/daemon/lifecycle.ts";
 import type { OpenedSync } from "../../src/daemon/session.ts";
 import type { LogEntry } from "../../src/ports/log.ts";
-import { rejection } from "../contracts/collect.ts";
 import { aClock } from "../fakes/set-clock.ts";
-import { listening } from "../support/servers/listening.ts";
 import { ask } from "./http/client.ts";
 
 const ANY_PORT = { host: "127.0.0.1", port: 0 };
@@ -99,13 +96,6 @@ describe("its beginning", () => {
       'groupsync 1.2.3 syncs eu on "*/5 * * * *" UTC, next at 2026-03-01T12:05:00.000Z',
     ]);
     expect(await isThere(urls()[0])).toBe(true);
-  });
-
-  test("doesn't come where it can't listen", async () => {
-    const { port } = await listening(createServer());
-    const { lifecycle, events } = aLifecycle({ listen: { ...ANY_PORT, port } });
-    expect(await rejection(lifecycle.begin())).toMatchObject({ code: "HTTP_ADDRESS" });
-    expect(events).toEqual([]);
   });
 
   test("doesn't come once it is told to stop", async () => {

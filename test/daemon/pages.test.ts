@@ -28,12 +28,6 @@ async function shown() {
   return { daemon, ask: (path: string): Promise<Response> => fetch(server.url + path) };
 }
 
-test("the process works, however its syncs do", async () => {
-  const { ask } = await shown();
-  const answer = await ask("/healthz");
-  expect([answer.status, await answer.text()]).toEqual([200, "ok\n"]);
-});
-
 test("it is ready when its promise is kept, and says why where it isn't", async () => {
   const { daemon, ask } = await shown();
   const before = await ask("/readyz");
@@ -44,14 +38,6 @@ test("it is ready when its promise is kept, and says why where it isn't", async 
     200,
     "the last sync that reached its end was 0 ms ago\n",
   ]);
-});
-
-test("the metrics are as Prometheus takes them", async () => {
-  const { ask } = await shown();
-  const answer = await ask("/metrics");
-  expect(answer.status).toBe(200);
-  expect(answer.headers.get("content-type")).toMatch(/^text\/plain; version=/);
-  expect(await answer.text()).toContain('groupsync_build_info{version="1.2.3"} 1');
 });
 
 test("the status page is of now, and may load and run nothing", async () => {
