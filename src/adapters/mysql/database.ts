@@ -9,11 +9,11 @@ import {
 import { type InTransaction, retryDeadlocks } from "../sql/connection/connections.ts";
 import {
   LONG_READ,
+  ofPool,
   SHORT_READ,
   STEP,
   type WaitLimits,
   WRITE,
-  withinLimits,
 } from "../sql/connection/wait-limits.ts";
 import type { Database, DatabaseOptions } from "../sql/dialect/database.ts";
 import { connectionOptions, cutOff, endInTime } from "./connection/connection.ts";
@@ -224,21 +224,11 @@ export class MysqlDatabase implements Database {
     return pooled;
   }
 
-  /** If a read stops waiting for its connection, returns the connection to the pool as soon as it is open. */
-  async #connected(limits: WaitLimits): Promise<PoolConnection> {
+  #connected(limits: WaitLimits): Promise<PoolConnection> {
     const connecting = new Promise<PoolConnection>((resolve, reject) => {
       this.#pool.getConnection((error, connected) => (error ? reject(error) : resolve(connected)));
     });
-    if (!limits.isRead) return connecting;
-    try {
-      return await withinLimits(this.#options.stop, connecting, limits);
-    } catch (error) {
-      connecting.then(
-        (connection) => connection.release(),
-        () => {},
-      );
-      throw error;
-    }
+    return ofPool(this.#options.stop, connecting, limits);
   }
 
   /** If this process stands still for longer, the server ends its session and the session's transaction. */

@@ -40,13 +40,6 @@ export const mysql: Dialect = {
   rowsByIndex: (table, column) => `(SELECT * FROM ${table} WHERE scope = $1 AND ${column} IN ($2)) AS g`,
   same: (a, b) => `${a} = ${b}`,
   rows: jsonRows,
-  jsonObject: (members) =>
-    `JSON_OBJECT(${Object.entries(members)
-      .map(
-        ([name, { of, isTime }]) =>
-          `'${name}', ${isTime ? `DATE_FORMAT(${of}, '%Y-%m-%dT%H:%i:%s.%fZ')` : of}`,
-      )
-      .join(", ")})`,
   upsert: ({ into, columns, from, key, set = [] }) => {
     const values = set.map((column) => `${into}.${column} = VALUES(${column})`);
     const nothing = key.map((column) => `${into}.${column} = ${into}.${column}`);

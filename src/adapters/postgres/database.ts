@@ -4,11 +4,11 @@ import { type Connections, type InTransaction, retryDeadlocks } from "../sql/con
 import type { SessionWaits } from "../sql/connection/session-waits.ts";
 import {
   LONG_READ,
+  ofPool,
   SHORT_READ,
   STEP,
   type WaitLimits,
   WRITE,
-  withinLimits,
 } from "../sql/connection/wait-limits.ts";
 import type { Database, DatabaseOptions } from "../sql/dialect/database.ts";
 import { allInTime, Client, connectionOptions } from "./connection/connection.ts";
@@ -172,16 +172,8 @@ export class PostgresDatabase implements Database {
     }
   }
 
-  /** If a read stops waiting for its connection, returns the connection to the pool as soon as it is open. */
-  async #connect(limits: WaitLimits): Promise<pg.PoolClient> {
-    const connecting = this.#pool.connect();
-    if (!limits.isRead) return connecting;
-    try {
-      return await withinLimits(this.#options.stop, connecting, limits);
-    } catch (error) {
-      connecting.then((client) => client.release(), ignore);
-      throw error;
-    }
+  #connect(limits: WaitLimits): Promise<pg.PoolClient> {
+    return ofPool(this.#options.stop, this.#pool.connect(), limits);
   }
 
   #attend(client: pg.PoolClient): SessionWaits {

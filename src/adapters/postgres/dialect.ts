@@ -56,10 +56,6 @@ export const postgres: Dialect = {
     `json_to_recordset(${parameter}) AS t (${Object.entries(columns)
       .map(([name, type]) => `${name} ${TYPES[type]}`)
       .join(", ")})`,
-  jsonObject: (members) =>
-    `json_build_object(${Object.entries(members)
-      .map(([name, { of }]) => `'${name}', ${of}`)
-      .join(", ")})::text`,
   upsert: ({ into, columns, from, key, set = [] }) => {
     const values = set.map((column) => `${column} = excluded.${column}`);
     const update = values.length > 0 ? `UPDATE SET ${values.join(", ")}` : "NOTHING";

@@ -81,6 +81,22 @@ export async function withinLimits<T>(stop: AbortSignal, work: Promise<T>, limit
   }
 }
 
+/** If a read stops waiting for a pool's connection, the connection goes back to the pool as soon as it is open. */
+export async function ofPool<Connection extends { release(): void }>(
+  stop: AbortSignal,
+  connecting: Promise<Connection>,
+  limits: WaitLimits,
+): Promise<Connection> {
+  if (!limits.isRead) return connecting;
+  return withinLimits(stop, connecting, limits).catch((error: unknown) => {
+    connecting.then(
+      (connection) => connection.release(),
+      () => {},
+    );
+    throw error;
+  });
+}
+
 /** Settles as `answer` does. Rejects after `ms` milliseconds, even if this process is told to stop. */
 export const withTimeout = <T>(ms: number, answer: Promise<T>): Promise<T> =>
   // Not by the driver's own timer: if the connection is lost, that timer keeps running and keeps the process alive.

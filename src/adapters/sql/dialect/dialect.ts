@@ -60,8 +60,6 @@ export interface Dialect extends Identifiers, Failures, TablePlaces, TableOwners
   same(a: string, b: string): string;
   /** A relation `t` with these columns, from a parameter that is a JSON array of objects. Times are ISO 8601. */
   rows(parameter: string, columns: Readonly<Record<string, ColumnType>>): string;
-  /** The text of a JSON object. Times are text that JavaScript can parse. */
-  jsonObject(members: Readonly<Record<string, { readonly of: string; readonly isTime?: boolean }>>): string;
   upsert(upsert: Upsert): string;
   /** Selects a lease's row and locks it against a new holder until the transaction ends, but not against a renewal. */
   selectFenced(leases: string, where: string): string;

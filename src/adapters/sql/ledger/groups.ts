@@ -9,8 +9,8 @@ import type { LedgerReader } from "./ledger-reader.ts";
 import {
   changeEach,
   changeRecords,
+  GROUP_COLUMNS,
   type GroupColumns,
-  groupColumns,
   ledgerGroup,
   owedIn,
   recordsOf,
@@ -66,7 +66,7 @@ export const groupReads = (reader: LedgerReader): GroupReads => ({
     if (!ledger) return;
     const { dialect, tables, scope } = ledger;
     const text = `
-      SELECT ${groupColumns(dialect)} FROM ${tables.groups}
+      SELECT ${GROUP_COLUMNS} FROM ${tables.groups}
       WHERE scope = $1 ${buckets ? `AND ${dialect.isOneOf("bucket", "$2")}` : ""}
       ORDER BY user_group_id`;
     const values = buckets ? [scope, buckets] : [scope];

@@ -17,7 +17,7 @@ import { lastVerified } from "../../../core/record/candidates.ts";
 import { type EventOf, type GroupEvent, type JournalEntry, next } from "../../../core/record/next.ts";
 import { failingSince, owes, restOf } from "../../../core/record/owes.ts";
 import type { GroupRecord } from "../../../core/record/record.ts";
-import type { ColumnType, Dialect } from "../dialect/dialect.ts";
+import type { ColumnType } from "../dialect/dialect.ts";
 import { jsonBatches, type LedgerScope, ofIds, possibleIds } from "./scope.ts";
 
 const OWED_TOO = ", ";
@@ -162,17 +162,8 @@ const timed = <F extends RecordedFailure>(failure: F | null): F | null =>
   failure && { ...failure, retryAt: new Date(failure.retryAt), since: new Date(failure.since) };
 
 /** The last column is null, and costs nothing, for a group that owes nothing; nearly all owe nothing. */
-export const groupColumns = ({
-  jsonObject,
-}: Dialect): string => `user_group_id, fingerprint, bucket, row_digest, unverified,
-  CASE WHEN owes IS NULL AND gone IS NULL THEN NULL
-  ELSE ${jsonObject({
-    intent: { of: "intent" },
-    held: { of: "held" },
-    gone: { of: "gone" },
-    since: { of: "gone_since", isTime: true },
-    state: { of: "state" },
-  })} END AS more`;
+export const GROUP_COLUMNS = `user_group_id, fingerprint, bucket, row_digest, unverified, intent, held, gone, gone_since,
+  CASE WHEN owes IS NOT NULL OR gone IS NOT NULL THEN state END AS state`;
 
 export type GroupColumns = [
   user_group_id: string,
@@ -180,25 +171,20 @@ export type GroupColumns = [
   bucket: number,
   row_digest: string | null,
   unverified: UnverifiedOutcome | null,
-  more: string | null,
+  intent: Intent | null,
+  held: GroupRecord["held"],
+  gone: Absence["kind"] | null,
+  gone_since: Date | null,
+  state: string | null,
 ];
 
-/** The members of the last column's JSON. */
-interface More extends Pick<RecordRow, "intent" | "held" | "gone" | "state"> {
-  readonly since: string;
-}
-
-const OWES_NOTHING = { intent: null, absence: null, held: null, failures: NO_FAILURES };
-
-/** Reads a row of `groupColumns`. */
+/** Reads a row of `GROUP_COLUMNS`. */
 export function ledgerGroup(row: GroupColumns): LedgerGroup {
-  const [user_group_id, fingerprint, bucket, digest, unverified, text] = row;
-  const group = { user_group_id, bucket, digest, fingerprint, unverified };
-  if (text === null) return { ...group, ...OWES_NOTHING };
-  const { intent, held, gone, since, state } = JSON.parse(text) as More;
+  const [user_group_id, fingerprint, bucket, digest, unverified, intent, held, gone, since, state] = row;
+  const group = { user_group_id, bucket, digest, fingerprint, unverified, intent, held };
+  if (state === null) return { ...group, absence: null, failures: NO_FAILURES };
   const { goneAt, failures } = readState(state);
-  const absence = gone && goneAt && { kind: gone, since: new Date(since), at: goneAt };
-  return { ...group, intent, absence, held, failures };
+  return { ...group, absence: gone && since && goneAt && { kind: gone, since, at: goneAt }, failures };
 }
 
 /** The records of the groups that fulfil the condition, which may be followed by an order, a limit and a lock. */
