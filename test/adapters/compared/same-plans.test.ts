@@ -19,7 +19,7 @@ import {
 } from "../../support/databases/fresh-database.ts";
 import { rounds } from "../../support/long.ts";
 import { aDatabase, HISTORY_MS, LOCATION } from "../sql/ledger/ledger-database.ts";
-import { SOURCES } from "../sql/source/sources.ts";
+import { SOURCES } from "../sql/source/source-database.ts";
 
 interface Row {
   readonly id: string | null;

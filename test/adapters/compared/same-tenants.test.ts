@@ -8,7 +8,7 @@ import { column, someRules } from "../../builders/rules.ts";
 import { readAll } from "../../contracts/rows-of.ts";
 import { type DatabaseKind, freshDatabase } from "../../support/databases/fresh-database.ts";
 import { rounds } from "../../support/long.ts";
-import { SOURCES } from "../sql/source/sources.ts";
+import { SOURCES } from "../sql/source/source-database.ts";
 
 const text = (maxLength: number) =>
   anyText({ maxLength }).map((value) => [...value.replaceAll("\0", "0")].slice(0, maxLength).join(""));

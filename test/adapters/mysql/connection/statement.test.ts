@@ -5,7 +5,7 @@ import { rowsOf } from "../../../contracts/rows-of.ts";
 import { freshDatabase } from "../../../support/databases/fresh-database.ts";
 import { rounds } from "../../../support/long.ts";
 import { aDatabase } from "../../sql/ledger/ledger-database.ts";
-import { mysqlSource } from "../source/source-database.ts";
+import { mysqlSource } from "../../sql/source/source-database.ts";
 
 test("each parameter takes its value, as often as it is named", () => {
   expect(withValues("SELECT $1, $2, $1 WHERE $10 = $2", [1, "b", 3, 4, 5, 6, 7, 8, 9, true])).toBe(

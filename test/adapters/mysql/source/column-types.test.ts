@@ -3,7 +3,7 @@ import { type Cell, Unusable } from "../../../../src/core/group/tenant.ts";
 import { rowsOf } from "../../../contracts/rows-of.ts";
 import { freshDatabase } from "../../../support/databases/fresh-database.ts";
 import { isMariadb } from "../../../support/mysql/is-mariadb.ts";
-import { mysqlSource } from "./source-database.ts";
+import { mysqlSource } from "../../sql/source/source-database.ts";
 
 /** What the source makes of one SQL expression; `t` has one row. */
 async function cellOf(expression: string): Promise<Cell> {

@@ -1,18 +1,16 @@
 import { describe, expect, onTestFinished, test } from "vitest";
-import { mysqlChangeFeed } from "../../../../src/adapters/mysql/source/change-feed.ts";
-import { Secret } from "../../../../src/core/secret/secret.ts";
 import { collect } from "../../../contracts/collect.ts";
 import { batchesOf, NEVER, rowsOf } from "../../../contracts/rows-of.ts";
 import type { SourceDatabase } from "../../../contracts/tenant-source.ts";
 import type { FreshDatabase } from "../../../support/databases/fresh-database.ts";
 import { PROCESS_LIST } from "../../../support/mysql/mysql-server.ts";
 import { tcpProxy } from "../../../support/servers/tcp-proxy.ts";
+import { APPLICATION, changeReader, mysqlSource, sourceDatabase } from "../../sql/source/source-database.ts";
 import { isThere, ownMariadb } from "../own-mariadb.ts";
-import { APPLICATION, mysqlSource, mysqlSourceDatabase } from "./source-database.ts";
 
 /** More rows than the buffers of sockets and streams can hold. */
 async function manyCustomers(): Promise<SourceDatabase & FreshDatabase> {
-  const database = await mysqlSourceDatabase();
+  const database = await sourceDatabase("mysql");
   await database.create("customers", { id: "text", name: "text" });
   const rows = Array.from({ length: 20_000 }, (_, index) => ({ id: `t-${index}`, name: "x".repeat(500) }));
   for (let start = 0; start < rows.length; start += 4_000) {
@@ -23,7 +21,7 @@ async function manyCustomers(): Promise<SourceDatabase & FreshDatabase> {
 
 describe("a read of the source", () => {
   test("can't change anything by a query", async () => {
-    const database = await mysqlSourceDatabase();
+    const database = await sourceDatabase("mysql");
     await database.create("customers", { id: "text" });
     await database.insert("customers", [{ id: "a" }]);
     await database.execute(
@@ -132,15 +130,8 @@ test.skipIf(!isThere)("the server's own settings change nothing", async () => {
   expect((await collect(snapshot.rows())).flat()).toHaveLength(3);
 
   await query("CREATE TABLE odd.numbered (id int)");
-  const reader = await mysqlChangeFeed({
-    url: new Secret(url),
-    applicationName: APPLICATION,
-    timeouts: { lockMs: 30_000, silenceMs: 600_000 },
-    table: "numbered",
-    changeColumn: "id",
-    columns: ["id"],
-  }).open(NEVER);
-  onTestFinished(() => reader.close());
+  const numbered = { table: "numbered", changeColumn: "id", columns: ["id"] };
+  const reader = await changeReader({ kind: "mysql", url }, numbered);
   expect(await reader.newest()).toBeNull();
   await query("INSERT INTO odd.numbered VALUES (1)");
   expect(await reader.newest()).toMatchObject({ value: "1" });

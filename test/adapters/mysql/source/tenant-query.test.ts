@@ -5,7 +5,7 @@ import { anyText } from "../../../builders/arbitraries.ts";
 import { NEVER, readAll, rowsOf } from "../../../contracts/rows-of.ts";
 import { type FreshDatabase, freshDatabase } from "../../../support/databases/fresh-database.ts";
 import { rounds } from "../../../support/long.ts";
-import { mysqlSource } from "./source-database.ts";
+import { mysqlSource } from "../../sql/source/source-database.ts";
 
 const idsOf = async (url: string): Promise<unknown[]> =>
   (await rowsOf(mysqlSource(url, { table: "customers" }), ["id"])).map(([id]) => id);

@@ -2,18 +2,16 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import type { SyncError } from "../../../../src/core/failure/sync-error.ts";
 import { lookupsOf } from "../../../contracts/lookups.ts";
 import { NEVER, rowsOf } from "../../../contracts/rows-of.ts";
-import { type SourceOptions, tenantSourceContract } from "../../../contracts/tenant-source.ts";
+import type { SourceOptions } from "../../../contracts/tenant-source.ts";
 import { aRole, type Role } from "../../../support/databases/role.ts";
-import { mysqlSource, mysqlSourceDatabase } from "./source-database.ts";
-
-tenantSourceContract("MySQL", mysqlSourceDatabase);
+import { mysqlSource, sourceDatabase } from "../../sql/source/source-database.ts";
 
 const read = (url: string, options: SourceOptions = { table: "customers" }) =>
   rowsOf(mysqlSource(url, options), ["id"]);
 
 describe("the error of a failed read says why, and what to do:", () => {
   test("a database that isn't there", async () => {
-    const { url } = await mysqlSourceDatabase();
+    const { url } = await sourceDatabase("mysql");
     await expect(read(url, { table: "groupsync_nowhere.customers" })).rejects.toMatchObject({
       code: "SOURCE_UNAVAILABLE",
       message: expect.stringContaining("groupsync_nowhere"),
@@ -22,14 +20,14 @@ describe("the error of a failed read says why, and what to do:", () => {
   });
 
   test("a table that isn't there, to an account without a right to it: the name may be wrong", async () => {
-    const { url } = await aRole(await mysqlSourceDatabase());
+    const { url } = await aRole(await sourceDatabase("mysql"));
     await expect(read(url)).rejects.toMatchObject({
       hint: expect.stringMatching(/^GRANT SELECT ON .*; or is the name wrong\? The server says the same/),
     });
   });
 
   test("a table that the account may not read", async () => {
-    const database = await mysqlSourceDatabase();
+    const database = await sourceDatabase("mysql");
     await database.create("customers", { id: "text" });
     const { name, url } = await aRole(database);
     const grant = /^(GRANT SELECT ON .*`customers` TO `(\w+)`@`%`), or whichever host/;
@@ -50,7 +48,7 @@ describe("the error of a failed read says why, and what to do:", () => {
     [1143, "SELECT command denied to user 'reader'@'%' for column 'token' in table 'tokens'"],
     [1370, "execute command denied to user 'reader'@'%' for routine 'tokens.all'"],
   ])("somebody else's code that says that it lacks a right gets none: %i %s", async (number, message) => {
-    const database = await mysqlSourceDatabase();
+    const database = await sourceDatabase("mysql");
     await database.execute(`CREATE FUNCTION refuse() RETURNS text DETERMINISTIC
       BEGIN SIGNAL SQLSTATE '42000' SET MYSQL_ERRNO = ${number}, MESSAGE_TEXT = '${message.replaceAll("'", "''")}'; RETURN ''; END`);
     await database.execute("CREATE VIEW customers AS SELECT refuse() AS id");
@@ -65,8 +63,8 @@ describe("the error of a failed read says why, and what to do:", () => {
   });
 
   test("a database that the account may not use", async () => {
-    const { url } = await aRole(await mysqlSourceDatabase());
-    const { name } = await mysqlSourceDatabase();
+    const { url } = await aRole(await sourceDatabase("mysql"));
+    const { name } = await sourceDatabase("mysql");
     await expect(read(Object.assign(new URL(url), { pathname: `/${name}` }).href)).rejects.toMatchObject({
       code: "SOURCE_UNAVAILABLE",
       hint: expect.stringContaining("grant"),
@@ -83,7 +81,7 @@ describe("a mistake in the config's SQL is reported as CONFIG_SOURCE:", () => {
     ["a lock to take", { query: "SELECT * FROM customers FOR UPDATE" }],
     ["more than one column to compare", { table: "customers", where: "id = (SELECT 1, 2)" }],
   ])("%s", async (_, options) => {
-    const { create, url, query } = await mysqlSourceDatabase();
+    const { create, url, query } = await sourceDatabase("mysql");
     await create("customers", { id: "text" });
     await expect(read(url, options)).rejects.toMatchObject({
       code: "CONFIG_SOURCE",
@@ -105,7 +103,7 @@ describe("the config's SQL keeps its meaning:", () => {
     ],
     ["a number for a condition", { table: "customers", where: "1", removedWhen: "deleted_at" }],
   ])("%s", async (_, options) => {
-    const { create, insert, source } = await mysqlSourceDatabase();
+    const { create, insert, source } = await sourceDatabase("mysql");
     await create("customers", { id: "text", deleted_at: "timestamp" });
     await insert("customers", [{ id: "a", deleted_at: "2026-01-01 00:00:00" }]);
     expect(await rowsOf(source(options), ["id"])).toEqual([["a"]]);
@@ -114,7 +112,7 @@ describe("the config's SQL keeps its meaning:", () => {
 
 /** Customers, a user that may read them, and tokens and a ledger. */
 async function aReader() {
-  const { query, ...database } = await mysqlSourceDatabase();
+  const { query, ...database } = await sourceDatabase("mysql");
   const { name: schema } = database;
   for (const table of ["customers", "tokens", "ledger"])
     await query(`CREATE TABLE ${table} (id varchar(10), token text)`);
@@ -160,7 +158,7 @@ test("so is one to the whole database", async () => {
 });
 
 test("single tenants of a view are found by the index for a user that may explain it, as docs/new-tenants.md says", async () => {
-  const database = await mysqlSourceDatabase();
+  const database = await sourceDatabase("mysql");
   const { query } = database;
   await query("CREATE TABLE customers (id varchar(40) PRIMARY KEY, name text)");
   await query("INSERT INTO customers VALUES ('a', 'Acme'), ('b', 'Brill')");
@@ -183,8 +181,8 @@ test("single tenants of a view are found by the index for a user that may explai
 });
 
 test("a table may be in another database than the url's, and the url may name none", async () => {
-  const { name, query } = await mysqlSourceDatabase();
-  const { url } = await mysqlSourceDatabase();
+  const { name, query } = await sourceDatabase("mysql");
+  const { url } = await sourceDatabase("mysql");
   await query("CREATE TABLE customers (id varchar(9))");
   await query("INSERT INTO customers VALUES ('a')");
   const where = "customers.id = 'a'";

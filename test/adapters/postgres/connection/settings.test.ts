@@ -28,9 +28,9 @@ import {
   type TalkativeServer,
 } from "../../../support/servers/talkative-server.ts";
 import { aDatabase, HISTORY_MS, LOCATION } from "../../sql/ledger/ledger-database.ts";
+import { postgresSource } from "../../sql/source/source-database.ts";
 import { everyTokenStatement } from "../../sql/tokens/token-acts.ts";
 import { aLedgerWithTokens, aTokenPlace, EXISTING, OWN, writeTokens } from "../../sql/tokens/token-place.ts";
-import { postgresSource } from "../source/source-database.ts";
 
 /** Each of them would have a statement fail, say something else, or be read as something else. */
 const ODD_SETTINGS: Readonly<Record<string, string>> = {

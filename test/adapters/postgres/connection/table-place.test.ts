@@ -8,8 +8,8 @@ import { NEVER } from "../../../contracts/rows-of.ts";
 import { freshDatabase } from "../../../support/databases/fresh-database.ts";
 import { aGroup, aRole } from "../../../support/databases/role.ts";
 import { aDatabase, HISTORY_MS, LOCATION } from "../../sql/ledger/ledger-database.ts";
+import { postgresSource } from "../../sql/source/source-database.ts";
 import { aLedgerWithTokens, EXISTING, OWN, writeTokens } from "../../sql/tokens/token-place.ts";
-import { postgresSource } from "../source/source-database.ts";
 
 const COLUMNS = "(user_group_id text PRIMARY KEY, token text NOT NULL, updated_at timestamptz NOT NULL)";
 const MARK = { name: "default", baseUrl: "https://dashboards.example.com", teamId: 7, ledgerId: "L1" };

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { type Cell, Unusable } from "../../../../src/core/group/tenant.ts";
 import { rowsOf } from "../../../contracts/rows-of.ts";
 import { freshDatabase } from "../../../support/databases/fresh-database.ts";
-import { postgresSource } from "./source-database.ts";
+import { postgresSource } from "../../sql/source/source-database.ts";
 
 const TYPES = `
   CREATE TYPE mood AS ENUM ('good', 'very bad');

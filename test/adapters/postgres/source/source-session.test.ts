@@ -2,14 +2,14 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { NEVER, rowsOf } from "../../../contracts/rows-of.ts";
 import type { SourceOptions } from "../../../contracts/tenant-source.ts";
 import { aRole, type Role } from "../../../support/databases/role.ts";
-import { APPLICATION, postgresSource, postgresSourceDatabase } from "./source-database.ts";
+import { APPLICATION, postgresSource, sourceDatabase } from "../../sql/source/source-database.ts";
 
 const read = (url: string, options: SourceOptions = { table: "customers" }) =>
   rowsOf(postgresSource(url, options), ["id"]);
 
 describe("a read of the source", () => {
   test("can't change anything by a query", async () => {
-    const database = await postgresSourceDatabase();
+    const database = await sourceDatabase("postgres");
     await database.create("customers", { id: "text" });
     await database.execute(
       `CREATE FUNCTION greedy() RETURNS SETOF customers LANGUAGE sql AS
@@ -25,7 +25,7 @@ describe("a read of the source", () => {
   });
 
   test("shows the application's name, in one read-only transaction", async () => {
-    const { url } = await postgresSourceDatabase();
+    const { url } = await sourceDatabase("postgres");
     const query = `SELECT 'a' AS id, current_setting('application_name') AS name,
       current_setting('transaction_read_only') AS ro, current_setting('transaction_isolation') AS isolation`;
     const rows = await rowsOf(postgresSource(url, { query }), ["id", "name", "ro", "isolation"]);
@@ -35,7 +35,7 @@ describe("a read of the source", () => {
 
 /** Customers `a` and `b`, and a role that may read them; a policy hides `b`. */
 async function aHiddenRow() {
-  const database = await postgresSourceDatabase();
+  const database = await sourceDatabase("postgres");
   await database.create("customers", { id: "text" });
   await database.insert("customers", [{ id: "a" }, { id: "b" }]);
   const reader = await aRole(database);

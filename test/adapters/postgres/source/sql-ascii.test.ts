@@ -8,8 +8,8 @@ import { column, someRules } from "../../../builders/rules.ts";
 import { collect } from "../../../contracts/collect.ts";
 import { lookupsOf } from "../../../contracts/lookups.ts";
 import { NEVER, readAll } from "../../../contracts/rows-of.ts";
+import { postgresSource } from "../../sql/source/source-database.ts";
 import { encodedDatabase } from "../encoded-database.ts";
-import { postgresSource } from "./source-database.ts";
 
 const COLUMNS = ["id", "name", "tags"];
 

@@ -5,8 +5,8 @@ import { collect } from "../../../contracts/collect.ts";
 import { lookupsOf } from "../../../contracts/lookups.ts";
 import { NEVER, rowsOf } from "../../../contracts/rows-of.ts";
 import { freshDatabase } from "../../../support/databases/fresh-database.ts";
+import { postgresSource } from "../../sql/source/source-database.ts";
 import { encodedDatabase } from "../encoded-database.ts";
-import { postgresSource } from "./source-database.ts";
 
 const idsOf = async (url: string): Promise<unknown[]> =>
   (await rowsOf(postgresSource(url, { table: "customers" }), ["id"])).map(([id]) => id);

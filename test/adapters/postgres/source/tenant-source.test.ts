@@ -2,18 +2,16 @@ import { describe, expect, test } from "vitest";
 import type { SensitiveTable } from "../../../../src/adapters/sql/source/sensitive-tables.ts";
 import { rejection } from "../../../contracts/collect.ts";
 import { NEVER, rowsOf } from "../../../contracts/rows-of.ts";
-import { type SourceOptions, tenantSourceContract } from "../../../contracts/tenant-source.ts";
+import type { SourceOptions } from "../../../contracts/tenant-source.ts";
 import { aRole, type Role } from "../../../support/databases/role.ts";
-import { postgresSource, postgresSourceDatabase } from "./source-database.ts";
-
-tenantSourceContract("PostgreSQL", postgresSourceDatabase);
+import { postgresSource, sourceDatabase } from "../../sql/source/source-database.ts";
 
 const read = (url: string, options: SourceOptions = { table: "customers" }) =>
   rowsOf(postgresSource(url, options), ["id"]);
 
 describe("the error of a failed read says why, and what to do:", () => {
   test("a schema that isn't there", async () => {
-    const { url } = await postgresSourceDatabase();
+    const { url } = await sourceDatabase("postgres");
     await expect(read(url, { table: "sales.customers" })).rejects.toMatchObject({
       code: "SOURCE_UNAVAILABLE",
       message: expect.stringContaining('relation "sales.customers" does not exist'),
@@ -22,7 +20,7 @@ describe("the error of a failed read says why, and what to do:", () => {
   });
 
   test("a table that the role may not read", async () => {
-    const database = await postgresSourceDatabase();
+    const database = await sourceDatabase("postgres");
     await database.create("customers", { id: "text" });
     const { name, url } = await aRole(database);
     await expect(read(url)).rejects.toMatchObject({
@@ -35,7 +33,7 @@ describe("the error of a failed read says why, and what to do:", () => {
   });
 
   test("a schema that the role may not use, and a table in it", async () => {
-    const database = await postgresSourceDatabase();
+    const database = await sourceDatabase("postgres");
     await database.query('CREATE SCHEMA "My Sales"');
     await database.query('CREATE TABLE "My Sales".customers (id text)');
     const { name, url } = await aRole(database);
@@ -52,7 +50,7 @@ describe("the error of a failed read says why, and what to do:", () => {
   });
 
   test("a view whose owner may not read its table", async () => {
-    const database = await postgresSourceDatabase();
+    const database = await sourceDatabase("postgres");
     await database.create("accounts", { id: "text" });
     await database.query("CREATE VIEW customers AS SELECT * FROM accounts");
     const { name, url } = await aRole(database);
@@ -73,7 +71,7 @@ describe("the error of a failed read says why, and what to do:", () => {
   test.each(["table groupsync_tokens", "function f() TO PUBLIC; --"])(
     "somebody else's code that says that it lacks a right gets none: %s",
     async (object) => {
-      const database = await postgresSourceDatabase();
+      const database = await sourceDatabase("postgres");
       await database.query(`CREATE FUNCTION refuse() RETURNS text LANGUAGE plpgsql AS
       $$ BEGIN RAISE 'permission denied for ${object}' USING ERRCODE = '42501'; END $$`);
       await database.query("CREATE VIEW customers AS SELECT refuse() AS id");
@@ -90,7 +88,7 @@ describe("the error of a failed read says why, and what to do:", () => {
   );
 
   test("data that the query stumbles over", async () => {
-    const database = await postgresSourceDatabase();
+    const database = await sourceDatabase("postgres");
     await database.create("customers", { id: "text" });
     await database.insert("customers", [{ id: "a" }]);
     await expect(read(database.url, { table: "customers", where: "id::int > 0" })).rejects.toMatchObject({
@@ -100,7 +98,7 @@ describe("the error of a failed read says why, and what to do:", () => {
   });
 
   test("a flag that is no condition", async () => {
-    const database = await postgresSourceDatabase();
+    const database = await sourceDatabase("postgres");
     await database.create("customers", { id: "text", deleted_at: "timestamp" });
     await expect(read(database.url, { table: "customers", removedWhen: "deleted_at" })).rejects.toMatchObject(
       {
@@ -129,7 +127,7 @@ async function roleOf({ url }: Role, options: SourceOptions = { table: "customer
 
 /** Customers, a role that may read them, and tokens and a ledger in a schema of their own. */
 async function aReader() {
-  const database = await postgresSourceDatabase();
+  const database = await sourceDatabase("postgres");
   const { query } = database;
   await query("CREATE TABLE customers (id text, token text)");
   const reader = await aRole(database);

@@ -3,7 +3,7 @@ import { identifiers as mysql } from "../../../../src/adapters/mysql/connection/
 import * as postgres from "../../../../src/adapters/postgres/connection/identifiers.ts";
 import { NEVER, rowsOf } from "../../../contracts/rows-of.ts";
 import { freshDatabase } from "../../../support/databases/fresh-database.ts";
-import { SOURCES } from "../source/sources.ts";
+import { SOURCES } from "../source/source-database.ts";
 
 const kind = inject("databaseKind");
 const { quoteName, quoteTable } = { postgres, mysql }[kind];

@@ -1,31 +1,19 @@
-import { expect, inject, onTestFinished, test } from "vitest";
-import { mysqlChangeFeed } from "../../../../src/adapters/mysql/source/change-feed.ts";
-import { postgresChangeFeed } from "../../../../src/adapters/postgres/source/change-feed.ts";
-import type { SessionTimeouts } from "../../../../src/adapters/sql/connection/wait-limits.ts";
-import type { FeedOptions } from "../../../../src/adapters/sql/source/change-feed.ts";
-import { Secret } from "../../../../src/core/secret/secret.ts";
-import type { ChangeFeed } from "../../../../src/ports/change-feed.ts";
-import {
-  changeFeedContract,
-  type FeedDatabase,
-  type FeedSettings,
-  type FeedWords,
-} from "../../../contracts/change-feed.ts";
-import { NEVER } from "../../../contracts/rows-of.ts";
+import { expect, inject, test } from "vitest";
+import { changeFeedContract, type FeedDatabase, type FeedWords } from "../../../contracts/change-feed.ts";
 import { endSessions } from "../../../support/databases/end-sessions.ts";
 import { type DatabaseKind, freshDatabase } from "../../../support/databases/fresh-database.ts";
 import { PROCESS_LIST } from "../../../support/mysql/mysql-server.ts";
 import { tcpProxy } from "../../../support/servers/tcp-proxy.ts";
 import { endWithSilentHost } from "../connection/silent-host.ts";
+import { APPLICATION, changeFeed, changeReader } from "./source-database.ts";
 
 const kind = inject("databaseKind");
-const APPLICATION = "groupsync:feed-under-test";
-const TIMEOUTS: SessionTimeouts = { lockMs: 30_000, silenceMs: 600_000 };
 
 interface Kind {
   readonly name: string;
   readonly words: FeedWords;
-  readonly feed: (options: FeedOptions) => ChangeFeed;
+  /** A view `customers` that notes each look in a table `looks`. */
+  readonly notingView: readonly string[];
   readonly openTransactions: string;
 }
 
@@ -45,7 +33,10 @@ const KINDS: Readonly<Record<DatabaseKind, Kind>> = {
       utcNow: (seconds) => `timezone('UTC', now()) + interval '${seconds} s'`,
       index: (table, column) => `CREATE INDEX ON ${table} (${column})`,
     },
-    feed: postgresChangeFeed,
+    notingView: [
+      `CREATE FUNCTION note() RETURNS int LANGUAGE sql AS $$ INSERT INTO looks VALUES ('a', 1) RETURNING 1 $$`,
+      "CREATE OR REPLACE VIEW customers AS SELECT CAST('a' AS varchar(40)) AS id, note() AS changed",
+    ],
     openTransactions: `SELECT count(*)::int AS count ${OTHERS} AND xact_start IS NOT NULL`,
   },
   mysql: {
@@ -61,27 +52,23 @@ const KINDS: Readonly<Record<DatabaseKind, Kind>> = {
       utcNow: (seconds) => `UTC_TIMESTAMP(6) + INTERVAL ${seconds} SECOND`,
       index: (table, column) => `CREATE INDEX by_change ON ${table} (${column})`,
     },
-    feed: mysqlChangeFeed,
+    notingView: [
+      `CREATE FUNCTION note() RETURNS int DETERMINISTIC MODIFIES SQL DATA
+       BEGIN INSERT INTO looks VALUES ('a', 1); RETURN 1; END`,
+      "CREATE OR REPLACE VIEW customers AS SELECT 'a' AS id, note() AS changed",
+    ],
     openTransactions: `SELECT count(*) AS count FROM information_schema.innodb_trx
       WHERE trx_mysql_thread_id IN (SELECT id FROM ${PROCESS_LIST} WHERE db = database() AND id <> connection_id())`,
   },
 };
 
-const { name, words, feed, openTransactions } = KINDS[kind];
+const { name, words, notingView, openTransactions } = KINDS[kind];
 
 async function feedDatabase(): Promise<FeedDatabase> {
   const fresh = await freshDatabase();
   return {
     execute: (sql) => fresh.query(sql),
-    feed: ({ changeColumn = "changed", columns = ["id", "name"], ...settings }: FeedSettings) =>
-      feed({
-        url: new Secret(fresh.url),
-        applicationName: APPLICATION,
-        timeouts: TIMEOUTS,
-        changeColumn,
-        columns,
-        ...settings,
-      }),
+    feed: (settings) => changeFeed(fresh, settings),
     cut: () => endSessions(fresh),
     openTransactions: async () => Number((await fresh.query<{ count: string }>(openTransactions))[0]?.count),
   };
@@ -95,13 +82,21 @@ test.each(["newest", "rows"] as const)(
     const fresh = await freshDatabase();
     await fresh.query("CREATE TABLE customers (id varchar(40), changed bigint)");
     const line = await tcpProxy(fresh.url);
-    const options = { table: "customers", changeColumn: "changed", columns: ["id"] };
-    const source = { url: new Secret(line.url), applicationName: APPLICATION, timeouts: TIMEOUTS };
-    const reader = await feed({ ...source, ...options }).open(NEVER);
-    onTestFinished(() => reader.close());
+    const reader = await changeReader({ kind, url: line.url });
     const ended = await endWithSilentHost(line, () =>
       what === "newest" ? reader.newest() : reader.rows(null, 1),
     );
     expect(ended).toMatchObject({ message: expect.stringContaining("has not answered for 60 s") });
   },
 );
+
+test("a view that writes is refused at each look", async () => {
+  const database = await freshDatabase();
+  await database.query("CREATE TABLE looks (id varchar(40), changed int)");
+  await database.query("CREATE VIEW customers AS SELECT id, changed FROM looks");
+  const reader = await changeReader(database);
+  expect(await reader.rows(null, 10)).toEqual([]);
+  for (const statement of notingView) await database.query(statement);
+  await expect(reader.rows(null, 10)).rejects.toThrow(/read.only transaction/i);
+  expect(await database.query("SELECT * FROM looks")).toEqual([]);
+});

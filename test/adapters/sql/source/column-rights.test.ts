@@ -1,15 +1,11 @@
 import { expect, inject, onTestFinished, test } from "vitest";
-import { mysqlChangeFeed } from "../../../../src/adapters/mysql/source/change-feed.ts";
-import { postgresChangeFeed } from "../../../../src/adapters/postgres/source/change-feed.ts";
-import { Secret } from "../../../../src/core/secret/secret.ts";
 import { lookupsOf } from "../../../contracts/lookups.ts";
 import { NEVER, readAll, rowsOf } from "../../../contracts/rows-of.ts";
 import { freshDatabase } from "../../../support/databases/fresh-database.ts";
 import { aRole } from "../../../support/databases/role.ts";
-import { SOURCES } from "./sources.ts";
+import { changeReader, SOURCES } from "./source-database.ts";
 
 const kind = inject("databaseKind");
-const feedOf = { postgres: postgresChangeFeed, mysql: mysqlChangeFeed }[kind];
 
 /** Customers with a secret, and a role that may read these columns of them. */
 async function aStage(granted: string, place = "customers") {
@@ -53,16 +49,7 @@ test.each([
 
 test("rights to the columns in use are enough for the change column", async () => {
   const { url } = await aStage("id, name, changed");
-  const feed = feedOf({
-    url: new Secret(url),
-    applicationName: "groupsync:feed-under-test",
-    timeouts: { lockMs: 30_000, silenceMs: 600_000 },
-    table: "customers",
-    columns: ["id", "name"],
-    changeColumn: "changed",
-  });
-  const reader = await feed.open(NEVER);
-  onTestFinished(() => reader.close());
+  const reader = await changeReader({ kind, url }, { columns: ["id", "name"] });
   expect(await reader.newest()).toMatchObject({ value: "2" });
   const from = { value: "1", isIncluded: false };
   expect(await reader.rows(from, 9)).toMatchObject([{ user_group_id: "b" }]);

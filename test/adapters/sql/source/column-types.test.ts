@@ -5,7 +5,7 @@ import { rowsOf } from "../../../contracts/rows-of.ts";
 import { freshDatabase } from "../../../support/databases/fresh-database.ts";
 import { isMariadb } from "../../../support/mysql/is-mariadb.ts";
 import { pageText } from "../../../support/pages.ts";
-import { SOURCES } from "./sources.ts";
+import { SOURCES } from "./source-database.ts";
 
 const kind = inject("databaseKind");
 /** Dates that are none can be there since before a server became strict. */

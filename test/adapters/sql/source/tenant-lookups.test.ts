@@ -11,7 +11,7 @@ import { lockTable } from "../../../support/databases/table-lock.ts";
 import { isMariadb } from "../../../support/mysql/is-mariadb.ts";
 import { tcpProxy } from "../../../support/servers/tcp-proxy.ts";
 import { endWithSilentHost } from "../connection/silent-host.ts";
-import { SOURCES } from "./sources.ts";
+import { SOURCES } from "./source-database.ts";
 
 const kind = inject("databaseKind");
 

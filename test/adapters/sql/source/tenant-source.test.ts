@@ -6,6 +6,7 @@ import type { TenantSnapshot } from "../../../../src/ports/tenant-source.ts";
 import { rejection } from "../../../contracts/collect.ts";
 import { everythingIn } from "../../../contracts/everything-in.ts";
 import { NEVER, rowsOf } from "../../../contracts/rows-of.ts";
+import { tenantSourceContract } from "../../../contracts/tenant-source.ts";
 import { endSessions } from "../../../support/databases/end-sessions.ts";
 import {
   type DatabaseKind,
@@ -15,9 +16,11 @@ import {
 import { lockTable, untilWaiting } from "../../../support/databases/table-lock.ts";
 import { listening } from "../../../support/servers/listening.ts";
 import { tcpProxy } from "../../../support/servers/tcp-proxy.ts";
-import { SOURCES } from "./sources.ts";
+import { SOURCES, sourceDatabase } from "./source-database.ts";
 
 const kind = inject("databaseKind");
+
+tenantSourceContract({ postgres: "PostgreSQL", mysql: "MySQL" }[kind], sourceDatabase);
 
 const SHORT_LOCKS: SessionTimeouts = { lockMs: 4_000, silenceMs: 600_000 };
 const SHORT_SILENCE: SessionTimeouts = { lockMs: 30_000, silenceMs: 4_000 };
