@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { inspect } from "node:util";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { freshDatabase } from "../../support/databases/fresh-database.ts";
@@ -40,19 +39,6 @@ test("an error doesn't hold the statement that failed, because a token may be in
   const failed = await database.query("SELECT $1 FROM nowhere", ["a token"]).catch((error) => error);
   expect(failed).toMatchObject({ errno: 1146 });
   expect(inspect(failed, { depth: null, showHidden: true })).not.toContain("a token");
-});
-
-test("a database is closed at once, though a statement is under way", async () => {
-  const { url, query } = await freshDatabase("mysql");
-  // What was cut off ends when the database has been silent for too long.
-  const database = aDatabase(url, "mysql", { timeouts: { lockMs: 4_000, silenceMs: 6_000 } });
-  const asked = database.query("SELECT sleep(10)").catch((error) => error);
-  const sleeping = `SELECT 1 FROM ${PROCESS_LIST} WHERE db = database() AND info LIKE 'SELECT sleep%'`;
-  await expect.poll(() => query(sleeping)).toHaveLength(1);
-  // A connection that nobody uses may take five seconds to say goodbye.
-  const closed = database.close().then(() => "closed");
-  expect(await Promise.race([closed, sleep(4_000, "still open", { ref: false })])).toBe("closed");
-  expect(await asked).toBeInstanceOf(Error);
 });
 
 test("times are UTC, whatever the time zone of this process", async () => {

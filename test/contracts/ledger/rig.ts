@@ -13,18 +13,8 @@ import { collect } from "../collect.ts";
 export interface LedgerPlace {
   ledger(scope?: string): Ledger;
   view(scope?: string): LedgerView;
-  /** In the order in which they died. */
-  formerTokens(scope?: string): Promise<readonly FormerToken[]>;
   /** Lets the database learn how little its tables hold: it then reads them without their indexes. */
   analyze(): Promise<void>;
-}
-
-/** A token that was live once, as the ledger remembers it. */
-export interface FormerToken {
-  readonly user_group_id: string;
-  readonly fingerprint: string;
-  readonly since: Date | null;
-  readonly until: Date;
 }
 
 /** A real database. */

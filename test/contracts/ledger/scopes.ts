@@ -89,7 +89,7 @@ export function ledgerScopesContract(name: string, makePlace: () => Promise<Ledg
       });
       expect((await ledger.journalSum(["delete"], new Date(0))).count).toBe(0);
       expect(await ledger.requests()).toEqual([]);
-      expect(await at.database.formerTokens()).toEqual([]);
+      expect(await ledger.journalOf("acme")).toEqual({ removals: [], formerTokens: [] });
       const runs = await ledger.history(new Date(0), 10);
       expect(runs).toMatchObject([{ command: "forget", finishedAt: LATER, result: { outcome: "ok" } }]);
     });

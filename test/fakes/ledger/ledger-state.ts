@@ -3,11 +3,10 @@ import type { RememberedRejection } from "../../../src/core/group/rejections.ts"
 import { NO_READ_HISTORY, type ReadHistory } from "../../../src/core/plan/read-history.ts";
 import type { LeaseState } from "../../../src/core/record/recent-writes.ts";
 import type { GroupRecord } from "../../../src/core/record/record.ts";
-import type { JournalKind, SharedGroups } from "../../../src/ports/ledger/groups.ts";
+import type { FormerToken, JournalKind, SharedGroups } from "../../../src/ports/ledger/groups.ts";
 import type { LeaseHolder } from "../../../src/ports/ledger/lease.ts";
 import type { RequestId } from "../../../src/ports/ledger/requests.ts";
 import type { KnownService, RecordedRun, TokenDestinations } from "../../../src/ports/ledger/scope.ts";
-import type { FormerToken } from "../../contracts/ledger/rig.ts";
 import type { Point, Step } from "../instance.ts";
 
 interface Journaled {
@@ -63,7 +62,7 @@ export class LedgerState {
   journal: (Journaled & { readonly id: string })[] = [];
   entries = 0;
   refreshApproved: string | null = null;
-  formerTokens: FormerToken[] = [];
+  formerTokens: (FormerToken & { readonly user_group_id: string })[] = [];
   tokens = NO_TOKENS;
   history: ReadHistory = NO_READ_HISTORY;
   service = NO_SERVICE;

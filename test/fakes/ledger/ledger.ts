@@ -90,7 +90,6 @@ export async function inMemoryPlace(): Promise<LedgerPlace> {
   return {
     ledger,
     view: ledger,
-    formerTokens: async (scope) => stateOf(scope).formerTokens,
     analyze: async () => {},
   };
 }

@@ -5,12 +5,11 @@ import type { Database, DatabaseOptions } from "../../../../src/adapters/sql/dia
 import type { LedgerLocation } from "../../../../src/adapters/sql/dialect/ledger-tables.ts";
 import { sqlLedger, sqlLedgerView } from "../../../../src/adapters/sql/ledger/ledger.ts";
 import { Secret } from "../../../../src/core/secret/secret.ts";
-import type { FormerToken, LedgerDatabase } from "../../../contracts/ledger/rig.ts";
+import type { LedgerDatabase } from "../../../contracts/ledger/rig.ts";
 import {
   type DatabaseKind,
   type FreshDatabase,
   freshDatabase,
-  type Row,
 } from "../../../support/databases/fresh-database.ts";
 import { PROCESS_LIST } from "../../../support/mysql/mysql-server.ts";
 
@@ -98,12 +97,6 @@ export function withLedgers(fresh: FreshDatabase): LedgerDatabase & FreshDatabas
     ledger: (scope = "default") => sqlLedger(aDatabase(url, fresh.kind), LOCATION, scope, HISTORY_MS),
     view: (scope = "default") => sqlLedgerView(aDatabase(url, fresh.kind), LOCATION, scope),
     tables,
-    formerTokens: (scope = "default") =>
-      query<FormerToken & Row>(
-        `SELECT user_group_id, token_fingerprint AS fingerprint, live_since AS since, live_until AS until
-         FROM groupsync_former_tokens WHERE scope = $1 ORDER BY id`,
-        [scope],
-      ),
     dump: async () => {
       const texts: string[] = [];
       for (const table of await tables()) {

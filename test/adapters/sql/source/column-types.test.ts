@@ -1,7 +1,7 @@
 import { expect, inject, test } from "vitest";
 import { type Cell, Unusable } from "../../../../src/core/group/tenant.ts";
 import { COLUMN_LINES, type Example } from "../../../contracts/column-values.ts";
-import { rowsOf } from "../../../contracts/rows-of.ts";
+import { readAll, rowsOf } from "../../../contracts/rows-of.ts";
 import { freshDatabase } from "../../../support/databases/fresh-database.ts";
 import { isMariadb } from "../../../support/mysql/is-mariadb.ts";
 import { pageText } from "../../../support/pages.ts";
@@ -39,6 +39,44 @@ test("docs/rows.md says so", () => {
   const lines = COLUMN_LINES.map(({ types, json }) => `| ${types.postgres} | ${types.mysql} | ${json} |`);
   expect(table?.trimEnd().split("\n")).toEqual(lines);
 });
+
+const RETYPED = {
+  postgres: {
+    types: [
+      ["text", "integer", "1"],
+      ["text", "boolean", "t"],
+      ["text", "jsonb", '{"a": 1}'],
+      ["text[]", "integer[]", "{1,2}"],
+    ],
+    alter: (type: string) => `ALTER plan TYPE ${type} USING plan::${type}`,
+  },
+  mysql: {
+    types: [
+      ["varchar(9)", "int", "1"],
+      ["int", "boolean", "1"],
+      ["longtext", "json", '{"a": 1}'],
+      ["varchar(10)", "date", "2026-03-01"],
+    ],
+    alter: (type: string) => `MODIFY plan ${type}`,
+  },
+};
+const { types, alter } = RETYPED[kind];
+
+test.each(types)(
+  "a value that becomes another by its column's type, from %s to %s, gets another digest",
+  async (before, after, value) => {
+    const { url, query } = await freshDatabase();
+    const digest = async () =>
+      (await readAll(SOURCES[kind](url, { table: "customers" }), ["id", "plan"])).rows[0]?.digest;
+    await query(`CREATE TABLE customers (id varchar(9), plan ${before})`);
+    await query("INSERT INTO customers VALUES ('a', $1)", [value]);
+    const old = await digest();
+    await query(`ALTER TABLE customers ${alter(after ?? "")}`);
+    const now = await digest();
+    expect(now?.digest).not.toBe(old?.digest);
+    expect(now?.bucket).toBe(old?.bucket);
+  },
+);
 
 const shown = (cell: Cell): Example[2] => (cell instanceof Unusable ? { rejected: cell.reason } : cell);
 
