@@ -15,7 +15,6 @@ export interface Image {
   readonly entrypoint: readonly string[];
   readonly cmd: readonly string[];
   readonly healthcheck: readonly string[];
-  readonly exposed: string;
   readonly stopSignal: string;
   readonly labels: Readonly<Record<string, string>>;
 }
@@ -34,21 +33,11 @@ export interface BuildOptions {
   readonly env: Readonly<Record<string, string>>;
 }
 
-interface Stage {
+/** An image whose build goes on. */
+type Stage = { -readonly [Key in keyof Image]: Image[Key] } & {
   readonly name: string;
-  readonly root: string;
-  readonly base: string;
   readonly variables: Map<string, string>;
-  readonly env: Record<string, string>;
-  readonly labels: Record<string, string>;
-  workdir: string;
-  user: string;
-  entrypoint: string[];
-  cmd: string[];
-  healthcheck: string[];
-  exposed: string;
-  stopSignal: string;
-}
+};
 
 /**
  * Builds a Dockerfile instruction by instruction, without a container engine. Each stage is a folder, and RUN runs with
@@ -108,16 +97,12 @@ function newStage(
   if (from) {
     cpSync(from.root, root, { recursive: true, verbatimSymlinks: true });
     giveToRoot(root);
-    return {
-      ...{ ...from, name, root, base, variables: new Map(Object.entries(from.env)) },
-      ...{ env: { ...from.env }, labels: { ...from.labels } },
-      ...{ entrypoint: [...from.entrypoint], cmd: [...from.cmd], healthcheck: [...from.healthcheck] },
-    };
+    return { ...from, name, root, base, variables: new Map(Object.entries(from.env)) };
   }
   layBase(root);
   return {
     ...{ name, root, base, variables: new Map(), env: {}, labels: {} },
-    ...{ workdir: "/", user: "", entrypoint: [], cmd: [], healthcheck: [], exposed: "", stopSignal: "" },
+    ...{ workdir: "/", user: "", entrypoint: [], cmd: [], healthcheck: [], stopSignal: "" },
   };
 }
 
@@ -133,7 +118,7 @@ async function carryOut(
       return declare(instruction, stage.variables, options);
     case "ENV":
       for (const [name, value] of pairsOf(text, stage.variables)) {
-        stage.env[name] = value;
+        stage.env = { ...stage.env, [name]: value };
         stage.variables.set(name, value);
       }
       return;
@@ -152,12 +137,12 @@ async function carryOut(
         env: { HOME: "/root", ...options.env, ...Object.fromEntries(stage.variables) },
       });
     case "LABEL":
-      return void Object.assign(stage.labels, Object.fromEntries(pairsOf(text, stage.variables)));
+      stage.labels = { ...stage.labels, ...Object.fromEntries(pairsOf(text, stage.variables)) };
+      return;
     case "USER":
       stage.user = expand(text, stage.variables);
       return;
     case "EXPOSE":
-      stage.exposed = expand(text, stage.variables);
       return;
     case "STOPSIGNAL":
       stage.stopSignal = text;

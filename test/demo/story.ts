@@ -156,74 +156,29 @@ export async function tellStory(stage: Stage, signal: AbortSignal, keep: boolean
 }
 
 async function createCustomers({ database }: Stage): Promise<void> {
-  await database.query(`CREATE TABLE customers (
-    id text, company_name text, plan text, seats integer, region text, data_source_id text, logo_url text,
-    status text)`);
-  await database.query("INSERT INTO customers SELECT * FROM json_populate_recordset(NULL::customers, $1)", [
-    JSON.stringify(inventCustomers(CUSTOMERS)),
-  ]);
+  await database.query(INVENT_CUSTOMERS);
   await database.query(`CREATE ROLE ${READER.username} LOGIN PASSWORD '${READER.password}'`);
   await database.query(`GRANT SELECT ON customers TO ${READER.username}`);
 }
 
-/** A row of the demo's `customers` table. */
-interface Customer {
-  readonly id: string;
-  readonly company_name: string;
-  readonly plan: string;
-  readonly seats: number;
-  readonly region: string;
-  readonly data_source_id: string;
-  readonly logo_url: string | null;
-  readonly status: string;
-}
-
-// The lengths of the two lists have no common divisor: their product is how many names there are.
-const FIRST = [
-  ...["Alderbrook", "Brightwater", "Cobalt", "Driftwood", "Eastgate", "Fernhill", "Granite Bay"],
-  ...["Harborline", "Ironbark", "Juniper", "Kestrel", "Lanternfish", "Millstone", "Northlight"],
-  ...["Oakridge", "Pinecrest", "Quarry Lane", "Redwing", "Saltmarsh", "Tamarack", "Umber"],
-  ...["Violet Hill", "Westbourne", "Yarrow", "Zephyr"],
-];
-const SECOND = [
-  ...["Logistics", "Foods", "Robotics", "Health", "Outdoor", "Energy", "Studios", "Insurance"],
-  ...["Textiles", "Software", "Coffee Roasters", "Travel", "Analytics", "Furniture", "Bikes", "Media"],
-];
-const PLANS = [
-  { plan: "starter", seats: 5 },
-  { plan: "starter", seats: 8 },
-  { plan: "team", seats: 25 },
-  { plan: "team", seats: 40 },
-  { plan: "enterprise", seats: 250 },
-];
-const REGIONS = ["eu-central", "us-east", "eu-west", "ap-south", "us-west", "eu-north", "sa-east"];
-
 /**
- * Odd names that real tables hold sooner or later. They are last in the order of the ids: the end of a plan shows them.
+ * Invents customers, the same ones every time. The last ones have odd names, as real tables hold sooner or later: the end of a
+ * plan shows them.
  */
-const ODD_NAMES = [
-  "O'Malley & Sons",
-  "Müller Präzisionswerkzeuge GmbH",
-  "🦊 Foxtrot Games",
-  "The Association of Independent Regional Manufacturers of Hand-Blown Glass and Fine Porcelain",
-];
-
-/** Invents customers, the same ones every time. Their ids are in the order of the list. */
-function inventCustomers(count: number): readonly Customer[] {
-  return Array.from({ length: count }, (_, index) => {
-    const company = ODD_NAMES[index - (count - ODD_NAMES.length)] ?? companyName(index);
-    const region = REGIONS[index % REGIONS.length] ?? "";
-    return {
-      id: `cus-${1001 + index}`,
-      company_name: company,
-      ...(PLANS[(index * 3) % PLANS.length] as (typeof PLANS)[number]),
-      region,
-      data_source_id: `ds-${region.slice(0, 2)}-${7000 + index * 7}`,
-      logo_url: index % 4 === 0 ? null : `https://cdn.example.com/logos/${1001 + index}.svg`,
-      status: index % 23 === 22 ? "cancelled" : "active",
-    };
-  });
-}
-
-const companyName = (index: number): string =>
-  `${FIRST[index % FIRST.length]} ${SECOND[index % SECOND.length]}`;
+const INVENT_CUSTOMERS = `
+  CREATE TABLE customers AS
+  SELECT 'cus-' || 1001 + i AS id, coalesce(odd, part_1 || ' ' || part_2) AS company_name, plan, seats, region,
+    'ds-' || left(region, 2) || '-' || 7000 + 7 * i AS data_source_id,
+    CASE WHEN i % 4 > 0 THEN 'https://cdn.example.com/logos/' || 1001 + i || '.svg' END AS logo_url,
+    CASE WHEN i % 23 = 22 THEN 'cancelled' ELSE 'active' END AS status
+  FROM generate_series(0, ${CUSTOMERS - 1}) AS i
+  JOIN (VALUES (0, 'Alderbrook'), (1, 'Brightwater'), (2, 'Cobalt'), (3, 'Driftwood'), (4, 'Eastgate'), (5, 'Fernhill'),
+    (6, 'Granite Bay')) AS first_parts (a, part_1) ON a = i % 7
+  JOIN (VALUES (0, 'Logistics'), (1, 'Foods'), (2, 'Robotics'), (3, 'Health'), (4, 'Energy'), (5, 'Studios'),
+    (6, 'Insurance'), (7, 'Software')) AS second_parts (b, part_2) ON b = i % 8
+  JOIN (VALUES (0, 'starter', 5), (1, 'enterprise', 250), (2, 'team', 25)) AS plans (c, plan, seats) ON c = i % 3
+  JOIN (VALUES (0, 'sa-east'), (1, 'us-east'), (2, 'eu-west'), (3, 'eu-central')) AS regions (d, region) ON d = i % 4
+  LEFT JOIN (VALUES (4, 'O''Malley & Sons'), (3, 'Müller Präzisionswerkzeuge GmbH'), (2, '🦊 Foxtrot Games'),
+    (1, 'The Association of Independent Regional Manufacturers of Hand-Blown Glass and Fine Porcelain')
+  ) AS odd_names (before_end, odd) ON before_end = ${CUSTOMERS} - i
+  ORDER BY i`;

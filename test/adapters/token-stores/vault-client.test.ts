@@ -10,50 +10,37 @@ const never = () => false;
 const secret = (text: string) => new Secret(text);
 
 describe("what Vault answers, against a server written from the reference", () => {
+  const leak = "s3cr3t";
+  const everywhere = { errors: [leak], warnings: [leak], data: { error: leak }, request_id: leak };
   const html = "<html>s3cr3t</html>";
-  const notVaults = { problem: "unavailable", message: expect.stringContaining("isn't Vault's") };
-  const everywhere = {
-    errors: ["s3cr3t"],
-    warnings: ["s3cr3t"],
-    data: { error: "s3cr3t" },
-    request_id: "s3cr3t",
-  };
+  const answer = (status: number, body: unknown = everywhere): JsonReply => ({ status, body });
+  const errors = (status: number, ...texts: string[]) => answer(status, { errors: [...texts, "s3cr3t"] });
+  const busy = { ...answer(429), headers: { "retry-after": "7" } };
+  const redirect = { status: 307, headers: { location: "http://s3cr3t/" } };
+  const passing = { problem: "passing" };
+  const unavailable = { problem: "unavailable" };
+  const notVaults = { ...unavailable, message: expect.stringContaining("isn't Vault's") };
+  const tooLong = { ...unavailable, message: expect.stringContaining("EXCEEDED") };
   const failures: [string, JsonReply, object][] = [
-    [
-      "429",
-      { status: 429, body: everywhere, headers: { "retry-after": "7" } },
-      { problem: "throttled", retryAfterMs: 7000 },
-    ],
-    ["412", { status: 412, body: everywhere }, { problem: "passing" }],
+    ["429", busy, { problem: "throttled", retryAfterMs: 7000 }],
+    ["412", answer(412), passing],
     [
       "an engine that is being upgraded",
-      { status: 400, body: { errors: ["Upgrading from non-versioned to versioned data. s3cr3t"] } },
-      { problem: "passing" },
+      errors(400, "Upgrading from non-versioned to versioned data."),
+      passing,
     ],
-    ["500", { status: 500, body: everywhere }, { problem: "passing" }],
-    [
-      "a standby's redirect",
-      { status: 307, headers: { location: "http://s3cr3t/" } },
-      { problem: "passing" },
-    ],
-    ["502 in HTML", { status: 502, body: html }, { problem: "passing" }],
-    [
-      "503, sealed",
-      { status: 503, body: { errors: ["Vault is sealed", "s3cr3t"] } },
-      { problem: "unavailable" },
-    ],
-    ["403", { status: 403, body: everywhere }, { problem: "unavailable" }],
-    ["400 in HTML", { status: 400, body: html }, notVaults],
-    ["403 in HTML", { status: 403, body: html }, notVaults],
-    ["200 in HTML", { status: 200, body: html }, { problem: "unavailable" }],
-    ["200 and another JSON", { status: 200, body: { s3cr3t: "s3cr3t" } }, { problem: "unavailable" }],
-    ["404 in HTML", { status: 404, body: html }, notVaults],
-    ["no engine", { status: 404, body: { errors: ["no handler for s3cr3t"] } }, { problem: "unavailable" }],
-    [
-      "an endless answer",
-      { status: 200, body: "x".repeat(17 * 1024 * 1024) },
-      { problem: "unavailable", message: expect.stringContaining("EXCEEDED") },
-    ],
+    ["500", answer(500), passing],
+    ["a standby's redirect", redirect, passing],
+    ["502 in HTML", answer(502, html), passing],
+    ["503, sealed", errors(503, "Vault is sealed"), unavailable],
+    ["403", answer(403), unavailable],
+    ["400 in HTML", answer(400, html), notVaults],
+    ["403 in HTML", answer(403, html), notVaults],
+    ["200 in HTML", answer(200, html), unavailable],
+    ["200 and another JSON", answer(200, { s3cr3t: "s3cr3t" }), unavailable],
+    ["404 in HTML", answer(404, html), notVaults],
+    ["no engine", errors(404, "no handler for s3cr3t"), unavailable],
+    ["an endless answer", answer(200, "x".repeat(17 * 1024 * 1024)), tooLong],
   ];
   test.each(failures)("%s", async (_, reply, expected) => {
     const { server, store } = await aVault();
