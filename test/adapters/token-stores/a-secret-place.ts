@@ -6,7 +6,7 @@ import { type SecretPath, secretName } from "../../../src/core/tokens/secrets.ts
 import { rejection } from "../../contracts/collect.ts";
 import { everythingIn } from "../../contracts/everything-in.ts";
 import { leaseOf } from "../../contracts/ledger/rig.ts";
-import type { TokenPlace } from "../../contracts/token-store.ts";
+import { isOfBOrD, type TokenPlace } from "../../contracts/token-store.ts";
 import { inMemoryLedger } from "../../fakes/ledger/ledger.ts";
 import { LedgerState } from "../../fakes/ledger/ledger-state.ts";
 import { VirtualClock, VirtualTime } from "../../fakes/virtual-time.ts";
@@ -19,6 +19,42 @@ export interface SecretWorld extends Pick<TokenPlace, "refuseSome" | "keepSome" 
   /** Somebody else makes a secret of this name, with these tags. */
   makeAnothers?(name: string, tags: Readonly<Record<string, string>>): Promise<void>;
 }
+
+/** A vendor's server that a test can answer for. */
+interface FaultyServer<Call, Reply> {
+  instead: (call: Call) => Reply | undefined;
+}
+
+/** What the contract's faults look like in one vendor's API. */
+interface FaultWords<Call, Reply> {
+  /** All that a call says: the name of its secret, and the token if it sends one. */
+  textOf(call: Call): string;
+  isWrite(call: Call): boolean;
+  isRemoval(call: Call): boolean;
+  /** Concerns one secret alone, and quotes its token. */
+  refusal(token: string): Reply;
+  readonly denial: Reply;
+}
+
+/** Makes go wrong what the contract of token stores wants to go wrong. */
+export const faultsOn = <Call, Reply>(
+  server: FaultyServer<Call, Reply>,
+  { textOf, isWrite, isRemoval, refusal, denial }: FaultWords<Call, Reply>,
+): Pick<SecretWorld, "refuseSome" | "keepSome" | "forbid"> => ({
+  refuseSome: async () => {
+    server.instead = (call) => {
+      const [token] = /refused-[bd]/.exec(textOf(call)) ?? [];
+      return token !== undefined && isWrite(call) ? refusal(token) : undefined;
+    };
+  },
+  keepSome: async () => {
+    server.instead = (call) =>
+      isRemoval(call) && isOfBOrD(textOf(call)) ? refusal("kept-b or kept-d") : undefined;
+  },
+  forbid: async (which) => {
+    server.instead = (call) => (which === "all" || isOfBOrD(textOf(call)) ? denial : undefined);
+  },
+});
 
 /** Fits every store. */
 export const PATH: SecretPath = ["t-", ""];

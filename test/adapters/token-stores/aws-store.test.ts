@@ -4,12 +4,20 @@ import { SecretTokenStore } from "../../../src/adapters/token-stores/secret-toke
 import { Secret } from "../../../src/core/secret/secret.ts";
 import { rejection } from "../../contracts/collect.ts";
 import { everythingIn } from "../../contracts/everything-in.ts";
-import { isOfBOrD, secretStoreContract } from "../../contracts/token-store.ts";
+import { secretStoreContract } from "../../contracts/token-store.ts";
 import { VirtualClock, VirtualTime } from "../../fakes/virtual-time.ts";
 import { startMoto } from "../../support/servers/moto.ts";
 import { realSecretStoreSuite } from "./a-real-store.ts";
-import { aSecretPlace, PATH } from "./a-secret-place.ts";
-import { type AwsAnswer, type AwsFront, anAwsFront, anError, REGION, tagsOf } from "./servers/aws-front.ts";
+import { aSecretPlace, faultsOn, PATH } from "./a-secret-place.ts";
+import {
+  type AwsAnswer,
+  type AwsCall,
+  type AwsFront,
+  anAwsFront,
+  anError,
+  REGION,
+  tagsOf,
+} from "./servers/aws-front.ts";
 import { serveJson } from "./servers/json-server.ts";
 
 const moto = await startMoto();
@@ -62,31 +70,19 @@ describe.skipIf(moto === null)("AWS Secrets Manager, as moto plays it", () => {
       return aSecretPlace({
         secrets: aStoreOn(front),
         contents: () => front.contents(),
-        refuseSome: async () => {
-          front.instead = ({ name, body }) =>
-            /^(Create|Put)/.test(name) && body.includes("refused")
-              ? anError("InvalidParameterException", body)
-              : undefined;
-        },
-        keepSome: async () => {
-          const contents = await front.contents();
-          front.instead = ({ name, body }) => {
-            const content = contents[JSON.parse(body).SecretId];
-            return name === "DeleteSecret" && content?.startsWith("kept")
-              ? anError("InvalidParameterException", content)
-              : undefined;
-          };
-        },
+        ...faultsOn<AwsCall, AwsAnswer | "cut">(front, {
+          textOf: ({ body }) => body,
+          isWrite: ({ name }) => /^(Create|Put)/.test(name),
+          isRemoval: ({ name }) => name === "DeleteSecret",
+          refusal: (token) => anError("InvalidParameterException", token),
+          denial: anError("AccessDeniedException"),
+        }),
         breakDown: async () => {
           front.instead = () => "cut";
         },
         makeAnothers: async (name, tags) => {
           const Tags = Object.entries(tags).map(([Key, Value]) => ({ Key, Value }));
           await front.others.createSecret({ Name: name, SecretString: "theirs", Tags });
-        },
-        forbid: async (which) => {
-          front.instead = ({ body }) =>
-            which === "all" || isOfBOrD(body) ? anError("AccessDeniedException", body) : undefined;
         },
       });
     },

@@ -2,9 +2,9 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { AzureStore } from "../../../src/adapters/token-stores/azure-store.ts";
 import { rejection } from "../../contracts/collect.ts";
 import { everythingIn } from "../../contracts/everything-in.ts";
-import { isOfBOrD, secretStoreContract } from "../../contracts/token-store.ts";
+import { secretStoreContract } from "../../contracts/token-store.ts";
 import { realSecretStoreSuite } from "./a-real-store.ts";
-import { aSecretPlace } from "./a-secret-place.ts";
+import { aSecretPlace, faultsOn } from "./a-secret-place.ts";
 import { aStore, aWorld, fault, OURS, SECRET } from "./servers/azure-server.ts";
 import type { JsonReply } from "./servers/json-server.ts";
 
@@ -13,24 +13,15 @@ const place = async () => {
   return aSecretPlace({
     secrets,
     contents: async () => server.contents(),
-    refuseSome: async () => {
-      server.before = ({ method, body }) =>
-        method === "PUT" && body.includes("refused") ? fault(400, "BadParameter", `no: ${body}`) : undefined;
-    },
-    keepSome: async () => {
-      server.before = ({ method, path }) => {
-        const content = server.contents()[path.split("/").at(-1) ?? ""];
-        return method === "DELETE" && content?.startsWith("kept")
-          ? fault(400, "No", `no: ${content}`)
-          : undefined;
-      };
-    },
+    ...faultsOn(server, {
+      textOf: ({ path, body }) => path + body,
+      isWrite: ({ method }) => method === "PUT",
+      isRemoval: ({ method }) => method === "DELETE",
+      refusal: (token) => fault(400, "BadParameter", `no: ${token}`),
+      denial: fault(403, "Forbidden", "denied"),
+    }),
     breakDown: async () => server.close(),
     makeAnothers: async (name, tags) => void server.has(name, tags, "theirs"),
-    forbid: async (which) => {
-      server.before = ({ path }) =>
-        which === "all" || isOfBOrD(path) ? fault(403, "Forbidden", "denied") : undefined;
-    },
   });
 };
 
@@ -105,7 +96,7 @@ describe("a secret of Key Vault", () => {
 
   test("whose deletion or purging is still under way is asked for again", async () => {
     const { server, put, called } = await aStore();
-    server.before = ({ method }) =>
+    server.instead = ({ method }) =>
       method === "PUT"
         ? fault(409, "Conflict", "is currently being deleted", "ObjectIsBeingDeleted")
         : undefined;
@@ -118,7 +109,7 @@ describe("a secret of Key Vault", () => {
   test("can't be removed without the right to purge it: the name would not be free", async () => {
     const { server, secrets, put } = await aStore();
     await put("a", "token-a");
-    server.before = ({ method, path }) =>
+    server.instead = ({ method, path }) =>
       method === "DELETE" && path.startsWith("/deleted") ? fault(403, "Forbidden", "no") : undefined;
     const error = await rejection(secrets.remove("a"));
     expect(error).toMatchObject({ problem: "unavailable", hint: expect.stringContaining("purge") });
@@ -146,7 +137,7 @@ describe("what Key Vault answers", () => {
       const { server, put } = await aStore();
       const pages: JsonReply[] = [quoting(status), { status }, { status, body: `<html>${SECRET}</html>` }];
       for (const answer of pages) {
-        server.before = () => answer;
+        server.instead = () => answer;
         const error = await rejection(put("a", SECRET));
         expect(error).toMatchObject({ problem, hint: expect.stringMatching(hint) });
         expect(everythingIn(error)).not.toContain(SECRET);
@@ -156,7 +147,7 @@ describe("what Key Vault answers", () => {
 
   test("can say how long it wants to be left alone, and is not asked again by the client", async () => {
     const { server, put } = await aStore();
-    server.before = () => ({ ...quoting(429), headers: { "retry-after": "7" } });
+    server.instead = () => ({ ...quoting(429), headers: { "retry-after": "7" } });
     expect(await rejection(put("a", SECRET))).toMatchObject({ problem: "throttled", retryAfterMs: 7_000 });
     expect(server.calls).toHaveLength(1);
   });
@@ -167,7 +158,7 @@ describe("what Key Vault answers", () => {
     ["nothing", ""],
   ])("where a secret should be: %s is no answer", async (_, body) => {
     const { server, secrets } = await aStore();
-    server.before = () => ({ status: 200, body });
+    server.instead = () => ({ status: 200, body });
     const error = await rejection(secrets.get("a"));
     expect(error).toMatchObject({ problem: "passing" });
     expect(everythingIn(error)).not.toContain(SECRET);
@@ -194,7 +185,7 @@ describe("a vault that is not there", () => {
   test("is given up, also where its answer stops halfway", async () => {
     const { server, get } = await aStore();
     await get("a");
-    server.before = () => ({ status: 200, body: "{", headers: { "content-length": "1000" } });
+    server.instead = () => ({ status: 200, body: "{", headers: { "content-length": "1000" } });
     const afterMs = AbortSignal.timeout.bind(AbortSignal);
     const limit = vi.spyOn(AbortSignal, "timeout").mockImplementation(() => afterMs(50));
     onTestFinished(() => limit.mockRestore());

@@ -9,11 +9,11 @@ import { GcpStore } from "../../../src/adapters/token-stores/gcp-store.ts";
 import { Secret } from "../../../src/core/secret/secret.ts";
 import { rejection } from "../../contracts/collect.ts";
 import { everythingIn } from "../../contracts/everything-in.ts";
-import { isOfBOrD, secretStoreContract } from "../../contracts/token-store.ts";
+import { secretStoreContract } from "../../contracts/token-store.ts";
 import { aCertificateAuthority } from "../../support/servers/certificates.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { realSecretStoreSuite } from "./a-real-store.ts";
-import { aSecretPlace } from "./a-secret-place.ts";
+import { aSecretPlace, faultsOn } from "./a-secret-place.ts";
 import { fault, GcpServer, PROJECT } from "./servers/gcp-server.ts";
 import { serveJson } from "./servers/json-server.ts";
 
@@ -45,29 +45,16 @@ const place = async () => {
   return aSecretPlace({
     secrets,
     contents: async () => server.contents(),
-    refuseSome: async () => {
-      server.before = ({ request }) => {
-        const text = request.payload?.data.toString("utf8") ?? "";
-        return text.includes("refused") ? fault(status.INVALID_ARGUMENT, `no: ${text}`) : undefined;
-      };
-    },
-    keepSome: async () => {
-      server.before = ({ method, request }) => {
-        const name = request.name?.split("/").at(-1) ?? "";
-        const text = server.contents()[name] ?? "";
-        return method === "DeleteSecret" && text.startsWith("kept")
-          ? fault(status.FAILED_PRECONDITION, `no: ${text}`)
-          : undefined;
-      };
-    },
+    ...faultsOn(server, {
+      textOf: ({ request: { name, parent, secretId, payload } }) =>
+        [name, parent, `/${secretId}`, payload?.data].join("\n"),
+      isWrite: ({ method }) => method === "AddSecretVersion",
+      isRemoval: ({ method }) => method === "DeleteSecret",
+      refusal: (token) => fault(status.INVALID_ARGUMENT, `no: ${token}`),
+      denial: fault(status.PERMISSION_DENIED, "denied"),
+    }),
     breakDown: async () => server.stop(),
     makeAnothers: async (name, labels) => void server.has(name, labels, "theirs"),
-    forbid: async (which) => {
-      server.before = ({ request: { name, parent, secretId } }) =>
-        which === "all" || isOfBOrD(JSON.stringify([name, parent, secretId]))
-          ? fault(status.PERMISSION_DENIED, "denied")
-          : undefined;
-    },
   });
 };
 
@@ -114,11 +101,11 @@ describe("a secret of Secret Manager", () => {
     const { server, put } = await aStore();
     for (const content of ["token-1", "token-2"]) await put("a", content);
     expect(server.states("a")).toEqual(["DESTROYED", "ENABLED"]);
-    server.before = ({ method }) =>
+    server.instead = ({ method }) =>
       method === "DestroySecretVersion" ? fault(status.UNAVAILABLE, "later") : undefined;
     await put("a", "token-3");
     expect(server.states("a")).toEqual(["DESTROYED", "ENABLED", "ENABLED"]);
-    server.before = () => undefined;
+    server.instead = () => undefined;
     await put("a", "token-4");
     expect(server.states("a")).toEqual(["DESTROYED", "DESTROYED", "DESTROYED", "ENABLED"]);
   });
@@ -134,7 +121,7 @@ describe("a secret of Secret Manager", () => {
   test("can't be written where its old versions may not be destroyed: that right is missing", async () => {
     const { server, put } = await aStore();
     await put("a", "token-1");
-    server.before = ({ method }) =>
+    server.instead = ({ method }) =>
       method === "DestroySecretVersion" ? fault(status.PERMISSION_DENIED, "no") : undefined;
     expect(await rejection(put("a", "token-2"))).toMatchObject({ problem: "unavailable" });
   });
@@ -161,7 +148,7 @@ describe("a secret of Secret Manager", () => {
 
   test("that can't be made and can't be found either is asked for again", async () => {
     const { server, put } = await aStore();
-    server.before = ({ method }) =>
+    server.instead = ({ method }) =>
       method === "CreateSecret" ? fault(status.ALREADY_EXISTS, "still") : undefined;
     expect(await rejection(put("a", "token-a"))).toMatchObject({ problem: "passing" });
   });
@@ -176,7 +163,7 @@ describe("a secret of Secret Manager", () => {
   test("that somebody else has made his own meanwhile is not removed", async () => {
     const { server, store, put } = await aStore();
     await put("a", "token-a");
-    server.before = ({ method }) => {
+    server.instead = ({ method }) => {
       if (method === "DeleteSecret") server.has("a", {}, "theirs").etag = '"2"';
       return undefined;
     };
@@ -203,7 +190,7 @@ describe("what Secret Manager answers", () => {
     const { server, put } = await aStore();
     const metadata = new grpc.Metadata();
     metadata.set("x-echo", SECRET);
-    server.before = () => fault(status[code], `${SECRET} ${code}`, metadata);
+    server.instead = () => fault(status[code], `${SECRET} ${code}`, metadata);
     const error = await rejection(put("a", SECRET));
     expect(error).toMatchObject({ problem, hint: expect.stringMatching(hint), retryAfterMs: undefined });
     expect(everythingIn(error)).not.toContain(SECRET);
@@ -214,7 +201,7 @@ describe("what Secret Manager answers", () => {
   test("a login that has expired is made again, once", async () => {
     const { server, put, get } = await aStore();
     let refusals = 1;
-    server.before = () => (refusals-- > 0 ? fault(status.UNAUTHENTICATED, "expired") : undefined);
+    server.instead = () => (refusals-- > 0 ? fault(status.UNAUTHENTICATED, "expired") : undefined);
     await put("a", "token-a");
     expect(await get("a")).toBe("token-a");
   });

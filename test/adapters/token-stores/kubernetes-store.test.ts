@@ -27,6 +27,7 @@ secretStoreContract(
       secrets: store,
       contents: async () => contentsOf(kube.secrets.values()),
       ...faultsOf(server),
+      breakDown: () => server.close(),
       makeAnothers: async (name, { "managed-by": manager = "", ...labels }) => {
         const data = { token: base64("theirs") };
         kube.create({

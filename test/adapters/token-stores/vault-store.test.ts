@@ -20,6 +20,7 @@ secretStoreContract(
       secrets: store,
       contents: async () => tokensIn(kv.contents()),
       ...faultsOf(server),
+      breakDown: () => server.close(),
       makeAnothers: async (name, custom_metadata) => {
         kv.write(name, { token: "theirs" });
         kv.describe(name, { custom_metadata });

@@ -43,7 +43,7 @@ export class AzureServer {
   readonly calls: Call[] = [];
   readonly tokens = new Set<string>(["login-1"]);
   /** Looks at each call that is let in before it is answered, and may answer it instead. */
-  before: (call: Call) => JsonReply | undefined = () => undefined;
+  instead: (call: Call) => JsonReply | undefined = () => undefined;
   isPurgeProtected = false;
   /** How often a secret that is just deleted, or recovered, can't be found yet. */
   delay = 0;
@@ -98,7 +98,7 @@ export class AzureServer {
     const name = rawName?.toLowerCase();
     if (rawName !== undefined && !/^[0-9a-zA-Z-]{1,127}$/.test(rawName))
       return fault(400, "BadParameter", `the name ${rawName}`);
-    const early = this.before(call);
+    const early = this.instead(call);
     if (early) return early;
     if (collection === "deletedsecrets" && name) return this.#ofDeleted(call, name, third);
     if (collection !== "secrets" || name === undefined) return fault(404, "NotFound", call.path);

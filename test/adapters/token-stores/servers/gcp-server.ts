@@ -61,7 +61,7 @@ export class GcpServer {
   readonly secrets = new Map<string, ServedSecret>();
   readonly calls: Call[] = [];
   /** Looks at each call before it is answered, and may fail it. */
-  before: (call: Call) => Answer | undefined = () => undefined;
+  instead: (call: Call) => Answer | undefined = () => undefined;
   readonly #server = new grpc.Server();
   #port = 0;
 
@@ -171,7 +171,7 @@ export class GcpServer {
         .replace(/^Bearer /, "");
       const call = { method, request, token };
       this.calls.push(call);
-      const failure = this.before(call);
+      const failure = this.instead(call);
       if (failure) return respond(failure);
       try {
         respond(null, answer(request));

@@ -6,10 +6,9 @@ import {
   KubernetesStore,
   type KubernetesStoreOptions,
 } from "../../../../src/adapters/token-stores/kubernetes-store.ts";
-import { isOfBOrD } from "../../../contracts/token-store.ts";
 import { aCertificateAuthority } from "../../../support/servers/certificates.ts";
 import { temporaryFolder } from "../../../support/temporary-folder.ts";
-import type { SecretWorld } from "../a-secret-place.ts";
+import { faultsOn } from "../a-secret-place.ts";
 import { bodyOf, type JsonReply, type JsonRequest, serveJson } from "./json-server.ts";
 
 export interface KubernetesCall {
@@ -222,33 +221,17 @@ export async function aKubernetes(
 export const contentsOf = (secrets: Iterable<WireSecret>, key = "token"): Record<string, string> =>
   Object.fromEntries([...secrets].map((secret) => [secret.metadata.name, contentOf(secret, key)]));
 
-const contentOf = ({ data }: WireSecret, key: string): string =>
-  Buffer.from(data?.[key] ?? "", "base64").toString("utf8");
+const contentOf = (secret: WireSecret | undefined, key: string): string =>
+  Buffer.from(secret?.data?.[key] ?? "", "base64").toString("utf8");
 
-/** What the contract of token stores wants to go wrong. */
-export const faultsOf = (server: KubernetesServer): Omit<SecretWorld, "secrets" | "contents"> => ({
-  refuseSome: async () => {
-    server.instead = ({ method, body }) =>
-      method === "POST" || method === "PUT"
-        ? quoting("refused", contentOf(body as WireSecret, "token"))
-        : undefined;
-  },
-  keepSome: async () => {
-    const kept = ({ path }: KubernetesCall) => /-([bd])$/.exec(path)?.[1];
-    server.instead = (call) => (call.method === "DELETE" ? quoting("kept", `kept-${kept(call)}`) : undefined);
-  },
-  breakDown: () => server.close(),
-  forbid: async (which) => {
-    server.instead = ({ path, body }) =>
-      which === "all" || isOfBOrD(path + JSON.stringify(body ?? ""))
-        ? { status: 403, body: { kind: "Status", reason: "Forbidden", message: "secrets is forbidden" } }
-        : undefined;
-  },
-});
-
-/** Refuses a token of b or d that begins so with words that quote it. */
-function quoting(start: string, token: string): JsonReply | undefined {
-  if (!new RegExp(`^${start}-[bd]$`).test(token)) return undefined;
-  const message = `admission webhook "policy" denied the request: ${token}`;
-  return { status: 400, body: { kind: "Status", message, reason: token, details: { name: token } } };
-}
+export const faultsOf = (server: KubernetesServer) =>
+  faultsOn<KubernetesCall, JsonReply | "silence">(server, {
+    textOf: ({ path, body }) => path + JSON.stringify(body ?? "") + contentOf(body as WireSecret, "token"),
+    isWrite: ({ method }) => method === "POST" || method === "PUT",
+    isRemoval: ({ method }) => method === "DELETE",
+    refusal: (token) => {
+      const message = `admission webhook "policy" denied the request: ${token}`;
+      return { status: 400, body: { kind: "Status", message, reason: token, details: { name: token } } };
+    },
+    denial: failure(403, "Forbidden", "secrets is forbidden"),
+  });

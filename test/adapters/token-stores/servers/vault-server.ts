@@ -1,9 +1,8 @@
 import { onTestFinished } from "vitest";
 import { VaultStore, type VaultStoreOptions } from "../../../../src/adapters/token-stores/vault-store.ts";
 import { Secret } from "../../../../src/core/secret/secret.ts";
-import { isOfBOrD } from "../../../contracts/token-store.ts";
 import { VirtualClock, VirtualTime } from "../../../fakes/virtual-time.ts";
-import { PATH, type SecretWorld } from "../a-secret-place.ts";
+import { faultsOn, PATH } from "../a-secret-place.ts";
 import { bodyOf, type JsonReply, type JsonRequest, serveJson } from "./json-server.ts";
 
 export interface VaultCall {
@@ -280,30 +279,11 @@ export const tokensIn = (
     ),
   );
 
-/** What the contract of token stores wants to go wrong. */
-export const faultsOf = (server: VaultServer): Omit<SecretWorld, "secrets" | "contents"> => ({
-  refuseSome: async () => {
-    server.instead = ({ method, body }) =>
-      method === "POST" ? quoting("refused", tokenIn(body)) : undefined;
-  },
-  keepSome: async () => {
-    const kept = (path: string) => /[bd]$/.exec(path)?.map((id) => `kept-${id}`)[0];
-    server.instead = ({ method, path }) => (method === "DELETE" ? quoting("kept", kept(path)) : undefined);
-  },
-  breakDown: () => server.close(),
-  forbid: async (which) => {
-    server.instead = ({ path }) =>
-      which === "all" || isOfBOrD(path)
-        ? { status: 403, body: { errors: ["1 error occurred:\n\t* permission denied\n\n"] } }
-        : undefined;
-  },
-});
-
-const tokenIn = (body: VaultCall["body"]): unknown =>
-  (body as { data?: { token?: unknown } } | undefined)?.data?.token;
-
-/** Refuses a token that begins so with words that quote it. */
-const quoting = (start: string, token: unknown): JsonReply | undefined =>
-  typeof token === "string" && token.startsWith(start)
-    ? { status: 400, body: { errors: [`can't do that with ${token}`], data: token } }
-    : undefined;
+export const faultsOf = (server: VaultServer) =>
+  faultsOn<VaultCall, JsonReply | "silence">(server, {
+    textOf: ({ path, body }) => path + JSON.stringify(body ?? ""),
+    isWrite: ({ method }) => method === "POST",
+    isRemoval: ({ method }) => method === "DELETE",
+    refusal: (token) => ({ status: 400, body: { errors: [`can't do that with ${token}`], data: token } }),
+    denial: { status: 403, body: { errors: ["1 error occurred:\n\t* permission denied\n\n"] } },
+  });
