@@ -1,6 +1,6 @@
 import { isDue } from "../failure/backoff.ts";
 import type { ChangeFailure } from "../failure/group-failures.ts";
-import { clockDiffers, isClockDifference } from "../failure/sync-error.ts";
+import { clockDiffers } from "../failure/sync-error.ts";
 import {
   type Absence,
   type AbsenceKind,
@@ -90,8 +90,8 @@ export interface Decision {
   /** What the ledger has to record whatever becomes of the action; null if it is up to date. */
   readonly note: Note | null;
   /**
-   * The action leaves open which token is live, because an earlier run left an update or a rotation under way. A GET that sends the
-   * group as it was confirmed then settles that.
+   * An earlier run left an update or a rotation under way, and nothing has settled that once the action is done. Then a GET settles
+   * it: it tells the live token, and sends the group as it was confirmed.
    */
   readonly settles: boolean;
 }
@@ -126,14 +126,24 @@ export interface Decision {
  *
  * A gone tenant is absent or flagged, see `absenceKind`. In a plan for some tenants alone, a group that would be deleted is
  * `missing`, unless the operator skips the grace period; and nothing is noted of a tenant that is gone. If the same change has
- * failed before, `waiting` is planned until the next try is due; and for a replacement that no run has begun, while the clocks
- * differ. `guardRemovals` decides later whether deletions and replacements may be done.
+ * failed before, `waiting` is planned until the next try is due, but not for an update if a rotation or a deletion was begun since;
+ * and for a replacement that no run has begun, while the clocks differ. `guardRemovals` decides later whether deletions and
+ * replacements may be done.
  *
  * Nothing is noted that the ledger has already: `returned` needs an absence, `change dropped` an absence or a failed change,
  * `settled` one of them or another row, and `left` no absence of this kind that still stands.
  *
- * A GET of its own settles an update or a rotation under way. None is sent if nobody ever confirmed the group, because no application
- * has its token; if an update settles it, now or once that is due; or if the last such GET has failed, until the next try is due.
+ * A GET of its own settles what is under way and what the action leaves so. It is sent after the changes, and not before its next try
+ * is due if it has failed.
+ *
+ * | under way                                | settled by a GET of its own                                        |
+ * |------------------------------------------|--------------------------------------------------------------------|
+ * | a rotation: the stored token may be dead | unless the action is an update that sends the group as confirmed   |
+ * | an update, and the token may not be in   | likewise. `next` marks an update that is under way beside a        |
+ * | every store                              | rotation so                                                        |
+ * | any other update                         | unless the action is an update, even one that waits                |
+ * | any of them, of a group that nobody ever | never: no application has its token                                |
+ * | confirmed                                |                                                                    |
  */
 export function decide(
   tenant: Tenant | undefined,
@@ -142,7 +152,11 @@ export function decide(
 ): Decision {
   const action = actionOn(tenant, known, context);
   if (known === undefined) return { action, note: null, settles: false };
-  return { action, note: noteOn(tenant, known, action, context), settles: settles(known, action, context) };
+  return {
+    action,
+    note: noteOn(tenant, known, action, context),
+    settles: settles(tenant, known, action, context),
+  };
 }
 
 function actionOn(
@@ -183,17 +197,20 @@ function noteOn(
   return absence === null ? null : { kind: "returned", user_group_id };
 }
 
-const settles = (
-  { intent, fingerprint, failures }: LedgerGroup,
+/** See `Decision.settles`. */
+function settles(
+  tenant: Tenant | undefined,
+  { intent, fingerprint, failures: { storing } }: LedgerGroup,
   action: PlannedAction | null,
   { now, eager }: PlanningContext,
-): boolean =>
-  (intent === "apply" || intent === "rotate") &&
-  fingerprint !== null &&
-  action?.kind !== "update" &&
-  // A replacement that waits for the clocks settles nothing.
-  (action?.kind !== "waiting" || isClockDifference(action)) &&
-  (eager || isDue(failures.storing, now));
+): boolean {
+  const isOpen = fingerprint !== null && (intent === "apply" || intent === "rotate");
+  // No update waits while a rotation is under way.
+  const isUpdate = action?.kind === "update" || (action?.kind === "waiting" && intent === "apply");
+  const sendsAnother = tenant?.kind === "desired" && tenant.fingerprint !== fingerprint;
+  const mayHaveDeadToken = intent === "rotate" || storing !== null;
+  return isOpen && (!isUpdate || (mayHaveDeadToken && sendsAnother)) && (eager || isDue(storing, now));
+}
 
 function decidePresent(
   tenant: DesiredTenant,
@@ -292,11 +309,10 @@ function apply(
     };
   const failure = known?.failures.change ?? null;
   const failedBefore = failure !== null;
-  return unlessWaiting(
-    { kind, user_group_id, group, fingerprint, row, dataSourceId, underWay, failedBefore },
-    failure,
-    context,
-  );
+  const change = { kind, user_group_id, group, fingerprint, row, dataSourceId, underWay, failedBefore };
+  // A rotation or a deletion that was begun after the update had failed may have ended the token, and the GET tells the live one.
+  const mayWait = kind === "replace" || intent === null || intent === "apply";
+  return mayWait ? unlessWaiting(change, failure, context) : change;
 }
 
 /** The change; `waiting` if the same change has failed before and its next try is not due. */

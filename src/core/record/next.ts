@@ -137,9 +137,9 @@ export interface Next {
  *
  * | event                  | intent          | what else changes                                                    |
  * |------------------------|-----------------|----------------------------------------------------------------------|
- * | begun                  | of the change;  | what is intended: nothing, if an open intent meant another state     |
- * |                        | an open removal |                                                                      |
- * |                        | stays one, and  |                                                                      |
+ * | begun                  | of the change;  | what is intended: nothing, if an open intent meant another state.    |
+ * |                        | an open removal | If an update and a rotation are under way together, the token is     |
+ * |                        | stays one, and  | perhaps not in every store                                           |
  * |                        | a rotation too  |                                                                      |
  * |                        | if a GET asks   |                                                                      |
  * |                        | for its token   |                                                                      |
@@ -258,8 +258,10 @@ const PRESENT = { absence: null, held: null } as const;
 
 function begun(known: GroupRecord | null, change: Step, now: Date): GroupRecord | null {
   const intentAt = known?.intentAt ?? now;
-  if (change.kind === "rotate")
-    return known && { ...known, intent: intentOf(change, known.intent), intentAt };
+  if (change.kind === "rotate") {
+    if (known === null) return null;
+    return { ...withRotationMarked(known, change, now), intent: intentOf(change, known.intent), intentAt };
+  }
   if (change.kind === "delete") {
     if (known === null) return null;
     return { ...known, intent: known.intent === "remove" ? "remove" : "delete", intentAt };
@@ -267,7 +269,7 @@ function begun(known: GroupRecord | null, change: Step, now: Date): GroupRecord 
   const record = known ?? newRecord(change.user_group_id, change.row.bucket, now);
   const meansTheSame = record.intent === null || record.intended === change.fingerprint;
   return {
-    ...record,
+    ...withRotationMarked(record, change, now),
     intent: intentOf(change, record.intent),
     intentAt,
     intended: meansTheSame ? change.fingerprint : null,
@@ -275,6 +277,20 @@ function begun(known: GroupRecord | null, change: Step, now: Date): GroupRecord 
     ...(isNeverMade(record) && { dataSourceId: change.dataSourceId }),
   };
 }
+
+/**
+ * If a rotation and an update are under way together, the intent is that of the update. So mark that the stored token may be dead,
+ * until an answer tells the live one.
+ */
+function withRotationMarked(record: GroupRecord, change: Step, now: Date): GroupRecord {
+  const isBoth = change.kind === "rotate" ? record.intent === "apply" : record.intent === "rotate";
+  if (!isBoth || intentOf(change, record.intent) !== "apply" || record.failures.storing) return record;
+  const failure = { code: "TOKEN_NOT_EVERYWHERE", message: BESIDE_ROTATION, count: 1, retryAt: now };
+  return storingEnded(record, { failure }, now);
+}
+
+const BESIDE_ROTATION =
+  "a rotation was under way, and the service has not been asked for the live token since";
 
 /** From the first call on, it is to be deleted. */
 const canary = (
@@ -290,7 +306,9 @@ const canary = (
 
 function unsent(record: GroupRecord, before: GroupRecord): GroupRecord {
   const { intent, intentAt, intended, dataSourceId } = before;
-  return { ...record, intent, intentAt, intended, dataSourceId };
+  const isMarked = record.failures.storing?.message === BESIDE_ROTATION;
+  const failures = isMarked ? { ...record.failures, storing: before.failures.storing } : record.failures;
+  return { ...record, intent, intentAt, intended, dataSourceId, failures };
 }
 
 function ended(record: GroupRecord, event: RecordedOutcome, now: Date): Next {

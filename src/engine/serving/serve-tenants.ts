@@ -184,6 +184,8 @@ async function serveHeld(
   const tenants = new Map(ids.map((id) => [id, servingOf(found.get(id), records.get(id), context)]));
   const tell: Tell = (id, end) => {
     const tenant = tenants.get(id);
+    // A change has failed, and then a GET has told the live token: the failure is the end.
+    if (tenant?.isTold) return;
     if (tenant) tenant.isTold = true;
     told(id, end);
     // A call that settles the group may still be under way.

@@ -112,6 +112,21 @@ describe("an intent", () => {
     expect(recordAfter(...before, begun(change))).toMatchObject({ intent });
   });
 
+  test("of an update hides a rotation, so the token is marked until an answer tells it", () => {
+    const marked = { intent: "apply", failures: { storing: { code: "TOKEN_NOT_EVERYWHERE" } } };
+    const both = [
+      [...CREATED, ROTATION_BEGUN, begun(update)],
+      [...CREATED, begun(update), ROTATION_BEGUN],
+    ];
+    for (const events of both) {
+      expect(recordAfter(...events)).toMatchObject(marked);
+      expect(recordAfter(...events, ended(aFailed({ mayHaveHappened: true })))).toMatchObject(marked);
+      expect(recordAfter(...events, ended(updated))?.failures.storing).toBeNull();
+    }
+    for (const event of [ROTATION_BEGUN, begun(update)])
+      expect(recordAfter(...CREATED, event)?.failures.storing).toBeNull();
+  });
+
   test("names what it means to make, until one that means something else follows", () => {
     expect(recordAfter(begun(), begun())?.intended).toBe(anApply().fingerprint);
     expect(recordAfter(begun(), begun(update))).toMatchObject({ intended: null, intentAt: day(0) });

@@ -7,14 +7,16 @@ import type { Point } from "../../fakes/instance.ts";
 import {
   aSyncedWorld,
   refusesNew,
+  type Started,
   type StartOptions,
   syncSettings,
   tenants,
-  type World,
+  World,
 } from "../../fakes/world.ts";
 
 const IDS = ["a", "b", "c", "d"];
 
+const MINUTE = 60_000;
 const DAY = 86_400_000;
 
 test("a sync reports a group that it can't ask for its token because the group's state isn't known", async () => {
@@ -146,6 +148,101 @@ describe("after a sync's GET for a token failed, the same sync doesn't begin a d
     expect(asked).toBe(1);
     expectOnce(report);
     expect(report.counts.rotated).toBe(3);
+  });
+});
+
+describe("after a run was killed once its call had taken effect, the next sync stores the live token", () => {
+  const byAge = { rotation: { maxAgeMs: DAY, window: null, maxPerRun: null, concurrency: 1 } } as const;
+  const renamed = tenants("a").map((row) => ({ ...row, name: "New" }));
+
+  /** Its token is old enough to be rotated. The service refuses to rename it. */
+  async function anOldGroup(): Promise<World> {
+    const world = await aSyncedWorld(["a"]);
+    await world.time.sleep(2 * DAY);
+    world.network = async (request) => {
+      if (request.operation === "GET" && request.group.name === "New")
+        throw new ServiceFailure("REFUSED", "GET was answered HTTP 422");
+    };
+    return world;
+  }
+
+  /** The sixth failure of its change makes the group wait for eight minutes. */
+  async function failOften(world: World): Promise<void> {
+    world.tenants = renamed;
+    for (let times = 0; times < 6; times++) {
+      await world.time.sleep(4 * MINUTE);
+      await world.sync();
+    }
+  }
+
+  /** Kills a run right after it has sent this call. */
+  async function cutOff(
+    world: World,
+    call: "rotate" | "remove" | "getOrCreate",
+    start = (options: StartOptions): Started => world.start(options),
+  ): Promise<void> {
+    const run: Started = start({
+      settings: byAge,
+      at: (point) => {
+        if (point.when === "after" && point.call === call) run.instance.kill();
+      },
+    });
+    expect(await run.report).toBe("died");
+    world.service.requests.length = 0;
+  }
+
+  function expectStored(world: World): void {
+    expect(world.store.tokens.get("a")).toBe(world.service.tokens.get("a"));
+    expect(world.ledger.rows.get("a")?.intent).toBeNull();
+  }
+
+  test("of a group whose change waits for its next try", async () => {
+    const world = await anOldGroup();
+    await failOften(world);
+    await cutOff(world, "rotate");
+    expect(await world.sync()).toMatchObject({ outcome: "partial", errors: [{ code: "REFUSED" }] });
+    expectStored(world);
+  });
+
+  test("of a group whose change is refused once more", async () => {
+    const world = await anOldGroup();
+    await cutOff(world, "rotate");
+    world.tenants = renamed;
+    expect(await world.sync()).toMatchObject({ outcome: "partial", errors: [{ code: "REFUSED" }] });
+    expectStored(world);
+  });
+
+  test("even if the sync in between was killed too, at its change", async () => {
+    const world = await anOldGroup();
+    await failOften(world);
+    await cutOff(world, "rotate");
+    world.network = async () => {};
+    await cutOff(world, "getOrCreate");
+    await world.sync();
+    expectStored(world);
+  });
+
+  test("of a group whose state nobody knows, and whose change waits", async () => {
+    const world = new World(renamed);
+    world.service.put({ user_group_id: "a", name: "Somebody else's name", mapping: {}, properties: {} });
+    await world.sync();
+    await world.time.sleep(2 * DAY);
+    await failOften(world);
+    expect(world.ledger.rows.get("a")).toMatchObject({ confirmed: null, fingerprint: UNKNOWN_STATE });
+    await cutOff(world, "rotate");
+    expect(await world.sync()).toMatchObject({ outcome: "partial", errors: [{ code: "NOT_UPDATED" }] });
+    expectStored(world);
+  });
+
+  test("of a tenant that comes back while its group is deleted, and whose former change waits", async () => {
+    const world = await anOldGroup();
+    await failOften(world);
+    world.tenants = tenants("b");
+    await cutOff(world, "remove");
+    world.network = async () => {};
+    world.tenants = renamed;
+    expect(await world.sync()).toMatchObject({ outcome: "ok" });
+    expectStored(world);
   });
 });
 
