@@ -2,7 +2,7 @@ import type { Group } from "../group/group.ts";
 import { type Doubt, intendsRemoval, UNKNOWN_STATE } from "../group/ledger-group.ts";
 import type { RowDigest } from "../group/tenant.ts";
 import type { RotationCandidate } from "../rotation/rotation-policy.ts";
-import { restOf } from "./owes.ts";
+import { AT_REST, restOf } from "./owes.ts";
 import type { GroupRecord } from "./record.ts";
 
 /** In characters. */
@@ -109,7 +109,7 @@ export const isVouchedFor = ({ tokenFingerprint, fingerprint, intent, absence }:
 
 /** What a refresh sends for the group. Null if anything else is to be done about the group, or nobody knows its state. */
 export const refreshCandidate = (record: GroupRecord): ConfirmedGroup | null =>
-  record.held !== null || restOf(record) === 0 ? null : knownGroup(record);
+  record.held !== null || restOf(record) === AT_REST.no ? null : knownGroup(record);
 
 /**
  * Null if no rotation may begin. A token that is only old waits while its tenant is gone, or while an update is under way. A token

@@ -57,12 +57,15 @@ export function failingSince(record: GroupRecord): Date | null {
 const UNPLANNED: readonly Owed[] = ["failing rotation", "held", "doubted", "wanted"];
 
 /**
- * Whether a plan needn't read the group unless its row has changed. 0: it has to read it. 1: it needn't. 2: it needn't as long
- * as the service may have taken the last update, which no answer has shown.
+ * Whether a plan may leave a group unread while its row stays as it is: by `unlessKept`, as long as the service may have taken the
+ * last update, which no answer has shown. The ledger keeps these numbers.
  */
-export function restOf(record: GroupRecord): 0 | 1 | 2 {
+export const AT_REST = { no: 0, yes: 1, unlessKept: 2 } as const;
+
+export function restOf(record: GroupRecord): (typeof AT_REST)[keyof typeof AT_REST] {
   const { fingerprint, digest, absence, unverified } = record;
   const isKnown = fingerprint !== null && fingerprint !== UNKNOWN_STATE && digest !== null;
-  if (!isKnown || absence !== null || owes(record).some((owed) => !UNPLANNED.includes(owed))) return 0;
-  return unverified === "updated" ? 2 : 1;
+  const isOwing = owes(record).some((owed) => !UNPLANNED.includes(owed));
+  if (!isKnown || absence !== null || isOwing) return AT_REST.no;
+  return unverified === "updated" ? AT_REST.unlessKept : AT_REST.yes;
 }

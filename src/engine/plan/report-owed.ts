@@ -86,7 +86,7 @@ const UNDER_WAY = ["under way", "leftover", "wanted"] as const;
 const UNSETTLED: Failure = {
   code: "UNSETTLED",
   message:
-    "an earlier call for its group is under way, and nobody knows what came of it; if its row is rejected, correct the row: a GET could change the group",
+    "an earlier call for its group is under way, and nobody knows what came of it; if its row is rejected or not ready, correct the row: a GET could change the group",
 };
 
 const LEFT_OVER: Failure = {

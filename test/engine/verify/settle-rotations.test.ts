@@ -19,24 +19,35 @@ const IDS = ["a", "b", "c", "d"];
 const MINUTE = 60_000;
 const DAY = 86_400_000;
 
-test("a sync reports a group that it can't ask for its token because the group's state isn't known", async () => {
-  const world = await aSyncedWorld(IDS);
-  const row = world.ledger.rows.get("b");
-  if (row)
-    world.ledger.rows.set("b", { ...row, confirmed: null, fingerprint: UNKNOWN_STATE, intent: "rotate" });
-  world.tenants = [...tenants("a", "c", "d"), { id: "b", name: null, plan: "gold" }];
-  for (let times = 0; times < 2; times++) {
-    const report = await world.sync();
-    expect(report.errors).toContainEqual({
-      user_group_id: "b",
-      code: "UNSETTLED",
-      message: expect.stringContaining("if its row is rejected, correct the row"),
-    });
-    expect(report.counts.failed).toBe(1);
-  }
-  expect(world.sent).toEqual([]);
-  expect(world.ledger.rows.get("b")?.intent).toBe("rotate");
-});
+test.each([
+  ["rejected", { name: null }],
+  ["not ready", { ready: false }],
+])(
+  "a sync names a group of unknown state that it can't ask for its token, because its row is %s",
+  async (_, row) => {
+    const world = await aSyncedWorld(IDS);
+    const record = world.ledger.rows.get("b");
+    if (record)
+      world.ledger.rows.set("b", {
+        ...record,
+        confirmed: null,
+        fingerprint: UNKNOWN_STATE,
+        intent: "rotate",
+      });
+    world.tenants = tenants(...IDS).map((tenant) => (tenant.id === "b" ? { ...tenant, ...row } : tenant));
+    for (let times = 0; times < 2; times++) {
+      const report = await world.sync();
+      expect(report.errors).toContainEqual({
+        user_group_id: "b",
+        code: "UNSETTLED",
+        message: expect.stringContaining("if its row is rejected or not ready, correct the row"),
+      });
+      expect(report.counts.failed).toBe(1);
+    }
+    expect(world.sent).toEqual([]);
+    expect(world.ledger.rows.get("b")?.intent).toBe("rotate");
+  },
+);
 
 test("a sync settles an update that was left under way by a GET if the row is rejected or gone", async () => {
   const world = await aSyncedWorld(IDS);

@@ -10,7 +10,7 @@ import {
   rotationCandidate,
 } from "../../../src/core/record/candidates.ts";
 import { type AlikeGroups, groupSums } from "../../../src/core/record/group-sums.ts";
-import { failingSince, owes, restOf } from "../../../src/core/record/owes.ts";
+import { AT_REST, failingSince, owes, restOf } from "../../../src/core/record/owes.ts";
 import type { GroupRecord } from "../../../src/core/record/record.ts";
 import { FORGET } from "../../../src/core/report/health.ts";
 import type { LedgerView } from "../../../src/ports/ledger/ledger.ts";
@@ -85,7 +85,7 @@ const reads = ({ state, now }: CommittedLedger): Omit<LedgerView, "groups"> => (
 
   async buckets({ unverifiedAtRest }) {
     const atRest = (row: GroupRecord): boolean =>
-      restOf(row) === 1 || (restOf(row) === 2 && unverifiedAtRest);
+      restOf(row) === AT_REST.yes || (restOf(row) === AT_REST.unlessKept && unverifiedAtRest);
     const rows = [...state.rows.values()];
     const resting = sumsOf(rows.filter(atRest).flatMap((row) => digestOf(row) ?? []));
     const dirty = [...rows.filter((row) => !atRest(row)), ...state.rejections];
