@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { describe, isHandOver, isNoFault } from "../core/failure/sync-error.ts";
 import { fanOut } from "../core/report/fan-out.ts";
+import type { RejectedConfig } from "../core/report/scope-facts.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Log } from "../ports/log.ts";
 import type { Notifier } from "../ports/notifier.ts";
@@ -9,8 +10,8 @@ import { NextSync, pauseAfter } from "./next-sync.ts";
 import { Notifications } from "./notifications.ts";
 import type { ScheduleSettings, Timetable } from "./schedule.ts";
 import { beginSession, type OpenedSync, type Serving, type Session } from "./session.ts";
-import { unansweredRun } from "./state/health-of-state.ts";
-import type { DaemonState, LedgerSnapshot, RejectedConfig, ServingNow } from "./state/state.ts";
+import { unansweredRun } from "./state/facts.ts";
+import type { DaemonState, LedgerSnapshot, ServingNow } from "./state/state.ts";
 import { StateTracker } from "./state/state-tracker.ts";
 
 export interface DaemonSettings {

@@ -1,7 +1,8 @@
+import { age } from "../core/report/incidents.ts";
 import { durationText } from "../core/text/quantity.ts";
 import { type PageRequest, plain, type Reply, type Routes } from "./http/routes.ts";
 import type { Metrics } from "./metrics/metrics.ts";
-import { age, agoText, problemsOf } from "./state/problems.ts";
+import { incidentsOfState } from "./state/facts.ts";
 import type { DaemonState } from "./state/state.ts";
 import { pageHeaders } from "./status-page/document.ts";
 import type { Lookup, PageLookups } from "./status-page/page-lookups.ts";
@@ -65,7 +66,7 @@ interface Readiness {
  */
 export function readiness(state: DaemonState, now: Date): Readiness {
   const isReady = state.lastGoodSync !== null && now <= state.staleAt;
-  const wrong = problemsOf(state, now).flatMap(({ kind, sentence, discreet }) =>
+  const wrong = incidentsOfState(state, now).flatMap(({ kind, sentence, discreet }) =>
     kind === "stale" ? [] : [`\n${discreet ?? sentence}`],
   );
   return { isReady, reason: lastSyncText(state, now) + wrong.join("") };
@@ -74,7 +75,7 @@ export function readiness(state: DaemonState, now: Date): Readiness {
 function lastSyncText({ lastGoodSync, staleAt, standby }: DaemonState, now: Date): string {
   const because = standby ? ": another instance holds the lease" : "";
   if (lastGoodSync === null) return `no sync has reached its end yet${because}`;
-  const ended = `the last sync that reached its end was ${agoText(lastGoodSync, now)}`;
+  const ended = `the last sync that reached its end was ${durationText(age(lastGoodSync, now))} ago`;
   return now <= staleAt
     ? ended
     : `${ended}, and has been too old for ${durationText(age(staleAt, now))}${because}`;

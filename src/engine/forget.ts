@@ -2,7 +2,7 @@ import { interrupted, withHint } from "../core/failure/sync-error.ts";
 import { isCanary } from "../core/group/ledger-group.ts";
 import type { Delete } from "../core/plan/change.ts";
 import type { GroupRecord } from "../core/record/record.ts";
-import { FORGET } from "../core/report/health.ts";
+import { FORGET } from "../core/report/forgotten.ts";
 import type { KnownService } from "../ports/ledger/scope.ts";
 import type { TokenStore } from "../ports/token-store.ts";
 import { withLease } from "./lease/lease.ts";

@@ -1,6 +1,6 @@
 import { doesUpdate } from "../core/apply/update-evidence.ts";
 import { type WentMissing, wentMissing } from "../core/deletion/missing-tenants.ts";
-import type { HeldRemoval } from "../core/deletion/removals.ts";
+import type { HeldGroups } from "../core/deletion/removals.ts";
 import type { RefreshHold } from "../core/drift/refresh.ts";
 import { type FailingGroup, failingGroup } from "../core/failure/group-failures.ts";
 import { FAILED_BY_SERVICE } from "../core/failure/service-failure.ts";
@@ -53,17 +53,6 @@ export const GROUP_STATES = [
   "missing",
   "unverified",
 ] as const satisfies readonly (keyof GroupCounts)[];
-
-export interface HeldGroups {
-  readonly count: number;
-  /**
-   * Approves exactly these groups, as long as nothing else is approved. Null if only a plan or the next sync can tell the
-   * code.
-   */
-  readonly code: string | null;
-  /** In the order of the ids, a hundred at most. */
-  readonly groups: readonly HeldRemoval[];
-}
 
 /** A list of groups shows this many at most. */
 const SHOWN = 100;

@@ -119,9 +119,10 @@ test("shows the rejected rows by their reasons, and since when", async () => {
   const reason = "name (column name) is null";
   expect(await status(world)).toContain(`
 Rejected
-  7 rows  VALUE_NULL (since ${since}): ${reason}: n-0, n-1, n-2, n-3, n-4, …
+  7 rows  n-0, n-1, n-2, n-3, n-4, n-5, n-6  VALUE_NULL (since ${since}): ${reason}
   1 row  ID_NULL (since ${since}): column id is null
-  correct the rows, or see docs/rows.md; their groups stay as they are
+  what helps against VALUE_NULL: fill the column, or give its rule a default
+  what helps against ID_NULL: fill the id's column, or have the source leave the row out
 `);
   expect(JSON.parse(await status(world, "--json")).rejected).toEqual({
     count: 8,
@@ -185,9 +186,9 @@ test("lists held removals with the command that approves them", () => {
   expect(text.split("\n")[0]).toBe("Needs attention: 2 removals held.");
   expect(text).toContain(`
 Held
-  delete acme
-  replace globex  "Globex\\u{202e} Ltd"
-  if they are meant to go: groupsync sync --approve-deletions 0123456789ab
+  delete  acme
+  replace  globex  "Globex\\u{202e} Ltd"
+  If they are meant to go: groupsync sync --approve-deletions 0123456789ab
 `);
 });
 
@@ -197,8 +198,7 @@ test("shows the command that approves a held refresh", () => {
   expect(text.split("\n")[0]).toMatch(/^Needs attention: the refresh is held: 6 groups were gone /);
   expect(text).toContain(`
 Held refresh
-  find out who has deleted these groups or changed their tokens: to ask for a group that is gone makes it again
-  if the refresh is to go on: groupsync sync --refresh --approve-refresh 0123456789ab
+  If the refresh is to go on: groupsync sync --refresh --approve-refresh 0123456789ab
 `);
 });
 

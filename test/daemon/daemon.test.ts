@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { SyncError } from "../../src/core/failure/sync-error.ts";
-import { problemsOf } from "../../src/daemon/state/problems.ts";
+import { incidentsOfState } from "../../src/daemon/state/facts.ts";
 import { withLease } from "../../src/engine/lease/lease.ts";
 import { aRejection } from "../builders/groups.ts";
 import { Instance } from "../fakes/instance.ts";
@@ -295,7 +295,7 @@ describe("those outside are told of tenants that went missing", () => {
     stage.world.tenants = tenants(...ids.slice(4));
     await stage.scheduledRun();
     expect(stage.told).toEqual([]);
-    expect(problemsOf(stage.daemon.state, stage.world.time.now())).toEqual([]);
+    expect(incidentsOfState(stage.daemon.state, stage.world.time.now())).toEqual([]);
     stage.world.tenants = tenants(...ids.slice(5));
     await stage.scheduledRun();
     await stage.scheduledRun();
@@ -304,7 +304,7 @@ describe("those outside are told of tenants that went missing", () => {
         /^groupsync eu: Needs attention: the tenants of 5 of 40 groups are gone, .*\nLook at the source first: .*\nsync ok: .*5 missing; /,
       ),
     ]);
-    expect(problemsOf(stage.daemon.state, stage.world.time.now())[0]).toMatchObject({
+    expect(incidentsOfState(stage.daemon.state, stage.world.time.now())[0]).toMatchObject({
       tone: "attention",
       sentence:
         "Needs attention: the tenants of 5 of 40 groups are gone, and deletion.limit lets 4 go in 24 hours: 5 deletions will be held when the grace period is over.",

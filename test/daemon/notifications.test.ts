@@ -4,7 +4,7 @@ import type { DaemonState } from "../../src/daemon/state/state.ts";
 import type { RunSummary } from "../../src/ports/observer.ts";
 import { aRunSummary, someGroups } from "../builders/daemon-state.ts";
 import { aRejection } from "../builders/groups.ts";
-import { aFinishedRun, aHealthyDaemon, minutesAgo, NOW } from "./a-healthy-daemon.ts";
+import { aFinishedRun, aHealthyDaemon, aHealthySnapshot, minutesAgo, NOW } from "./a-healthy-daemon.ts";
 import { afterSync } from "./status-page/shown-page.ts";
 
 const hoursLater = (count: number): Date => new Date(NOW.getTime() + count * 3_600_000);
@@ -88,10 +88,11 @@ test("a failure is told by its code, because its words may quote a tenant's text
 });
 
 test("the command that approves held removals is told", async () => {
-  const hint = "groupsync sync --approve-deletions 5-c1";
-  const run = aRunSummary({ outcome: "held", error: { code: "DELETIONS_HELD", message: "", hint } });
-  const [text = ""] = await toldAfter([aHealthyDaemon({ lastRun: aFinishedRun(run) })], run);
-  expect(text.split("\n")[1]).toBe(hint);
+  const held = { count: 1, code: "5-c1", groups: [] };
+  const [text = ""] = await toldAfter([{ ...WELL, ledger: aHealthySnapshot({ held }) }]);
+  expect(text.split("\n")[1]).toBe(
+    "Look at the source first: are these tenants really gone? If they are meant to go: groupsync sync --approve-deletions 5-c1",
+  );
 });
 
 test("what another instance, or an earlier process, has left is not told again, but its end is", async () => {

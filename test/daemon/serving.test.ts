@@ -3,7 +3,7 @@ import { ServiceFailure } from "../../src/core/failure/service-failure.ts";
 import { SyncError } from "../../src/core/failure/sync-error.ts";
 import type { DaemonSettings } from "../../src/daemon/daemon.ts";
 import { readiness } from "../../src/daemon/pages.ts";
-import { problemsOf } from "../../src/daemon/state/problems.ts";
+import { incidentsOfState } from "../../src/daemon/state/facts.ts";
 import { Silence } from "../../src/engine/refresh/sign-of-life.ts";
 import { TenantServer } from "../../src/engine/serving/tenant-server.ts";
 import { type Fate, failing, type Point } from "../fakes/instance.ts";
@@ -197,7 +197,7 @@ describe("a sign-up while the service refuses everybody", () => {
       failing: server.failing,
     };
     const now = world.time.now();
-    expect(problemsOf(state(), now).map(({ sentence }) => sentence)).toEqual([
+    expect(incidentsOfState(state(), now).map(({ sentence }) => sentence)).toEqual([
       expect.stringContaining("The last sync failed"),
       expect.stringContaining("Needs attention: a tenant has been waiting for 2 min"),
     ]);
@@ -206,7 +206,7 @@ describe("a sign-up while the service refuses everybody", () => {
     stage.serving = null;
     expect(stage.told).toHaveLength(2);
     expect(stage.told[1]).toContain("recovered. Over: The last sync failed: ");
-    expect(problemsOf(state(), world.time.now())).toEqual([]);
+    expect(incidentsOfState(state(), world.time.now())).toEqual([]);
   });
 });
 

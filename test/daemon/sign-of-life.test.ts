@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { ServiceFailure } from "../../src/core/failure/service-failure.ts";
 import { readiness } from "../../src/daemon/pages.ts";
-import { problemsOf } from "../../src/daemon/state/problems.ts";
+import { incidentsOfState } from "../../src/daemon/state/facts.ts";
 import { Silence } from "../../src/engine/refresh/sign-of-life.ts";
 import type { Point } from "../fakes/instance.ts";
 import { tenants, World } from "../fakes/world.ts";
@@ -28,7 +28,7 @@ test("an idle daemon whose key is dead is not green after an hour, and is once t
   await world.time.sleep(HOUR);
   await stage.scheduledRun();
   const { state } = stage.daemon;
-  expect(problemsOf(state, world.time.now())[0]).toMatchObject({
+  expect(incidentsOfState(state, world.time.now())[0]).toMatchObject({
     tone: "bad",
     sentence: "The last sync failed: HTTP 401: no such key",
   });
@@ -39,7 +39,7 @@ test("an idle daemon whose key is dead is not green after an hour, and is once t
   isDead = false;
   await world.time.sleep(1_000);
   await stage.scheduledRun();
-  expect(problemsOf(stage.daemon.state, world.time.now())).toEqual([]);
+  expect(incidentsOfState(stage.daemon.state, world.time.now())).toEqual([]);
   expect(stage.told).toHaveLength(2);
   expect(stage.beats).toBe(3);
 });
@@ -54,7 +54,11 @@ test("a failure of the service lasts until its next good answer, whatever syncs 
     return stage;
   };
   const problemsNow = ({ daemon }: Stage) =>
-    problemsOf(daemon.state, world.time.now()).map(({ kind, tone, sentence }) => ({ kind, tone, sentence }));
+    incidentsOfState(daemon.state, world.time.now()).map(({ kind, tone, sentence }) => ({
+      kind,
+      tone,
+      sentence,
+    }));
   const stage = await aDaemon();
   isDead = true;
   world.tenants.push(...tenants("b"));
@@ -114,7 +118,7 @@ test.each([
     const shown = () => {
       const { state } = stage.daemon;
       return [
-        problemsOf(state, world.time.now())[0]?.sentence ?? "",
+        incidentsOfState(state, world.time.now())[0]?.sentence ?? "",
         readiness(state, world.time.now()).reason,
       ];
     };

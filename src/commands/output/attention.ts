@@ -16,12 +16,17 @@ export type Names = ReadonlyMap<string, string>;
 
 /** Held removals for people, a line each. `count` may be larger than the number of groups: the last line says so. */
 export function heldLines(groups: readonly HeldRemoval[], names: Names, count: number): string[] {
-  const lines = groups.slice(0, SHOWN).map(({ kind, user_group_id }) => {
-    const name = names.get(user_group_id);
-    return `${kind} ${printableId(user_group_id)}${name === undefined ? "" : `  ${quotedName(name)}`}`;
-  });
+  const lines = groups
+    .slice(0, SHOWN)
+    .map(({ kind, user_group_id }) => `${kind} ${tenantText(user_group_id, names)}`);
   const more = count - lines.length;
   return more > 0 ? [...lines, `… and ${more} more; groupsync plan lists them`] : lines;
+}
+
+/** The id, and the name of its group if that is known. */
+export function tenantText(id: string, names: Names): string {
+  const name = names.get(id);
+  return name === undefined ? printableId(id) : `${printableId(id)}  ${quotedName(name)}`;
 }
 
 export const quotedName = (name: string): string => printable(JSON.stringify(name), 80);

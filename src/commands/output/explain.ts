@@ -4,9 +4,7 @@ import type { Explanation } from "../../engine/explain/explain-tenant.ts";
 import { type Fact, factsOf, failuresOf, LONGEST, rowOf } from "../../engine/explain/facts.ts";
 import { standingOf } from "../../engine/explain/standing.ts";
 import { failureText, messageJson } from "./attention.ts";
-import { type Paint, painter } from "./colours.ts";
-
-const COLOURS = { good: "green", busy: null, idle: null, attention: "yellow", bad: "red" } as const;
+import { inTone, type Paint, painter } from "./colours.ts";
 
 /** A longer name pushes its own value to the right, and no other. */
 const WIDEST_NAME = 40;
@@ -16,12 +14,11 @@ export function explainText(explanation: Explanation, colours: boolean): string 
   const paint = painter(colours);
   const { state, tone, reason, advice, command } = standingOf(explanation);
   const title = `${printableId(explanation.user_group_id, LONGEST)}: ${state.replaceAll("_", " ")}`;
-  const colour = COLOURS[tone];
   const { failures } = explanation;
   const facts = factsOf(explanation);
   const width = Math.min(WIDEST_NAME, Math.max(...facts.map(({ name }) => name.length)));
   const lines = [
-    colour === null ? title : paint(colour, title),
+    inTone(paint, tone, title),
     `  ${printable(plainText(reason), LONGEST)}`,
     ...(advice === null ? [] : [`  ${printable(advice, LONGEST)}`]),
     ...(command === null ? [] : [`  ${advice === null ? "what helps" : "then"}: ${paint("bold", command)}`]),

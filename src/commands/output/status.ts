@@ -1,17 +1,24 @@
 import { doesUpdate } from "../../core/apply/update-evidence.ts";
-import { isAlarming } from "../../core/deletion/missing-tenants.ts";
-import { approveRefreshCommand } from "../../core/drift/refresh.ts";
-import type { FailingGroup } from "../../core/failure/group-failures.ts";
-import { type RejectionReason, reasonsOf, rejectedRows } from "../../core/group/rejections.ts";
+import { reasonsOf, rejectedRows } from "../../core/group/rejections.ts";
 import { countsText } from "../../core/report/counts.ts";
-import { healthOf, type Verdict } from "../../core/report/health.ts";
+import type { IncidentDetails, IncidentItem } from "../../core/report/incident-details.ts";
+import { type Headline, headlineIfWell, incidentsOf } from "../../core/report/incidents.ts";
 import { type ResolvedTables, tablesText } from "../../core/report/tables-text.ts";
-import { printable, printableId } from "../../core/text/printable.ts";
+import { plainText, printable } from "../../core/text/printable.ts";
 import { durationText, quantity } from "../../core/text/quantity.ts";
 import { GROUP_STATES, type LedgerStatus } from "../../engine/ledger-status.ts";
 import type { KnownService, RecordedRun } from "../../ports/ledger/scope.ts";
-import { heldJson, heldLines, leaseJson, leaseText, refreshHoldJson, remedyLines } from "./attention.ts";
-import { type Paint, painter } from "./colours.ts";
+import {
+  heldJson,
+  LONGEST_REASON,
+  leaseJson,
+  leaseText,
+  type Names,
+  refreshHoldJson,
+  remedyLines,
+  tenantText,
+} from "./attention.ts";
+import { inTone, painter } from "./colours.ts";
 
 /** What `status` has read of the ledger. */
 export interface KnownStatus extends LedgerStatus {
@@ -20,72 +27,55 @@ export interface KnownStatus extends LedgerStatus {
   readonly shownRuns: readonly RecordedRun[];
 }
 
-const SHOWN_FAILURES = 20;
-const SHOWN_REASONS = 20;
-const SHOWN_IDS = 5;
 /** The longest error message in the list of runs, in characters. */
 const LONGEST = 120;
-
-/** All other kinds need attention. */
-const COLOURS: Partial<Record<Verdict["kind"], Parameters<Paint>[0] | null>> = {
-  killed: "red",
-  failed: "red",
-  unanswered: "red",
-  empty: null,
-  running: null,
-  well: "green",
-};
 
 /** What the ledger knows: all that is wrong, the numbers, what needs attention, the last runs. */
 export function statusText(status: KnownStatus, colours: boolean): string {
   const paint = painter(colours);
-  const { groups, oldestToken, held, failing, rejected, lease, service } = status;
-  const { names, tables, missing, refreshHold, shownRuns: runs, readAt: now } = status;
+  const { groups, oldestToken, lease, service, names, tables, shownRuns: runs, readAt: now } = status;
+  const serving = { oldestMs: oldestWaitMs(status), failing: 0 };
+  const facts = { ...status, ledger: status, serving, daemon: null };
+  const incidents = incidentsOf(facts, now);
+  const headlines: readonly Headline[] = incidents.length > 0 ? incidents : [headlineIfWell(facts, now)];
   const states = GROUP_STATES.flatMap((state) =>
     groups[state] > 0 ? [`${groups[state]} ${state.replace("_", " ")}`] : [],
   );
-  const verdicts = healthOf({
-    ...status,
-    oldestWaitMs: oldestWaitMs(status),
-    // No command asks the service, so its silence means nothing here.
-    silentMs: 0,
-  });
   const lines = [
-    ...verdicts.map(({ kind, sentence }) => {
-      const { [kind]: colour = "yellow" } = COLOURS;
-      return colour === null ? sentence : paint(colour, sentence);
-    }),
+    ...headlines.flatMap(({ tone, sentence, advice }) => [
+      inTone(paint, tone, sentence),
+      ...advice.map((line) => `  ${printable(line, LONGEST_REASON)}`),
+    ]),
     "",
     `Groups   ${[`${groups.total} in all`, ...states].join(", ")}`,
     `Tokens   ${oldestToken ? `oldest from ${oldestToken.toISOString()}` : "none yet"}`,
     `Service  ${serviceText(service)}`,
     `Tables   ${tablesText(tables) || "not known yet"}`,
     `Lease    ${leaseText(lease)}`,
+    ...incidents.flatMap(({ details }) => (details ? ["", ...detailsLines(details, names)] : [])),
+    ...(runs.length > 0 ? ["", "Last runs", ...runLines(runs, now, lease !== null)] : []),
   ];
-  if (isAlarming(missing))
-    lines.push("", "Look at the source first: are these tenants really gone? `groupsync plan` names them.");
-  if (held) {
-    lines.push("", "Held", ...heldLines(held.groups, names, held.count).map((line) => `  ${line}`));
-    lines.push(
-      `  if they are meant to go: ${held.code === null ? "groupsync plan shows the code" : `groupsync sync --approve-deletions ${held.code}`}`,
-    );
-  }
-  if (refreshHold)
-    lines.push(
-      "",
-      "Held refresh",
-      "  find out who has deleted these groups or changed their tokens: to ask for a group that is gone makes it again",
-      `  if the refresh is to go on: ${approveRefreshCommand(refreshHold.approval)}`,
-    );
-  if (failing.length > 0) lines.push("", "Failing", ...failing.slice(0, SHOWN_FAILURES).map(failureLine));
-  if (failing.length > SHOWN_FAILURES) lines.push("  … `groupsync status --json` lists more");
-  lines.push(...remedyLines(failing));
-  if (rejected.length > 0) {
-    lines.push("", "Rejected", ...reasonsOf(rejected).slice(0, SHOWN_REASONS).map(reasonLine));
-    lines.push("  correct the rows, or see docs/rows.md; their groups stay as they are");
-  }
-  if (runs.length > 0) lines.push("", "Last runs", ...runLines(runs, now, lease !== null));
   return `${lines.join("\n")}\n`;
+}
+
+/** Which groups or rows an incident is about, what helps against their failures, and the command that helps. */
+function detailsLines({ title, items, more, help }: IncidentDetails, names: Names): string[] {
+  const failures = items.flatMap(({ failure }) => failure ?? []);
+  return [
+    title,
+    ...items.map((item) => itemLine(item, names)),
+    ...(more.count > 0 ? [`  … and ${more.count} more; ${more.command} lists them`] : []),
+    ...remedyLines(failures),
+    ...(help ? [`  ${help.when}: ${help.command}`] : []),
+  ];
+}
+
+/** What, whom, why. */
+function itemLine({ label, tenants, others, failure, note }: IncidentItem, names: Names): string {
+  const who = tenants.map((id) => tenantText(id, names)).join(", ");
+  const andOthers = others > 0 ? ` and ${others} more` : "";
+  const why = failure ? `${failure.code} (${plainText(note)}): ${printable(failure.message)}` : "";
+  return `  ${[label, `${who}${andOthers}`, why].filter((part) => part !== "").join("  ")}`;
 }
 
 const serviceText = ({ baseUrl, teamId, answeredAt }: KnownService): string =>
@@ -96,15 +86,6 @@ const serviceText = ({ baseUrl, teamId, answeredAt }: KnownService): string =>
 /** Between two runs, what is under way is the change of a single tenant, or what a run has left. */
 const oldestWaitMs = ({ groups, oldestUnsynced, runs, readAt }: LedgerStatus): number =>
   oldestUnsynced && groups.failing === 0 && runs[0]?.result ? readAt.getTime() - oldestUnsynced.getTime() : 0;
-
-const failureLine = ({ user_group_id, code, message, since, count, retryAt }: FailingGroup): string =>
-  `  ${printableId(user_group_id)}  ${code} (${count} in a row since ${since.toISOString()}, next try after ${retryAt.toISOString()}): ${printable(message)}`;
-
-function reasonLine({ code, message, rows, since, ids }: RejectionReason): string {
-  const named = ids.slice(0, SHOWN_IDS).map((id) => printableId(id));
-  const all = [...named, ...(named.length > 0 && rows > named.length ? ["…"] : [])].join(", ");
-  return `  ${quantity(rows, "row")}  ${code} (since ${since.toISOString()}): ${printable(message)}${all === "" ? "" : `: ${all}`}`;
-}
 
 function runLines(runs: readonly RecordedRun[], now: Date, leaseHeld: boolean): string[] {
   const width = Math.max(...runs.map(({ command }) => command.length));

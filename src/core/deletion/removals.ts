@@ -167,6 +167,18 @@ export function isAllowed(removal: Removal, { kind }: GuardResult): boolean {
   }
 }
 
+/** The removals that wait for approval. */
+export interface HeldGroups {
+  readonly count: number;
+  /**
+   * Approves exactly these groups, as long as nothing else is approved. Null if only a plan or the next sync can tell the
+   * code.
+   */
+  readonly code: string | null;
+  /** In the order of the ids, a hundred at most. */
+  readonly groups: readonly HeldRemoval[];
+}
+
 /** Removals that are not done, and why, for an operator. */
 export interface HeldRemovals extends Failure {
   /** What the operator can do. */

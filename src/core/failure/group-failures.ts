@@ -66,3 +66,11 @@ export function failingGroup(
 }
 
 const earliest = (times: readonly Date[]): Date => new Date(Math.min(...times.map((time) => time.getTime())));
+
+/** How often it was tried, since when, and when it is tried again. */
+export const triesText = ({ count, since, retryAt }: RecordedFailure): (string | Date)[] => [
+  `${count} in a row since `,
+  since,
+  ", next try after ",
+  retryAt,
+];

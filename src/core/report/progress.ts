@@ -1,7 +1,12 @@
 import { quantity } from "../text/quantity.ts";
 
-/** What calls to the service wait for, in one line. */
-export const queuedText = ({ calls, reason }: { readonly calls: number; readonly reason: string }): string =>
+/** How many calls wait for the service, and why. */
+export interface Queued {
+  readonly calls: number;
+  readonly reason: string;
+}
+
+export const queuedText = ({ calls, reason }: Queued): string =>
   `${quantity(calls, "call")} ${calls === 1 ? "waits" : "wait"} for the service: ${reason}`;
 
 /** How much of a run's work is done; `done` is never more than `total`. */

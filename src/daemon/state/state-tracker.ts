@@ -1,7 +1,8 @@
 import { isHandOver } from "../../core/failure/sync-error.ts";
 import { advanced, NO_WORK } from "../../core/report/progress.ts";
+import type { RejectedConfig } from "../../core/report/scope-facts.ts";
 import type { RunEvent } from "../../ports/observer.ts";
-import type { CurrentRun, LedgerSnapshot, RejectedConfig, TrackedState } from "./state.ts";
+import type { CurrentRun, LedgerSnapshot, TrackedState } from "./state.ts";
 
 /** In milliseconds. Longer than the time between two reports, with the time that a call may take. */
 const QUEUED_FOR = 120_000;

@@ -1,4 +1,5 @@
-import type { FailureWithHint } from "../../core/failure/sync-error.ts";
+import type { Queued } from "../../core/report/progress.ts";
+import type { RejectedConfig } from "../../core/report/scope-facts.ts";
 import type { LedgerStatus } from "../../engine/ledger-status.ts";
 import type { RecordedRun, RunId } from "../../ports/ledger/scope.ts";
 import type { Unreached } from "../../ports/notifier.ts";
@@ -46,16 +47,6 @@ export interface TrackedState {
   readonly skippedRuns: number;
   /** Null until the ledger was read once. */
   readonly ledger: LedgerSnapshot | null;
-}
-
-export interface RejectedConfig extends FailureWithHint {
-  /** When the first of the rejected configs was read. */
-  readonly since: Date;
-}
-
-export interface Queued {
-  readonly calls: number;
-  readonly reason: string;
 }
 
 export interface CurrentRun {

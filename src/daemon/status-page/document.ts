@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
-import { iconOf, type Tone } from "./headline-box.ts";
+import type { Tone } from "../../core/report/incidents.ts";
+import { iconOf } from "./headline-box.ts";
 import { type Content, type Html, html, trusted } from "./html.ts";
 import { instant, type PageTime, roundText } from "./number-and-time-text.ts";
 import { STYLE } from "./style.ts";

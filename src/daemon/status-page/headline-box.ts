@@ -1,7 +1,5 @@
+import type { Tone } from "../../core/report/incidents.ts";
 import { type Content, type Html, html } from "./html.ts";
-
-/** From `good` (nothing to do) to `bad` (somebody is needed now). */
-export type Tone = "good" | "idle" | "busy" | "attention" | "bad";
 
 /** In characters. */
 const LONG_SENTENCE = 80;

@@ -1,5 +1,6 @@
+import type { TimedText } from "../../core/text/printable.ts";
 import { durationText } from "../../core/text/quantity.ts";
-import { type Html, html } from "./html.ts";
+import { type Content, type Html, html } from "./html.ts";
 
 /** When the page is made, and the time zone in which it shows times: a name of the IANA database. */
 export interface PageTime {
@@ -48,6 +49,14 @@ export const moment = (date: Date, { now, timeZone }: PageTime): Html =>
 /** A time as its distance from now, and exactly in parentheses. */
 export const briefMoment = (date: Date, { now, timeZone }: PageTime): Html =>
   html`<time datetime="${date.toISOString()}">${relative(date, now)} <span>(${absolute(date, timeZone)})</span></time>`;
+
+/** A time, and in parentheses its distance from now. */
+export const exactMoment = (date: Date, at: PageTime): Html =>
+  html`${instant(date, at)} (${relative(date, at.now)})`;
+
+/** Text with its times written in the same way. */
+export const timedHtml = (text: TimedText, timeHtml: (date: Date) => Html): Content =>
+  typeof text === "string" ? text : text.map((part) => (typeof part === "string" ? part : timeHtml(part)));
 
 /** The Swedish write dates as ISO 8601 does. */
 const absolute = (date: Date, timeZone: string): string =>

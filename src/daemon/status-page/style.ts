@@ -48,9 +48,8 @@ progress::-webkit-progress-bar{background:var(--busy-tint)}progress::-webkit-pro
 pre{background:var(--code);border:1px solid var(--line);border-radius:.5rem;padding:.75rem 1rem;margin:.5rem 0;white-space:pre-wrap}
 pre code{user-select:all;-webkit-user-select:all}
 ul{list-style:none;padding:0}
-.held-groups{display:grid;gap:.125rem 2rem;margin-top:.75rem}
-.failing-groups li{padding:.75rem 0;border-top:1px solid var(--line)}
-.failing-groups li:first-child{border-top:0;padding-top:0}.failing-groups li:last-child{padding-bottom:0}
+.incident li{padding:.75rem 0;border-top:1px solid var(--line)}
+.incident li:first-child{border-top:0;padding-top:0}.incident li:last-child{padding-bottom:0}
 a{color:inherit;text-underline-offset:.15em}h3 bdi,.name{overflow-wrap:anywhere}
 .id{display:inline-block;max-width:100%;font-family:ui-monospace,SFMono-Regular,"SF Mono",Menlo,Consolas,"DejaVu Sans Mono",monospace;text-decoration-color:var(--muted)}
 .name{color:var(--muted);font-weight:400;font-size:.875rem}strong.attention{font-weight:600}

@@ -1,12 +1,13 @@
+import type { Tone } from "../../core/report/incidents.ts";
 import { printableId, shellWord, type TimedText } from "../../core/text/printable.ts";
 import type { Explanation } from "../../engine/explain/explain-tenant.ts";
 import { type Fact, factsOf, LONGEST } from "../../engine/explain/facts.ts";
 import { standingOf } from "../../engine/explain/standing.ts";
 import type { DaemonState } from "../state/state.ts";
 import { documentOf } from "./document.ts";
-import { headlineBox, type Tone } from "./headline-box.ts";
+import { headlineBox } from "./headline-box.ts";
 import { type Content, copied, failureHtml, type Html, html, outside } from "./html.ts";
-import { instant, type PageTime, roundText, took } from "./number-and-time-text.ts";
+import { instant, type PageTime, roundText, timedHtml, took } from "./number-and-time-text.ts";
 import type { Lookup } from "./page-lookups.ts";
 
 /** One tenant, as `groupsync explain` explains it; or why it can't be explained. */
@@ -76,5 +77,4 @@ function factHtml({ name, value, confirmed }: Fact, at: PageTime): Html {
   return html`<li class="fact"><bdi>${name}</bdi> <span><bdi>${textHtml(value, at)}</bdi>${differs}</span></li>`;
 }
 
-const textHtml = (text: TimedText, at: PageTime): Content =>
-  typeof text === "string" ? text : text.map((part) => (typeof part === "string" ? part : instant(part, at)));
+const textHtml = (text: TimedText, at: PageTime): Content => timedHtml(text, (date) => instant(date, at));

@@ -1,5 +1,5 @@
 import { ABSENCE_TEXT } from "../../core/deletion/missing-tenants.ts";
-import type { FailureKind, RecordedFailure } from "../../core/failure/group-failures.ts";
+import { type FailureKind, type RecordedFailure, triesText } from "../../core/failure/group-failures.ts";
 import { fieldsOf } from "../../core/group/group.ts";
 import { UNKNOWN_STATE } from "../../core/group/ledger-group.ts";
 import { type Cell, Unusable } from "../../core/group/tenant.ts";
@@ -97,15 +97,9 @@ function openFacts(explanation: Explanation): Fact[] {
     ...(absence === null
       ? []
       : [{ name: "missing", value: [`${ABSENCE_TEXT[absence.kind]}, since `, absence.since] }]),
-    ...failuresOf(explanation).map(([kind, { code, message, since, count, retryAt }]) => ({
+    ...failuresOf(explanation).map(([kind, failure]) => ({
       name: TRIED[kind],
-      value: [
-        `${code} (${count} in a row since `,
-        since,
-        ", next try after ",
-        retryAt,
-        `): ${printable(message, LONGEST)}`,
-      ],
+      value: [`${failure.code} (`, ...triesText(failure), `): ${printable(failure.message, LONGEST)}`],
     })),
   ];
 }

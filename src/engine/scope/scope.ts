@@ -1,6 +1,6 @@
 import { SyncError } from "../../core/failure/sync-error.ts";
 import type { RecentWrites } from "../../core/record/recent-writes.ts";
-import { wasForgottenSince } from "../../core/report/health.ts";
+import { wasForgottenSince } from "../../core/report/forgotten.ts";
 import { printable } from "../../core/text/printable.ts";
 import { quantity } from "../../core/text/quantity.ts";
 import { shownTable } from "../../core/tokens/destination.ts";

@@ -5,93 +5,16 @@ import { NO_EVIDENCE } from "../../../src/core/apply/update-evidence.ts";
 import type { DaemonState } from "../../../src/daemon/state/state.ts";
 import { pageHeaders } from "../../../src/daemon/status-page/document.ts";
 import { aBrokenFeed, aServingState, someGroups } from "../../builders/daemon-state.ts";
-import { aRejection } from "../../builders/groups.ts";
 import {
   aFailingGroup,
   aFinishedRun,
-  aFreshDaemon,
   aHealthyDaemon,
   aHealthySnapshot,
   minutesAgo,
   NOW,
 } from "../a-healthy-daemon.ts";
-import { aCurrentRun, afterSync, anyMarkup, aStandby, headlineOf, pageOf } from "./shown-page.ts";
+import { aCurrentRun, anyMarkup, pageOf } from "./shown-page.ts";
 import { SCENES } from "./status-page-scenes.ts";
-
-test.each<[string, DaemonState, tone: string, text: string]>([
-  ["all is well", afterSync({}), "good", "All is well. 370 of 383 groups are in sync."],
-  [
-    "all is well but for tenants that are gone",
-    aHealthyDaemon(),
-    "good",
-    "All is well. 381 of 383 groups are in sync; the tenants of 2 are gone.",
-  ],
-  [
-    "nothing has happened yet",
-    aFreshDaemon(),
-    "idle",
-    "Nothing has been synced yet. The first sync is due in 3 min.",
-  ],
-  [
-    "the first run goes on",
-    aFreshDaemon({ current: aCurrentRun }),
-    "busy",
-    "A run is going on. It is the first",
-  ],
-  [
-    "a run waits for the lease",
-    aHealthyDaemon({ current: { ...aCurrentRun, run: null } }),
-    "busy",
-    "A run is about to begin. All was well after the last one.",
-  ],
-  [
-    "a run goes on",
-    aHealthyDaemon({ current: aCurrentRun }),
-    "busy",
-    "A run is going on. All was well after",
-  ],
-  [
-    "another instance is at work",
-    aHealthyDaemon({ standby: aStandby }),
-    "idle",
-    "Standing by: another instance is at work. This one takes over",
-  ],
-  ["it stops", aHealthyDaemon({ nextRun: null }), "idle", "It has been told to stop."],
-  [
-    "a run goes on after one that was told to stop",
-    aHealthyDaemon({
-      lastRun: aFinishedRun({ error: { code: "INTERRUPTED", message: "told to stop" } }),
-      current: aCurrentRun,
-    }),
-    "busy",
-    "A run is going on. It goes on from where the last one was told to stop.",
-  ],
-  [
-    "something is wrong",
-    afterSync({}, 2),
-    "attention",
-    "Needs attention: 2 failing groups. Groups that fail are tried again by themselves. Why groups fail, and the next tries",
-  ],
-])("if %s, the page begins with that", (_, state, tone, text) => {
-  const [shownTone, shownText = ""] = headlineOf(state);
-  expect(shownTone).toBe(tone);
-  expect(shownText.slice(0, text.length)).toBe(text);
-});
-
-test("what says more of a problem comes below all problems, and before what is well", () => {
-  const ledger = aHealthySnapshot({
-    groups: someGroups({ total: 383, failing: 26, missing: 9 }),
-    held: { count: 2, code: "0123456789ab", groups: [] },
-    failing: [aFailingGroup()],
-    rejected: [{ ...aRejection(), since: minutesAgo(3) }],
-  });
-  const serving = aServingState({ feeds: { column: aBrokenFeed(minutesAgo(5)) } });
-  const page = pageOf(aHealthyDaemon({ serving, ledger }));
-  const order = ["held", "failing", "rejected", "serving", "runs", "groups", "about"];
-  const places = order.map((id) => page.indexOf(`<h2 id="${id}"`));
-  expect(places.every((place) => place > page.lastIndexOf('<div class="headline'))).toBe(true);
-  expect(places).toEqual(places.toSorted((a, b) => a - b));
-});
 
 test("the first sentence is the title, too", () => {
   expect(pageOf(aHealthyDaemon({ name: "eu" }))).toContain("<title>All is well. – groupsync eu</title>");

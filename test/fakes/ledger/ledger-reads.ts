@@ -12,7 +12,7 @@ import {
 import { type AlikeGroups, groupSums } from "../../../src/core/record/group-sums.ts";
 import { AT_REST, failingSince, owes, restOf } from "../../../src/core/record/owes.ts";
 import type { GroupRecord } from "../../../src/core/record/record.ts";
-import { FORGET } from "../../../src/core/report/health.ts";
+import { FORGET } from "../../../src/core/report/forgotten.ts";
 import type { LedgerView } from "../../../src/ports/ledger/ledger.ts";
 import type { RecordedRun, RunSelection } from "../../../src/ports/ledger/scope.ts";
 import type { Step } from "../instance.ts";

@@ -1,5 +1,5 @@
 import { SyncError } from "../../../core/failure/sync-error.ts";
-import { FORGET } from "../../../core/report/health.ts";
+import { FORGET } from "../../../core/report/forgotten.ts";
 import type { SchemaReads, SchemaWrites } from "../../../ports/ledger/ledger.ts";
 import { databaseError } from "../connection/failures.ts";
 import { insistOnWrites } from "../dialect/database.ts";

@@ -1,0 +1,401 @@
+import { expect, test } from "vitest";
+import type { Failure } from "../../../src/core/failure/sync-error.ts";
+import { clockDifference } from "../../../src/core/plan/read-history.ts";
+import { headlineIfWell } from "../../../src/core/report/incidents.ts";
+import { factsOf, incidentsOfState, pastRuns } from "../../../src/daemon/state/facts.ts";
+import type { DaemonState, LedgerSnapshot } from "../../../src/daemon/state/state.ts";
+import { aBrokenFeed, aDaemonState, aServingState, someGroups } from "../../builders/daemon-state.ts";
+import { aRejection } from "../../builders/groups.ts";
+import {
+  aFinishedRun,
+  aFreshDaemon,
+  aHealthyDaemon,
+  aHealthySnapshot,
+  anUnfinishedRun,
+  aPastRun,
+  hoursAgo,
+  minutesAgo,
+  NOW,
+  secondsAgo,
+} from "../../daemon/a-healthy-daemon.ts";
+import { aBadEnd, aCurrentRun, afterSync, aStandby } from "../../daemon/status-page/shown-page.ts";
+
+/** A daemon that has just begun, so that it knows the ledger only. The newest run first. */
+const withLedger = (ledger: Partial<LedgerSnapshot>, state: Partial<DaemonState> = {}): DaemonState =>
+  aHealthyDaemon({ lastRun: null, ledger: aHealthySnapshot(ledger), ...state });
+const withGroups = (groups: Parameters<typeof someGroups>[0], runs = [aPastRun()], lease = {}): DaemonState =>
+  withLedger({ groups: someGroups({ total: 383, ...groups }), runs, ...lease });
+const aStale = (state: Partial<DaemonState> = {}): DaemonState =>
+  aHealthyDaemon({ lastGoodSync: hoursAgo(3), ...state });
+const lease = {
+  lease: { holder: "pod-1", epoch: "1", acquiredAt: NOW, expiresAt: NOW, handOverMs: null },
+};
+const failed = (code: string, message: string) => aPastRun({ error: { code, message } });
+const held = (error: Failure & { hint?: string }): DaemonState =>
+  aHealthyDaemon({ lastRun: { ...aFinishedRun({ error }), outcome: "held" } });
+const INTERRUPTED = failed("INTERRUPTED", "told to stop");
+const HANDED_OVER = failed("LEASE_HANDED_OVER", "handed over");
+const KEY_REFUSED = aPastRun({
+  startedAt: minutesAgo(20),
+  error: { code: "KEY_REFUSED", message: "HTTP 401" },
+});
+const REJECTED = [{ ...aRejection({ rows: 12_000 }), since: minutesAgo(3) }];
+const HELD = { count: 2, code: "0123456789ab", groups: [] };
+const REFRESH_HOLD = { changed: 6, owned: 40, allowed: 4, approval: "0123456789ab" };
+const drifted = { drift: { token: 1, gone: 1, name: 0 } };
+const aWait = (oldestMs: number) => aHealthyDaemon({ serving: aServingState({ oldestMs }) });
+const aFeed = (since: Date) =>
+  aHealthyDaemon({ serving: aServingState({ feeds: { column: aBrokenFeed(since) } }) });
+
+test.each<[string, DaemonState, kind: string, text: string]>([
+  [
+    "groups fail",
+    afterSync({}, 2),
+    "failing",
+    "Needs attention: 2 failing groups. Groups that fail are tried",
+  ],
+  [
+    "a group failed in a rotation, and the ledger doesn't know",
+    withLedger({ runs: [aPastRun({ command: "rotate", counts: { failed: 1 } }), aPastRun()] }),
+    "failing",
+    "Needs attention: 1 failing group.",
+  ],
+  [
+    "a single tenant has failed since the ledger was read",
+    aHealthyDaemon({ serving: aServingState({ failing: 1 }) }),
+    "failing",
+    "Needs attention: 1 failing group.",
+  ],
+  [
+    "rows are rejected",
+    afterSync({}, 0, REJECTED),
+    "rejected",
+    "Needs attention: 12000 rejected rows. The groups of rejected rows stay as they are",
+  ],
+  [
+    "changed groups were left alone before a good rotation",
+    withLedger({ runs: [aPastRun({ command: "rotate" }), aPastRun({ counts: { outdated: 3 } })] }),
+    "outdated",
+    "Needs attention: 3 outdated groups. groupsync plan names these groups",
+  ],
+  ["groups are in doubt", withGroups({ in_doubt: 1 }), "in_doubt", "Needs attention: 1 group in doubt"],
+  [
+    "new tokens are wanted, and a sync goes on",
+    withGroups({ wanted: 2 }, [anUnfinishedRun(), aPastRun()], lease),
+    "wanted",
+    "Needs attention: 2 new tokens wanted. Somebody has asked for new tokens with groupsync rotate.",
+  ],
+  [
+    "many tenants are missing",
+    withLedger({ missing: { count: 5, due: 5, toBeHeld: 5, owned: 40, allowed: 4 } }),
+    "missing",
+    "Needs attention: the tenants of 5 of 40 groups are gone",
+  ],
+  [
+    "removals are held",
+    withLedger({ held: HELD }),
+    "held",
+    "Needs attention: 2 removals held. Look at the source first: are these tenants really gone?",
+  ],
+  [
+    "only replacements are held",
+    withLedger({ held: { ...HELD, groups: [{ kind: "replace", user_group_id: "a" }] } }),
+    "held",
+    "Needs attention: 2 removals held. Each of these groups gets a new token",
+  ],
+  [
+    "no code approves what is held",
+    held({ code: "SOURCE_INCONCLUSIVE", message: "the source returned no valid row", hint: "check it" }),
+    "held",
+    "Needs attention: the source returned no valid row. Check it.",
+  ],
+  [
+    "the refresh is held, as the last sync says as well",
+    {
+      ...held({ code: "REFRESH_HELD", message: "" }),
+      ledger: aHealthySnapshot({ refreshHold: REFRESH_HOLD }),
+    },
+    "refresh",
+    "Needs attention: the refresh is held: 6 groups were gone",
+  ],
+  [
+    "this host's clock differs from the ledger's",
+    held(clockDifference(26 * 3_600_000)),
+    "clocks",
+    "Needs attention: the clock of this host is 26 h 0 min ahead of",
+  ],
+  [
+    "a tenant waits for long",
+    aWait(61_000),
+    "waiting",
+    "Needs attention: a tenant has been waiting for 1 min 1 s.",
+  ],
+  [
+    "the last run failed",
+    aHealthyDaemon({ lastRun: aFinishedRun({ error: { ...aBadEnd, hint: "is it up?" } }) }),
+    "failed",
+    "The last sync failed: the service doesn't answer Is it up? It is tried again in 2 min 30 s; nothing is lost",
+  ],
+  [
+    "the last run failed, and one goes on",
+    aHealthyDaemon({ lastRun: aFinishedRun({ error: aBadEnd }), current: aCurrentRun }),
+    "failed",
+    "The last sync failed: the service doesn't answer Another run is going on now.",
+  ],
+  [
+    "the ledger went away before the end could be written down",
+    aHealthyDaemon({
+      lastRun: aFinishedRun({ error: aBadEnd }),
+      ledger: aHealthySnapshot({ runs: [anUnfinishedRun()] }),
+    }),
+    "failed",
+    "The last sync failed: the service doesn't answer",
+  ],
+  [
+    "a run failed, and went on after it had handed the lease over",
+    withLedger({ runs: [HANDED_OVER, failed("X", "no route to db")] }),
+    "failed",
+    "The last sync failed: no route to db",
+  ],
+  [
+    "the last run was told to stop",
+    withLedger({ runs: [INTERRUPTED] }),
+    "stopped",
+    "The last sync failed: told to",
+  ],
+  [
+    "the service made an earlier run fail, and has given no good answer since",
+    withLedger({ unanswered: KEY_REFUSED }),
+    "failed",
+    "The service made a sync fail, and has given no good answer since: HTTP 401 Whatever ran since then had",
+  ],
+  [
+    "a sync was told to stop since the service made a run fail",
+    withLedger({ unanswered: KEY_REFUSED, runs: [INTERRUPTED, KEY_REFUSED] }),
+    "failed",
+    "The service made a sync fail",
+  ],
+  [
+    "another run failed since the service made one fail",
+    withLedger({ unanswered: KEY_REFUSED, runs: [failed("X", "no route to db"), KEY_REFUSED] }),
+    "failed",
+    "The last sync failed: no route to db",
+  ],
+  [
+    "the last run was killed",
+    withLedger({ runs: [anUnfinishedRun()] }),
+    "killed",
+    "The last run was killed;",
+  ],
+  ["the ledger is gone", aHealthyDaemon({ ledger: null }), "ledger", "The ledger cannot be read."],
+  ["no sync was good for long", aStale(), "stale", "No sync has reached its end for 3 h 0 min. The log says"],
+  [
+    "the next sync waits for single tenants at a slow service",
+    aStale({ queued: { calls: 780, reason: "the service allows about 30/min" } }),
+    "stale",
+    "No sync has reached its end for 3 h 0 min. The next sync begins once the tenants that are served singly are done. 780 calls wait for the service: the service allows about 30/min.",
+  ],
+  [
+    "a run waits for hours",
+    aStale({ current: { ...aCurrentRun, waiting: { until: NOW, reason: "a token store asks to wait" } } }),
+    "stale",
+    "No sync has reached its end for 3 h 0 min. The run that goes on waits: a token store asks to wait.",
+  ],
+  [
+    "no sync was ever good",
+    aDaemonState({ startedAt: hoursAgo(1) }),
+    "stale",
+    "No sync has reached its end in the 1 h 0 min since the start.",
+  ],
+  [
+    "the other instance has not been good for long",
+    aStale({ standby: aStandby }),
+    "stale",
+    "No sync has reached its end for 3 h 0 min. Another instance holds the lease",
+  ],
+  [
+    "nobody gets the messages",
+    aHealthyDaemon({
+      unreached: [
+        { key: "notify.webhook", since: minutesAgo(3), message: "HTTP 500" },
+        { key: "notify.heartbeat", since: minutesAgo(2), message: "HTTP 404" },
+      ],
+    }),
+    "unreached",
+    "Needs attention: notify.webhook and notify.heartbeat were not reached. notify.webhook: HTTP 500. notify.heartbeat: HTTP 404. Nobody was told",
+  ],
+  [
+    "the config in the file is rejected",
+    aHealthyDaemon({
+      rejectedConfig: {
+        since: minutesAgo(3),
+        code: "CONFIG_INVALID",
+        message: "config.yaml has 1 problem:\n  line 7  schedul: unknown key",
+        hint: "config.example.yaml explains every key",
+      },
+    }),
+    "config",
+    "Needs attention: the new config was rejected, and the old one stays in force. CONFIG_INVALID: config.yaml has 1 problem: line 7  schedul: unknown key Config.example.yaml explains every key. A restart",
+  ],
+  [
+    "a feed of changed tenants has been broken for a minute",
+    aFeed(minutesAgo(1)),
+    "unnoticed",
+    "Needs attention: source.changes.column doesn't work. Full syncs find what is missed",
+  ],
+  [
+    "somebody else changes groups",
+    withLedger({
+      history: [aPastRun({ counts: drifted }), aPastRun({ counts: drifted, startedAt: hoursAgo(25) })],
+    }),
+    "drift",
+    "Needs attention: 2 changes by somebody else found at the service within 24 hours. Find out who",
+  ],
+])("if %s, that is what is wrong", (_, state, kind, text) => {
+  const [incident, ...others] = incidentsOfState(state, NOW);
+  expect(others).toEqual([]);
+  expect(incident?.kind).toBe(kind);
+  expect([incident?.sentence, ...(incident?.advice ?? [])].join(" ").slice(0, text.length)).toBe(text);
+});
+
+test.each<[string, DaemonState]>([
+  [
+    "as many tenants are gone as may go",
+    withLedger({ missing: { count: 4, due: 4, toBeHeld: 0, owned: 40, allowed: 4 } }),
+  ],
+  ["a sync made room for a rotation", withLedger({ runs: [HANDED_OVER, aPastRun()] })],
+  [
+    "a single tenant got a good answer since the ledger was read",
+    withLedger({ unanswered: KEY_REFUSED }, { lastAnswer: minutesAgo(1) }),
+  ],
+  [
+    "another instance has repaired what this one could not",
+    aHealthyDaemon({ lastRun: aFinishedRun({ run: "4710", error: aBadEnd, startedAt: hoursAgo(1) }) }),
+  ],
+  [
+    "a run goes on after one that was told to stop",
+    withLedger({ runs: [INTERRUPTED] }, { current: aCurrentRun }),
+  ],
+  [
+    "a run goes on after one that was killed",
+    withLedger({ runs: [anUnfinishedRun()] }, { current: aCurrentRun }),
+  ],
+  [
+    "a rotation is at work on wanted tokens",
+    withGroups({ wanted: 2 }, [anUnfinishedRun({ command: "rotate" }), aPastRun()], lease),
+  ],
+  [
+    "a group failed in the last full sync, and not in a later one of its tenant",
+    withLedger({ runs: [aPastRun({ command: "sync --only" }), aPastRun({ counts: { failed: 1 } })] }),
+  ],
+  ["a feed of changed tenants has been broken for less than a minute", aFeed(secondsAgo(59))],
+  ["a tenant waits for a minute", aWait(60_000)],
+  [
+    "another instance serves, and only this one thinks that a tenant waits",
+    { ...aWait(61_000), standby: aStandby },
+  ],
+])("nothing is wrong if %s", (_, state) => {
+  expect(incidentsOfState(state, NOW)).toEqual([]);
+});
+
+const WRONG: Partial<LedgerSnapshot> = {
+  groups: someGroups({ total: 383, failing: 26, in_doubt: 1, wanted: 1, missing: 9 }),
+  held: HELD,
+  refreshHold: REFRESH_HOLD,
+  rejected: REJECTED,
+  missing: { count: 0, due: 90, toBeHeld: 90, owned: 383, allowed: 38 },
+};
+const OF_GROUPS = ["held", "refresh", "missing", "rejected", "failing", "in_doubt", "wanted"];
+
+test.each<[string, DaemonState, kinds: readonly string[]]>([
+  ["a run that was killed", withLedger({ ...WRONG, runs: [anUnfinishedRun()] }), ["killed", ...OF_GROUPS]],
+  [
+    "a run that was killed after one that the service made fail",
+    withLedger({ ...WRONG, runs: [anUnfinishedRun()], unanswered: KEY_REFUSED }),
+    ["killed", "failed", ...OF_GROUPS],
+  ],
+  [
+    "a failed run, at a daemon with which all is wrong",
+    {
+      ...withLedger({ ...WRONG, runs: [failed("X", "")] }),
+      staleAt: minutesAgo(1),
+      serving: aServingState({ oldestMs: 61_000, feeds: { column: aBrokenFeed(minutesAgo(5)) } }),
+    },
+    ["failed", "stale", "waiting", ...OF_GROUPS, "unnoticed"],
+  ],
+])("%s hides nothing, and the worst comes first", (_, state, kinds) => {
+  expect(incidentsOfState(state, NOW).map(({ kind }) => kind)).toEqual(kinds);
+});
+
+const HOUR = 3_600_000;
+
+test.each<[string, boolean, number, number, Partial<DaemonState>]>([
+  ["two hours", false, 2 * HOUR, 900_000, {}],
+  ["longer", true, 2 * HOUR + 1, 900_000, {}],
+  ["longer, and syncs are rare", false, 25 * HOUR, 24 * HOUR, {}],
+  ["longer than rare syncs need", true, 25 * HOUR + 1, 24 * HOUR, {}],
+  ["longer, and another instance asks", false, 3 * HOUR, 900_000, { standby: aStandby }],
+])("a service has given no good answer for %s: whether that is wrong", (_, isWrong, ms, staleMs, state) => {
+  const before = (ago: number): Date => new Date(NOW.getTime() - ago);
+  const times = { lastGoodSync: NOW, staleAt: before(-staleMs), lastAnswer: before(ms) };
+  const incidents = incidentsOfState(aHealthyDaemon({ ...times, ...state }), NOW);
+  expect(incidents.map(({ kind }) => kind)).toEqual(isWrong ? ["silent"] : []);
+});
+
+test.each<[string, DaemonState, tone: string, text: string]>([
+  ["all is in sync", afterSync({}), "good", "All is well. 370 of 383 groups are in sync."],
+  [
+    "some are gone",
+    aHealthyDaemon(),
+    "good",
+    "All is well. 381 of 383 groups are in sync; the tenants of 2 are gone.",
+  ],
+  [
+    "nothing has happened yet",
+    aFreshDaemon(),
+    "idle",
+    "Nothing has been synced yet. The first sync is due in 2 min 30 s.",
+  ],
+  [
+    "a probe came after a forgotten scope",
+    withGroups({ total: 0 }, [aPastRun({ command: "probe" }), aPastRun({ command: "forget" })]),
+    "idle",
+    "Nothing has been synced yet. The first",
+  ],
+  [
+    "the first run goes on",
+    aFreshDaemon({ current: aCurrentRun }),
+    "busy",
+    "A run is going on. It is the first one: nothing has been synced yet.",
+  ],
+  [
+    "a run waits for the lease",
+    aHealthyDaemon({ current: { ...aCurrentRun, run: null } }),
+    "busy",
+    "A run is about to begin.",
+  ],
+  [
+    "a command's run goes on",
+    withLedger({ runs: [anUnfinishedRun()], ...lease }),
+    "busy",
+    "A run is going on.",
+  ],
+  [
+    "another instance is at work",
+    aHealthyDaemon({ standby: aStandby }),
+    "idle",
+    "Standing by: another instance is at work. This one takes over when the other one ends or its lease expires.",
+  ],
+  ["the daemon stops", aHealthyDaemon({ nextRun: null }), "idle", "It has been told to stop."],
+])("if nothing is wrong and %s, that is said", (_, state, tone, text) => {
+  const headline = headlineIfWell(factsOf(state), NOW);
+  expect(headline.tone).toBe(tone);
+  expect([headline.sentence, ...headline.advice].join(" ").slice(0, text.length)).toBe(text);
+});
+
+test("a run has the duration that the log has, without the wait for the lease", () => {
+  const finishedAt = new Date("2026-03-01T12:01:00Z");
+  const lastRun = aFinishedRun({ startedAt: hoursAgo(1), finishedAt, durationMs: 405 });
+  const [last] = pastRuns(aHealthyDaemon({ lastRun, ledger: null }));
+  expect(last?.startedAt).toEqual(new Date(finishedAt.getTime() - 405));
+});
