@@ -1,15 +1,14 @@
 import { doesUpdate } from "../core/apply/update-evidence.ts";
-import { type WentMissing, wentMissing } from "../core/deletion/missing-tenants.ts";
+import { wentMissing } from "../core/deletion/missing-tenants.ts";
 import type { HeldGroups } from "../core/deletion/removals.ts";
-import type { RefreshHold } from "../core/drift/refresh.ts";
-import { type FailingGroup, failingGroup } from "../core/failure/group-failures.ts";
+import { failingGroup } from "../core/failure/group-failures.ts";
 import { FAILED_BY_SERVICE } from "../core/failure/service-failure.ts";
-import type { RememberedRejection } from "../core/group/rejections.ts";
 import type { DeletionPolicy } from "../core/plan/deletion-policy.ts";
 import { STALE_CODE } from "../core/plan/read-history.ts";
 import { namesOf } from "../core/record/candidates.ts";
 import type { GroupCounts, GroupSums } from "../core/record/group-sums.ts";
 import { owedFailures } from "../core/record/owes.ts";
+import type { LedgerFacts } from "../core/report/scope-facts.ts";
 import type { LedgerView } from "../ports/ledger/ledger.ts";
 import type { KnownService, RecordedRun, ScopeState } from "../ports/ledger/scope.ts";
 import { heldRefresh } from "./refresh/held-refresh.ts";
@@ -17,24 +16,15 @@ import { heldRefresh } from "./refresh/held-refresh.ts";
 /** What `status`, the status page and the metrics show of a scope. */
 export interface LedgerStatus
   extends Omit<GroupSums, "counts" | "missing">,
-    Pick<ScopeState, "service" | "lease"> {
-  readonly readAt: Date;
+    Pick<ScopeState, "service" | "lease">,
+    Pick<LedgerFacts, "readAt" | "held" | "failing" | "rejected" | "missing" | "refreshHold"> {
   readonly groups: GroupCounts;
-  /** Null if nothing waits for approval. */
-  readonly held: HeldGroups | null;
-  /** The longest-failing first, a hundred at most. */
-  readonly failing: readonly FailingGroup[];
-  /** About a thousand at most: beyond them rows are only counted. */
-  readonly rejected: readonly RememberedRejection[];
   /** Newest first, ten at most. */
   readonly runs: readonly RecordedRun[];
   /** The last run that the service made fail; null if the service has given a good answer since. */
   readonly unanswered: RecordedRun | null;
   /** The names of the groups that are listed, as far as the service told them. */
   readonly names: ReadonlyMap<string, string>;
-  readonly missing: WentMissing;
-  /** Null if no refresh is held. */
-  readonly refreshHold: RefreshHold | null;
 }
 
 interface StatusSettings {

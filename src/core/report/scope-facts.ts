@@ -32,12 +32,15 @@ export interface PastRun {
   } | null;
 }
 
-interface LedgerFacts {
+/** What the ledger knows of a scope. */
+export interface LedgerFacts {
   readonly readAt: Date;
   readonly groups: Readonly<
     Record<"total" | "in_sync" | "missing" | "failing" | "in_doubt" | "wanted", number>
   >;
+  /** The longest-failing first, a hundred at most. */
   readonly failing: readonly FailingGroup[];
+  /** About a thousand at most: beyond them rows are only counted. */
   readonly rejected: readonly RememberedRejection[];
   readonly held: HeldGroups | null;
   readonly refreshHold: RefreshHold | null;
@@ -50,7 +53,7 @@ interface LedgerFacts {
 }
 
 /** What a daemon knows beside the ledger. */
-interface DaemonFacts {
+export interface DaemonFacts {
   readonly startedAt: Date;
   /** Null after the signal to stop. */
   readonly nextRun: Date | null;
@@ -61,15 +64,19 @@ interface DaemonFacts {
   } | null;
   /** Set while another instance holds the lease. */
   readonly standby: object | null;
+  /** When a sync last reached its end, on any instance. Null if no such sync is known. */
   readonly lastGoodSync: Date | null;
+  /** When the service last answered well, to any instance, and to the minute. Null if no answer is known. */
   readonly lastAnswer: Date | null;
-  /** From when on the last good sync is too old. */
+  /** From when on the daemon counts as not ready, unless a sync reaches its end before. */
   readonly staleAt: Date;
+  /** The config that was read last, if it was rejected. The one before it is in force. */
   readonly rejectedConfig: RejectedConfig | null;
   /** The addresses of `notify` that got nothing when something was last sent to them. */
   readonly unreached: readonly (Broken & { readonly message: string })[];
   /** The feeds of changed tenants that don't work. */
   readonly brokenFeeds: readonly Broken[];
+  /** What calls have been waiting for, for a run or for single tenants; null if none waits for long. */
   readonly queued: Queued | null;
 }
 

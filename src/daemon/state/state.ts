@@ -1,5 +1,4 @@
-import type { Queued } from "../../core/report/progress.ts";
-import type { RejectedConfig } from "../../core/report/scope-facts.ts";
+import type { DaemonFacts } from "../../core/report/scope-facts.ts";
 import type { LedgerStatus } from "../../engine/ledger-status.ts";
 import type { RecordedRun, RunId } from "../../ports/ledger/scope.ts";
 import type { Unreached } from "../../ports/notifier.ts";
@@ -7,7 +6,7 @@ import type { RunSummary } from "../../ports/observer.ts";
 import type { NoticingState } from "../changes/noticing.ts";
 
 /** Everything that the daemon's probes, status page and metrics show. Contains no secret. */
-export interface DaemonState extends TrackedState {
+export interface DaemonState extends TrackedState, Pick<DaemonFacts, "nextRun" | "staleAt"> {
   readonly version: string;
   /** The scope: `name` in the config. */
   readonly name: string;
@@ -16,10 +15,6 @@ export interface DaemonState extends TrackedState {
   /** A cron line, read in `timezone`. */
   readonly schedule: string;
   readonly timezone: string;
-  /** Null after the signal to stop. */
-  readonly nextRun: Date | null;
-  /** From when on the daemon counts as not ready, unless a sync reaches its end before. */
-  readonly staleAt: Date;
   /** The addresses of `notify` that got nothing when something was last sent to them. */
   readonly unreached: readonly Unreached[];
   /** Null if the config has single tenants served by no feed, or if no sync has begun yet. */
@@ -27,22 +22,14 @@ export interface DaemonState extends TrackedState {
 }
 
 /** What the runs and the config have shown. */
-export interface TrackedState {
-  readonly startedAt: Date;
+export interface TrackedState
+  extends Pick<DaemonFacts, "startedAt" | "lastGoodSync" | "lastAnswer" | "rejectedConfig" | "queued"> {
   /** The run that is under way. */
   readonly current: CurrentRun | null;
   /** Set while another instance holds the lease and this one waits for it. */
   readonly standby: { readonly since: Date; readonly message: string } | null;
   /** The last run of this process, without runs that another instance's lease prevented. Null before the first one. */
   readonly lastRun: FinishedRun | null;
-  /** When a sync last reached its end, on any instance. Null if no such sync is known. */
-  readonly lastGoodSync: Date | null;
-  /** When the service last answered well, to any instance, and to the minute. Null if no answer is known. */
-  readonly lastAnswer: Date | null;
-  /** The config that was read last, if it was rejected. The one before it is in force. */
-  readonly rejectedConfig: RejectedConfig | null;
-  /** What calls to the service have been waiting for, for a run or for single tenants; null if none waits for long. */
-  readonly queued: Queued | null;
   /** How many scheduled times came while a run was under way. */
   readonly skippedRuns: number;
   /** Null until the ledger was read once. */

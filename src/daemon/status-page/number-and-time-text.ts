@@ -46,10 +46,6 @@ export const instant = (date: Date, { timeZone }: PageTime): Html =>
 export const moment = (date: Date, { now, timeZone }: PageTime): Html =>
   html`<time datetime="${date.toISOString()}">${relative(date, now)} <small>${absolute(date, timeZone)}</small></time>`;
 
-/** A time as its distance from now, and exactly in parentheses. */
-export const briefMoment = (date: Date, { now, timeZone }: PageTime): Html =>
-  html`<time datetime="${date.toISOString()}">${relative(date, now)} <span>(${absolute(date, timeZone)})</span></time>`;
-
 /** A time, and in parentheses its distance from now. */
 export const exactMoment = (date: Date, at: PageTime): Html =>
   html`${instant(date, at)} (${relative(date, at.now)})`;

@@ -9,7 +9,7 @@ import type { CurrentRun, DaemonState, LedgerSnapshot, ServingNow } from "../sta
 import { feedsOf } from "../state/state.ts";
 import { type Content, failureHtml, type Html, html, outside } from "./html.ts";
 import {
-  briefMoment,
+  exactMoment,
   grouped,
   groupedCount,
   instant,
@@ -47,7 +47,7 @@ export function groupsSection({ groups, rejected, readAt }: LedgerSnapshot, at: 
   return html`<section aria-labelledby="groups"><h2 id="groups">Groups</h2><dl class="numbers">
 ${number("in all", groups.total)}${GROUP_STATES.map((state) => number(state.replace("_", " "), groups[state], state === "failing" ? "bad" : ""))}
 ${number("rejected rows", rejectedRows(rejected), "bad")}
-</dl><p class="note">As the ledger was ${briefMoment(readAt, at)}. In doubt: the ledger went back in time, or
+</dl><p class="note">As the ledger was ${exactMoment(readAt, at)}. In doubt: the ledger went back in time, or
 somebody ran sync --refresh, and the service has not been asked for the group since. Missing: the tenant is gone, and the group is still there. Wanted:
 somebody has asked for a new token. Unverified: nothing has shown yet that the service took a change. Rejected rows: no
 group can be made of them, and their groups stay as they are.</p></section>`;
@@ -64,7 +64,7 @@ export function currentRunSection(
   return html`<section aria-labelledby="now"><h2 id="now">Current run</h2>
 ${total > 0 ? html`<progress max="${total}" value="${Math.min(done, total)}" aria-labelledby="now"></progress>` : null}
 <p>${workText(run, done, total)}${left}</p>
-<p class="note">Began ${briefMoment(since, at)}</p>
+<p class="note">Began ${exactMoment(since, at)}</p>
 ${waiting && html`<p class="note">Waits until ${instant(waiting.until, at)}: ${outside(waiting.reason)}</p>`}${queued && html`<p class="note">${queuedText(queued)}</p>`}</section>`;
 }
 
@@ -94,7 +94,7 @@ function leaseText({ current, standby, ledger }: DaemonState, at: PageTime): Con
   if (standby) return outside(standby.message);
   const lease = ledger?.lease;
   if (!lease) return ledger ? "free" : "not known yet";
-  return html`${outside(lease.holder)}, since ${briefMoment(lease.acquiredAt, at)}`;
+  return html`${outside(lease.holder)}, since ${exactMoment(lease.acquiredAt, at)}`;
 }
 
 /** Whether single tenants are noticed and served between two full syncs. */
@@ -110,7 +110,7 @@ function feedTile(key: string, state: WatchState | null, at: PageTime): Html {
   const label = html`<code>${key}</code>`;
   if (state === null) return tile(label, "off", FEED_IS_OFF);
   const { since, error } = state;
-  const began = html`since ${briefMoment(since, at)}`;
+  const began = html`since ${exactMoment(since, at)}`;
   if (error === null) return tile(label, "works", began);
   return tile(label, html`<strong class="bad">broken</strong>`, html`${began}. ${failureHtml(error)}`);
 }

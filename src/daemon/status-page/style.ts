@@ -49,7 +49,7 @@ pre{background:var(--code);border:1px solid var(--line);border-radius:.5rem;padd
 pre code{user-select:all;-webkit-user-select:all}
 ul{list-style:none;padding:0}
 .incident li{padding:.75rem 0;border-top:1px solid var(--line)}
-.incident li:first-child{border-top:0;padding-top:0}.incident li:last-child{padding-bottom:0}
+.incident li:not(:has(h3)){padding:.0625rem 0;border:0}.incident li:first-child{border-top:0;padding-top:0}.incident li:last-child{padding-bottom:0}
 a{color:inherit;text-underline-offset:.15em}h3 bdi,.name{overflow-wrap:anywhere}
 .id{display:inline-block;max-width:100%;font-family:ui-monospace,SFMono-Regular,"SF Mono",Menlo,Consolas,"DejaVu Sans Mono",monospace;text-decoration-color:var(--muted)}
 .name{color:var(--muted);font-weight:400;font-size:.875rem}strong.attention{font-weight:600}

@@ -105,7 +105,7 @@ describe("who holds the lease", () => {
     [{ ledger: null }, "Lease not known yet"],
     [{ current: aCurrentRun }, "Lease held by this instance"],
     [{ standby: aStandby }, "Lease another instance is at work: pod-2"],
-    [{ ledger: aHealthySnapshot({ lease }) }, "Lease pod-1 , since 3 min ago"],
+    [{ ledger: aHealthySnapshot({ lease }) }, "Lease pod-1 , since 2026-03-01 11:59:30"],
   ])("%#", (overrides, text) => {
     expect(readOf(aHealthyDaemon(overrides))).toContain(text);
   });
@@ -128,7 +128,7 @@ describe("single tenants", () => {
     });
     const text = readOf(aHealthyDaemon({ serving }));
     expect(text).toContain(
-      "Between two syncs source.changes.column works since 3 min ago (2026-03-01 11:59:30) POST /sync accepted",
+      "Between two syncs source.changes.column works since 2026-03-01 11:59:30 (3 min ago) POST /sync accepted",
     );
     expect(text).toContain("POST /sync accepted Longest wait now 42 s");
     expect(text).not.toContain("source.changes.channel");
@@ -151,7 +151,7 @@ test("a way that doesn't work says since when, why, and what helps", () => {
   };
   const feeds = { column: anAliveFeed(), channel: aBrokenFeed(minutesAgo(5), error) };
   expect(readOf(aHealthyDaemon({ serving: aServingState({ feeds }) }))).toContain(
-    "source.changes.channel broken since 5 min ago (2026-03-01 11:57:30) . CHANGES_NOT_HEARD: no notification <b> arrives ; write a direct url",
+    "source.changes.channel broken since 2026-03-01 11:57:30 (5 min ago). CHANGES_NOT_HEARD: no notification <b> arrives ; write a direct url",
   );
 });
 
