@@ -4,26 +4,7 @@ import type { SourceOptions } from "../../../contracts/tenant-source.ts";
 import { aRole, type Role } from "../../../support/databases/role.ts";
 import { APPLICATION, postgresSource, sourceDatabase } from "../../sql/source/source-database.ts";
 
-const read = (url: string, options: SourceOptions = { table: "customers" }) =>
-  rowsOf(postgresSource(url, options), ["id"]);
-
 describe("a read of the source", () => {
-  test("can't change anything by a query", async () => {
-    const database = await sourceDatabase("postgres");
-    await database.create("customers", { id: "text" });
-    await database.execute(
-      `CREATE FUNCTION greedy() RETURNS SETOF customers LANGUAGE sql AS
-       $$ INSERT INTO customers VALUES ('new') RETURNING * $$`,
-    );
-    for (const query of [
-      "SELECT * FROM greedy()",
-      "WITH new AS (INSERT INTO customers VALUES ('new') RETURNING *) SELECT * FROM new",
-    ]) {
-      await expect(read(database.url, { query })).rejects.toMatchObject({ code: "CONFIG_SOURCE" });
-    }
-    expect(await database.query("SELECT * FROM customers")).toEqual([]);
-  });
-
   test("shows the application's name, in one read-only transaction", async () => {
     const { url } = await sourceDatabase("postgres");
     const query = `SELECT 'a' AS id, current_setting('application_name') AS name,

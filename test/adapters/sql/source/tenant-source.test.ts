@@ -2,6 +2,7 @@ import { createServer } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, inject, onTestFinished, test } from "vitest";
 import type { SessionTimeouts } from "../../../../src/adapters/sql/connection/wait-limits.ts";
+import type { SyncError } from "../../../../src/core/failure/sync-error.ts";
 import type { TenantSnapshot } from "../../../../src/ports/tenant-source.ts";
 import { rejection } from "../../../contracts/collect.ts";
 import { everythingIn } from "../../../contracts/everything-in.ts";
@@ -13,6 +14,7 @@ import {
   type FreshDatabase,
   freshDatabase,
 } from "../../../support/databases/fresh-database.ts";
+import { aRole } from "../../../support/databases/role.ts";
 import { lockTable, untilWaiting } from "../../../support/databases/table-lock.ts";
 import { listening } from "../../../support/servers/listening.ts";
 import { tcpProxy } from "../../../support/servers/tcp-proxy.ts";
@@ -38,7 +40,15 @@ interface Words {
   /** Rows that take their time, and of which none is sent for seconds. */
   readonly slow: string;
   readonly manyRows: string;
+  /** Functions `refuse`, each of which says in its own words that a right is missing. */
+  readonly refusing: readonly string[];
+  /** A function that inserts a row, and queries that call it or do so themselves. */
+  readonly greedy: { readonly create: string; readonly queries: readonly string[] };
 }
+
+const refusingInMysql = (errno: number, message: string): string =>
+  `CREATE FUNCTION refuse() RETURNS text DETERMINISTIC
+   BEGIN SIGNAL SQLSTATE '42000' SET MYSQL_ERRNO = ${errno}, MESSAGE_TEXT = '${message.replaceAll("'", "''")}'; RETURN ''; END`;
 
 const WORDS: Readonly<Record<DatabaseKind, Words>> = {
   postgres: {
@@ -52,6 +62,18 @@ const WORDS: Readonly<Record<DatabaseKind, Words>> = {
     slow: "SELECT id, pg_sleep(1)::text AS name FROM customers",
     manyRows:
       "INSERT INTO customers SELECT 't-' || n, repeat('x', 500) FROM generate_series(1, 20000) AS s (n)",
+    refusing: ["table groupsync_tokens", "function f() TO PUBLIC; --"].map(
+      (object) => `CREATE FUNCTION refuse() RETURNS text LANGUAGE plpgsql AS
+        $$ BEGIN RAISE 'permission denied for ${object}' USING ERRCODE = '42501'; END $$`,
+    ),
+    greedy: {
+      create: `CREATE FUNCTION greedy() RETURNS SETOF customers LANGUAGE sql AS
+        $$ INSERT INTO customers VALUES ('new') RETURNING * $$`,
+      queries: [
+        "SELECT * FROM greedy()",
+        "WITH new AS (INSERT INTO customers VALUES ('new') RETURNING *) SELECT * FROM new",
+      ],
+    },
   },
   mysql: {
     refused: [
@@ -64,6 +86,19 @@ const WORDS: Readonly<Record<DatabaseKind, Words>> = {
     slow: "SELECT id, CAST(SLEEP(1) AS CHAR) AS name FROM customers",
     manyRows: `INSERT INTO customers WITH RECURSIVE s (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s WHERE n < 150)
       SELECT concat('t-', a.n, '-', b.n), repeat('x', 500) FROM s AS a CROSS JOIN s AS b`,
+    refusing: [
+      refusingInMysql(1142, "SELECT command denied to user 'reader'@'%' for table 'groupsync_tokens'"),
+      refusingInMysql(
+        1143,
+        "SELECT command denied to user 'reader'@'%' for column 'token' in table 'tokens'",
+      ),
+      refusingInMysql(1370, "execute command denied to user 'reader'@'%' for routine 'tokens.all'"),
+    ],
+    greedy: {
+      create: `CREATE FUNCTION greedy() RETURNS int DETERMINISTIC MODIFIES SQL DATA
+        BEGIN INSERT INTO customers (id) VALUES ('new'); RETURN 1; END`,
+      queries: ["SELECT id, greedy() AS n FROM customers"],
+    },
   },
 };
 const words = WORDS[kind];
@@ -183,4 +218,45 @@ test("a read whose connection the server ends says so, between two statements an
   const [, rest] = await midRead(database.url, SHORT_SILENCE);
   await endSessions(database);
   await expect(rest()).rejects.toMatchObject(lost);
+});
+
+test("a table that the role may not read is told with a GRANT that helps", async () => {
+  const database = await customers();
+  const { name, url } = await aRole(database);
+  const read = () => rowsOf(SOURCES[kind](url, { table: "customers" }), ["id"]);
+  const { code, message, hint = "" } = (await rejection(read())) as SyncError;
+  expect({ code, message }).toMatchObject({
+    code: "SOURCE_UNAVAILABLE",
+    message: expect.stringMatching(/^cannot read customers: permission denied for table customers/),
+  });
+  const [statement = ""] = /^GRANT SELECT ON \S+customers. TO [^\s,]+/.exec(hint) ?? [];
+  expect(statement).toContain(name);
+  await database.query(statement);
+  expect(await read()).toHaveLength(3);
+});
+
+test.each(words.refusing)(
+  "somebody else's code that says that it lacks a right gets none: %s",
+  async (statement) => {
+    const { url, query } = await freshDatabase();
+    await query(statement);
+    await query("CREATE VIEW customers AS SELECT refuse() AS id");
+    for (const options of [{ table: "customers" }, { query: "SELECT id FROM customers" }])
+      await expect(rowsOf(SOURCES[kind](url, options), ["id"])).rejects.toMatchObject({
+        code: "SOURCE_UNAVAILABLE",
+        hint: expect.stringMatching(
+          /^(find out why \S+ needs that, for whoever owns a view or a function in it|look at the view with SHOW CREATE VIEW)/,
+        ),
+      });
+  },
+);
+
+test("a query can change nothing", async () => {
+  const { url, query } = await customers();
+  await query(words.greedy.create);
+  for (const greedy of words.greedy.queries)
+    await expect(rowsOf(SOURCES[kind](url, { query: greedy }), ["id"])).rejects.toMatchObject({
+      code: "CONFIG_SOURCE",
+    });
+  expect(await query("SELECT * FROM customers")).toHaveLength(3);
 });
