@@ -192,16 +192,6 @@ Held
 `);
 });
 
-test("shows the command that approves a held refresh", () => {
-  const refreshHold = { changed: 6, owned: 40, allowed: 4, approval: "0123456789ab" };
-  const text = statusText(known({ refreshHold }), false);
-  expect(text.split("\n")[0]).toMatch(/^Needs attention: the refresh is held: 6 groups were gone /);
-  expect(text).toContain(`
-Held refresh
-  If the refresh is to go on: groupsync sync --refresh --approve-refresh 0123456789ab
-`);
-});
-
 const refused = { code: "KEY_REFUSED", message: "the service refuses the key" };
 
 test("aligns the outcomes of the runs", () => {

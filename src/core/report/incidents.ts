@@ -103,10 +103,12 @@ const bad = (kind: IncidentKind, sentence: string, ...advice: readonly string[])
 });
 
 /** `what` has neither a capital letter nor an end. */
-const attention = (kind: IncidentKind, what: string, ...advice: readonly string[]): Incident => ({
-  kind,
-  ...headline("attention", `Needs attention: ${what}.`, ...advice),
-});
+const attention = (
+  kind: IncidentKind,
+  what: string,
+  advice: string | readonly string[],
+  more: Pick<Incident, "since" | "details"> = {},
+): Incident => ({ kind, ...headline("attention", `Needs attention: ${what}.`, ...[advice].flat()), ...more });
 
 function* incidentsOfRuns(facts: ScopeFacts, now: Date): Generator<Incident> {
   const { unanswered, ledger, daemon } = facts;
@@ -183,14 +185,12 @@ function* incidentsOfGroups(facts: ScopeFacts): Generator<Incident> {
   const { ledger, serving, runs } = facts;
   yield* removalsHeld(facts);
   if (ledger?.refreshHold)
-    yield {
-      ...attention(
-        "refresh",
-        refreshHoldText(ledger.refreshHold),
-        "Find out who has deleted these groups or changed their tokens: to ask for a group that is gone makes it again.",
-      ),
-      details: heldRefreshDetails(ledger.refreshHold),
-    };
+    yield attention(
+      "refresh",
+      refreshHoldText(ledger.refreshHold),
+      "Find out who has deleted these groups or changed their tokens: to ask for a group that is gone makes it again.",
+      { details: heldRefreshDetails(ledger.refreshHold) },
+    );
   if (ledger && isAlarming(ledger.missing))
     yield attention(
       "missing",
@@ -198,27 +198,23 @@ function* incidentsOfGroups(facts: ScopeFacts): Generator<Incident> {
       `${LOOK_AT_SOURCE} groupsync plan names them, and says when their groups are due.`,
     );
   if (ledger && ledger.rejected.length > 0)
-    yield {
-      ...attention(
-        "rejected",
-        quantity(rejectedRows(ledger.rejected), "rejected row"),
-        "The groups of rejected rows stay as they are until somebody corrects the rows.",
-      ),
-      details: rejectedDetails(ledger.rejected),
-    };
+    yield attention(
+      "rejected",
+      quantity(rejectedRows(ledger.rejected), "rejected row"),
+      "The groups of rejected rows stay as they are until somebody corrects the rows.",
+      { details: rejectedDetails(ledger.rejected) },
+    );
   const { failing, in_doubt, wanted } = ledger?.groups ?? { failing: 0, in_doubt: 0, wanted: 0 };
   const lastEnded = runs.find(({ result }) => result !== null)?.result;
   // The last run, and the single tenants since then, may know of more than the ledger.
   const allFailing = Math.max(failing, serving?.failing ?? 0, lastEnded?.counts.failed ?? 0);
   if (allFailing > 0)
-    yield {
-      ...attention(
-        "failing",
-        quantity(allFailing, "failing group"),
-        "Groups that fail are tried again by themselves.",
-      ),
-      ...(ledger && failing > 0 && { details: failingDetails(ledger.failing, failing) }),
-    };
+    yield attention(
+      "failing",
+      quantity(allFailing, "failing group"),
+      "Groups that fail are tried again by themselves.",
+      ledger && failing > 0 ? { details: failingDetails(ledger.failing, failing) } : {},
+    );
   if (in_doubt > 0)
     yield attention(
       "in_doubt",
@@ -252,8 +248,9 @@ function* removalsHeld(facts: ScopeFacts): Generator<Incident> {
     const advice = onlyReplaced
       ? "Each of these groups gets a new token: will your application read it?"
       : LOOK_AT_SOURCE;
-    const incident = attention("held", message || `${quantity(held.count, "removal")} held`, advice);
-    yield { ...incident, details: heldDetails(held) };
+    yield attention("held", message || `${quantity(held.count, "removal")} held`, advice, {
+      details: heldDetails(held),
+    });
   } else if (isTold)
     yield attention(
       "held",
@@ -281,32 +278,36 @@ function* incidentsOfDaemon({ daemon, ledger }: ScopeFacts, retry: string, now: 
     const incident = attention(
       "config",
       "the new config was rejected, and the old one stays in force",
-      ...lines.slice(0, LONGEST_REPORT),
-      lines.length > LONGEST_REPORT ? "The log has the rest." : "",
-      asSentence(hint),
-      "A restart reads the file as it is; after it is corrected, send SIGHUP.",
+      [
+        ...lines.slice(0, LONGEST_REPORT),
+        lines.length > LONGEST_REPORT ? "The log has the rest." : "",
+        asSentence(hint),
+        "A restart reads the file as it is; after it is corrected, send SIGHUP.",
+      ],
+      { since },
     );
-    yield { ...incident, since, discreet: incident.sentence };
+    yield { ...incident, discreet: incident.sentence };
   }
   if (unreached.length > 0) {
     const incident = attention(
       "unreached",
       `${namesOf(unreached)} ${unreached.length === 1 ? "was" : "were"} not reached`,
-      ...unreached.map(({ key, message }) => `${key}: ${printable(message, LONGEST)}.`),
-      "Nobody was told what they had to say. Syncs go on all the same; groupsync check --notify sends a test to both.",
+      [
+        ...unreached.map(({ key, message }) => `${key}: ${printable(message, LONGEST)}.`),
+        "Nobody was told what they had to say. Syncs go on all the same; groupsync check --notify sends a test to both.",
+      ],
+      { since: firstOf(unreached) },
     );
-    yield { ...incident, since: firstOf(unreached), discreet: incident.sentence };
+    yield { ...incident, discreet: incident.sentence };
   }
   const broken = daemon.brokenFeeds.filter(({ since }) => age(since, now) >= SHORTEST_BREAK);
   if (broken.length > 0)
-    yield {
-      ...attention(
-        "unnoticed",
-        `${namesOf(broken)} ${broken.length === 1 ? "doesn't" : "don't"} work`,
-        "Full syncs find what is missed; until the next one, a tenant that only this would notice has no token.",
-      ),
-      since: firstOf(broken),
-    };
+    yield attention(
+      "unnoticed",
+      `${namesOf(broken)} ${broken.length === 1 ? "doesn't" : "don't"} work`,
+      "Full syncs find what is missed; until the next one, a tenant that only this would notice has no token.",
+      { since: firstOf(broken) },
+    );
   // Drift is healed in the run that finds it, but somebody goes on changing groups.
   const drift = ledger ? driftSince(recently(ledger.readAt), ledger.history ?? []) : 0;
   if (drift > 0)

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import {
   failingDetails,
   heldDetails,
+  heldRefreshDetails,
   type IncidentDetails,
   rejectedDetails,
 } from "../../../src/core/report/incident-details.ts";
@@ -29,8 +30,10 @@ test.each<[string, IncidentDetails, listed: number, more: number]>([
   expect([items.length, more.count]).toEqual([listed, others]);
 });
 
-test("only a plan approves what has no code", () => {
+test("what is held comes with the command that approves it, or that shows the code", () => {
   expect(heldDetails({ count: 1, code: null, groups: [] }).help?.command).toBe("groupsync plan");
+  const refresh = { changed: 6, owned: 40, allowed: 4, approval: "c2" };
+  expect(heldRefreshDetails(refresh).help?.command).toBe("groupsync sync --refresh --approve-refresh c2");
   expect(heldDetails({ count: 1, code: "c1", groups: [] }).help?.command).toBe(
     "groupsync sync --approve-deletions c1",
   );

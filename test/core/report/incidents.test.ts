@@ -152,6 +152,12 @@ test.each<[string, DaemonState, kind: string, text: string]>([
     "The last sync failed: the service doesn't answer",
   ],
   [
+    "the last run failed, and the ledger was never read",
+    aHealthyDaemon({ lastRun: aFinishedRun({ error: aBadEnd }), ledger: null }),
+    "failed",
+    "The last sync failed: the service doesn't answer",
+  ],
+  [
     "a run failed, and went on after it had handed the lease over",
     withLedger({ runs: [HANDED_OVER, failed("X", "no route to db")] }),
     "failed",
