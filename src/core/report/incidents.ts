@@ -71,7 +71,7 @@ export function headlineIfWell({ ledger, runs, daemon }: ScopeFacts, now: Date):
   const makesNoGroups = runs.every(({ command }) => command === FORGET || command === "probe");
   const isEmpty = runs.length === 0 || (total === 0 && makesNoGroups);
   const isAboutToBegin = daemon?.current?.run === null;
-  if (isAboutToBegin || daemon?.current || runs[0]?.result === null) {
+  if (daemon?.current || runs[0]?.result === null) {
     const goesOn = isAboutToBegin ? "A run is about to begin." : "A run is going on.";
     return headline("busy", goesOn, isEmpty ? "It is the first one: nothing has been synced yet." : "");
   }
@@ -288,8 +288,8 @@ function* incidentsOfDaemon({ daemon, ledger }: ScopeFacts, retry: string, now: 
     );
     yield { ...incident, discreet: incident.sentence };
   }
-  if (unreached.length > 0) {
-    const incident = attention(
+  if (unreached.length > 0)
+    yield attention(
       "unreached",
       `${namesOf(unreached)} ${unreached.length === 1 ? "was" : "were"} not reached`,
       [
@@ -298,8 +298,6 @@ function* incidentsOfDaemon({ daemon, ledger }: ScopeFacts, retry: string, now: 
       ],
       { since: firstOf(unreached) },
     );
-    yield { ...incident, discreet: incident.sentence };
-  }
   const broken = daemon.brokenFeeds.filter(({ since }) => age(since, now) >= SHORTEST_BREAK);
   if (broken.length > 0)
     yield attention(
