@@ -1,29 +1,22 @@
 import pg from "pg";
 import { expect, onTestFinished, test } from "vitest";
 import { failures } from "../../../../src/adapters/postgres/connection/failures.ts";
-import { PostgresDatabase } from "../../../../src/adapters/postgres/database.ts";
 import { WRITE } from "../../../../src/adapters/sql/connection/wait-limits.ts";
-import { Secret } from "../../../../src/core/secret/secret.ts";
-import { NEVER } from "../../../contracts/rows-of.ts";
+import type { Database } from "../../../../src/adapters/sql/dialect/database.ts";
 import { type FreshDatabase, freshDatabase } from "../../../support/databases/fresh-database.ts";
 import { aGroup, aRole } from "../../../support/databases/role.ts";
 import { LONG } from "../../../support/long.ts";
 import { startPostgres } from "../../../support/postgres/embedded-postgres.ts";
 import { behindPgbouncer } from "../../../support/postgres/pgbouncer.ts";
 import { startStandby } from "../../../support/postgres/standby.ts";
+import { aDatabase } from "../../sql/ledger/ledger-database.ts";
 
-function open(url: string, lockMs = 30_000, applicationName = "groupsync:hints"): PostgresDatabase {
-  const database = new PostgresDatabase({
-    url: new Secret(url),
+const open = (url: string, lockMs = 30_000, applicationName = "groupsync:hints"): Database =>
+  aDatabase(url, "postgres", {
     applicationName,
     maxConnections: 2,
-    idleMs: 30_000,
     timeouts: { lockMs, silenceMs: 600_000 },
-    stop: NEVER,
   });
-  onTestFinished(() => database.close());
-  return database;
-}
 
 async function connected(url: string): Promise<pg.Client> {
   const client = new pg.Client(url);
@@ -50,8 +43,7 @@ async function lockedTable(url: string, name = "t"): Promise<number> {
   return rows[0].pid;
 }
 
-const write = (database: PostgresDatabase) =>
-  database.transaction(database.dialect.begin.write, async () => {});
+const write = (database: Database) => database.transaction(database.dialect.begin.write, async () => {});
 
 test("a pool without a connection to spare, and a full pooler", async () => {
   const { url } = await freshDatabase("postgres");
@@ -84,7 +76,7 @@ test("the holder of a lock, through a pooler that has ids of its own for session
   });
 });
 
-test.each<[string, (fresh: FreshDatabase) => Promise<PostgresDatabase>]>([
+test.each<[string, (fresh: FreshDatabase) => Promise<Database>]>([
   [
     "a session whose program has the longest name",
     async ({ url }) => open(url, 3_000, `groupsync:${"n".repeat(64)}`),

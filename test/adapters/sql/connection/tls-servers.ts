@@ -2,16 +2,14 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import mysql from "mysql2/promise";
-import { MysqlDatabase } from "../../../../src/adapters/mysql/database.ts";
-import { PostgresDatabase } from "../../../../src/adapters/postgres/database.ts";
 import { databaseError } from "../../../../src/adapters/sql/connection/failures.ts";
-import type { Database, DatabaseOptions } from "../../../../src/adapters/sql/dialect/database.ts";
-import { Secret } from "../../../../src/core/secret/secret.ts";
+import type { Database } from "../../../../src/adapters/sql/dialect/database.ts";
 import type { DatabaseKind } from "../../../support/databases/database-server.ts";
 import { startMariadb } from "../../../support/mysql/embedded-mariadb.ts";
 import { mariadbPrograms } from "../../../support/mysql/mariadb-binaries.ts";
 import { startPostgres } from "../../../support/postgres/embedded-postgres.ts";
 import type { Certificate } from "../../../support/servers/certificates.ts";
+import { aDatabase } from "../ledger/ledger-database.ts";
 
 export interface TlsServer {
   /** By the IP address, without a word of TLS. */
@@ -64,22 +62,13 @@ const postgres: TlsDatabase = {
     });
     return { url: server.url, stop: () => server.stop().finally(rules.remove) };
   },
-  isEncrypted: (url) =>
+  isEncrypted: async (url) =>
     asked(
-      () => new PostgresDatabase(optionsOf(url)),
+      aDatabase(url, "postgres", { maxConnections: 1 }),
       "SELECT ssl::text AS answer FROM pg_stat_ssl WHERE pid = pg_backend_pid()",
       "true",
     ),
 };
-
-const optionsOf = (url: string): DatabaseOptions => ({
-  url: new Secret(url),
-  applicationName: "groupsync:tls",
-  maxConnections: 1,
-  idleMs: 30_000,
-  timeouts: { lockMs: 30_000, silenceMs: 600_000 },
-  stop: new AbortController().signal,
-});
 
 const mariadb: TlsDatabase = {
   name: "MariaDB",
@@ -117,9 +106,9 @@ const mariadb: TlsDatabase = {
     }
     return inItsDatabase(server);
   },
-  isEncrypted: (url) =>
+  isEncrypted: async (url) =>
     asked(
-      () => new MysqlDatabase(optionsOf(url)),
+      aDatabase(url, "mysql", { maxConnections: 1 }),
       `SELECT variable_value <> '' AS answer FROM information_schema.session_status
        WHERE variable_name = 'Ssl_cipher'`,
       "1",
@@ -129,15 +118,12 @@ const mariadb: TlsDatabase = {
 /** The one that a server has from the beginning. */
 const inItsDatabase = ({ url, stop }: TlsServer): TlsServer => ({ url: `${url}mysql`, stop });
 
-async function asked(open: () => Database, question: string, yes: string): Promise<boolean> {
-  const database = open();
+async function asked(database: Database, question: string, yes: string): Promise<boolean> {
   try {
     const [row] = await database.query<{ answer: unknown }>(question);
     return String(row?.answer) === yes;
   } catch (error) {
     throw databaseError(database.dialect, "SOURCE_UNAVAILABLE", "cannot ask", error);
-  } finally {
-    await database.close();
   }
 }
 
