@@ -1,5 +1,5 @@
 import type { AbsenceKind } from "../../../core/group/ledger-group.ts";
-import { groupSums } from "../../../core/record/group-sums.ts";
+import { type AlikeGroups, groupSums } from "../../../core/record/group-sums.ts";
 import { MOST_REMEMBERED } from "../../../core/record/recent-writes.ts";
 import type { GroupRecord } from "../../../core/record/record.ts";
 import type { GroupReads, GroupWrites, SharedGroups } from "../../../ports/ledger/groups.ts";
@@ -115,15 +115,12 @@ export const groupReads = (reader: LedgerReader): GroupReads => ({
     }),
 });
 
-interface SumColumns {
+interface SumColumns extends Pick<AlikeGroups, "tokenSince" | "intentAt" | "failingSince"> {
   readonly owes: string | null;
   readonly gone: AbsenceKind | null;
   readonly goneSince: Date | null;
   readonly groups: string;
   readonly unverified: string;
-  readonly tokenSince: Date | null;
-  readonly intentAt: Date | null;
-  readonly failingSince: Date | null;
 }
 
 interface BucketColumns {
