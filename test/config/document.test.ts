@@ -82,16 +82,6 @@ describe("a document with problems", () => {
     expect(problemsOf(yaml)).toContain(`  line ${yaml.split("\n").length}  ${problem}`);
     expect(problemsOf(yaml)).not.toContain("hunter2");
   });
-
-  it.each<[string, object, string]>([
-    [
-      "a missing file",
-      { service: { api_key: "${file:/gone}" } },
-      "service.api_key: the file /gone cannot be read",
-    ],
-  ])("names %s", (_, keys, problem) => {
-    expect(problemsOf(withKeys(keys))).toContain(`1 problem:\n  line 1  ${problem}`);
-  });
 });
 
 describe("text that is not YAML", () => {

@@ -91,16 +91,6 @@ describe("a full sync that a notice asks for", () => {
     await world.time.sleep(60_000);
     expect(world.ledger.runs).toHaveLength(2);
   });
-
-  test("comes soon each time it is asked for", async () => {
-    const { stage, ran } = aServingDaemon();
-    stage.daemon.begin();
-    for (const count of [1, 2, 3]) {
-      await ran(count);
-      stage.daemon.syncSoon();
-    }
-    await ran(4);
-  });
 });
 
 describe("comes back within seconds", () => {
