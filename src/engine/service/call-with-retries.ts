@@ -13,6 +13,8 @@ export interface CallContext extends AttemptContext {
   readonly signal: AbortSignal;
   /** Asked right before each attempt leaves, except that of a follow-up: whether what was decided is still right. */
   readonly mayStillSend?: (() => Promise<boolean>) | undefined;
+  /** Called as soon as an attempt may have had its effect: whatever ends the call, the intent has to stay. */
+  readonly onPerhapsSent?: (() => void) | undefined;
   /** Lets another call be made in this one's place meanwhile. Undefined if none is made. */
   readonly waitBeforeRetry?: WaitBeforeRetry | undefined;
   /** Counts the requests. */
@@ -76,6 +78,7 @@ export async function callWithRetries<T>(
         throttle.withdraw(call);
         throw error;
       }
+      if (error.mayHaveHappened) context.onPerhapsSent?.();
       const { waitMs, isOfThisCall } = attempts.failed(error, clock.monotonic() - sentAt);
       if (isOfThisCall) throttle.withdraw(call);
       else throttle.ended(call, error, id);

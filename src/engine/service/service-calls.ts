@@ -88,7 +88,9 @@ export class ServiceCalls {
     const priority = priorityOf(run, this.#knownToken);
     // Not `...run`: a copy of the whole run for each of many groups takes longer than what is done with it.
     const context = { clock, throttle, lease, observe, tally, signal, priority, waitBeforeRetry };
-    this.#context = { ...context, mayStillSend, repeatedAfter: run.signOfLife?.repeatedAfter };
+    const onPerhapsSent = (): void => this.#reportEffect();
+    const repeatedAfter = run.signOfLife?.repeatedAfter;
+    this.#context = { ...context, mayStillSend, onPerhapsSent, repeatedAfter };
     this.#onEffect = onEffect;
     // If this run's call is refused, the call of an earlier run may still have had its effect.
     this.#isUnderWay = before !== null && before.intent !== null;
@@ -196,7 +198,6 @@ export class ServiceCalls {
       breaker.succeeded();
       this.#run.identity.answered(this.#run.clock.now());
     }
-    if (called.kind !== "answered" && called.mayHaveHappened) this.#reportEffect();
     return called;
   }
 

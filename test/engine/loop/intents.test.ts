@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { ServiceFailure, type ServiceFailureCode } from "../../../src/core/failure/service-failure.ts";
 import { SyncError } from "../../../src/core/failure/sync-error.ts";
 import { each, failing } from "../../fakes/instance.ts";
-import { tenants, World } from "../../fakes/world.ts";
+import { aSyncedWorld, tenants, World } from "../../fakes/world.ts";
 
 const IDS = Array.from({ length: 30 }, (_, n) => `t${String(n).padStart(2, "0")}`);
 
@@ -47,6 +47,23 @@ describe("intents", () => {
     expect(asked(world)[4]).toBe("t03");
     // It might also have existed before, so its mapping isn't known.
     expect(next.counts).toMatchObject({ created: 27, adopted: 0, unverified: 1 });
+  });
+
+  it("stay if a call may have reached the service, and its row can't be read before the next attempt", async () => {
+    const world = await aSyncedWorld(["a", "b", "c"]);
+    world.tenants = tenants("c");
+    const cut = failing("after", "remove", service("TIMEOUT"), { ids: ["b"] });
+    const away = () => new SyncError("SOURCE_UNAVAILABLE", "gone");
+    const unread = failing("before", "rowsOf", away, { from: 4 });
+    // A look at the row counts for a second.
+    world.network = () => world.time.sleep(2_000);
+    const report = await world.sync({ settings: { concurrency: 1 }, at: each(cut, unread) });
+    expect(report.error?.code).toBe("SOURCE_UNAVAILABLE");
+    expect(underWay(world)).toEqual(["b"]);
+    world.tenants = tenants("b", "c");
+    expect(await world.sync()).toMatchObject({ outcome: "ok" });
+    expect([...world.service.groups.keys()].sort()).toEqual(["b", "c"]);
+    expect(world.store.tokens).toEqual(world.service.tokens);
   });
 
   it("of an earlier run stay unchanged if this run doesn't reach them", async () => {
