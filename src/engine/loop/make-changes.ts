@@ -20,28 +20,32 @@ export async function makeChanges(changes: AsyncIterable<Change>, run: Applying)
 function plannedChange(change: Change, run: Applying): Work<Change> {
   const { user_group_id } = change;
   const { removals, keys, tally } = run;
+  const wasLookedUp = (): boolean => keys.wasLookedUp(user_group_id);
   let hasReturned = false;
   return {
     user_group_id,
-    // Only a full sync replaces a group.
-    uponLookup: change.kind === "replace" ? "is decided again" : "is dropped",
-    decide: () => change,
+    // Only a full sync deletes or replaces a group, and it looks at the row once more.
+    uponLookup: isRemoval(change) ? "is decided again" : "is dropped",
+    decide: (record) => {
+      const wasBack = change.kind === "delete" && wasLookedUp() && record?.absence === null;
+      return wasBack ? undefined : change;
+    },
     isStillRight: async (begun) => {
-      if (isRemoval(change))
-        hasReturned = !(await removals.isStillRight(change, begun, keys.wasLookedUp(user_group_id)));
+      if (isRemoval(change)) hasReturned = !(await removals.isStillRight(change, begun, wasLookedUp()));
       return !hasReturned;
     },
     call: async (_, before, calls) => {
       const record = await callFor(change, before, calls, run);
       // A lookup of the tenant tells itself what becomes of it.
-      if (!record && hasReturned && !keys.wasLookedUp(user_group_id))
-        tally.report(user_group_id, TENANT_RETURNED);
+      const isKept = !record && hasReturned && !calls.mayHaveHappened;
+      if (isKept && !wasLookedUp()) tally.report(user_group_id, TENANT_RETURNED);
       return record;
     },
   };
 }
 
-interface Get extends Pick<Work, "user_group_id" | "uponLookup"> {
+interface Get {
+  readonly user_group_id: string;
   /** Why it is sent, see `Upsert`. */
   readonly why: "restores" | "refreshes";
   /** The group as the service last confirmed it, which is sent, and so isn't changed. Null: no GET is sent. */
@@ -51,12 +55,12 @@ interface Get extends Pick<Work, "user_group_id" | "uponLookup"> {
 }
 
 /** A GET that is to change nothing: it asks what the service has. */
-export const getOf = ({ why, groupOf, answered, ...get }: Get, run: Applying): Work<Upsert> => ({
-  ...get,
+export const getOf = ({ user_group_id, why, groupOf, answered }: Get, run: Applying): Work<Upsert> => ({
+  user_group_id,
+  uponLookup: "is decided again",
   decide: (record) => {
     const confirmed = record && groupOf(record);
     if (!confirmed) return undefined;
-    const { user_group_id } = get;
     return { kind: "update", [why]: true, user_group_id, ...confirmed, underWay: false, failedBefore: false };
   },
   call: (change, before, calls) => callFor(change, before, calls, run, answered),

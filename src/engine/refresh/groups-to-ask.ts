@@ -32,7 +32,6 @@ export const refreshOf = (
     {
       user_group_id,
       why: "refreshes",
-      uponLookup: "is dropped",
       groupOf: (record) =>
         isUnverified(record, { since, now: run.clock.now() }) ? refreshCandidate(record) : null,
       answered,

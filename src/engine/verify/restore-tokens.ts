@@ -47,7 +47,7 @@ export async function restoreTokens(
       for (const record of left) {
         const { user_group_id } = record;
         if (knownGroup(record) === null) unaskable.add(user_group_id);
-        else yield getOf({ ...LOST_TOKEN, user_group_id, groupOf: vouchedGroup }, asking);
+        else yield getOf({ why: "restores", user_group_id, groupOf: lostGroup }, asking);
       }
     }
   }
@@ -68,16 +68,15 @@ export async function settleCalls(ids: readonly string[], run: Applying): Promis
   const groupOf = (record: GroupRecord): ConfirmedGroup | null =>
     record.intent !== null && !intendsRemoval(record.intent) ? confirmedGroup(record) : null;
   async function* left(): AsyncGenerator<Work> {
-    for (const user_group_id of ids) yield getOf({ ...LOST_TOKEN, user_group_id, groupOf }, asking);
+    for (const user_group_id of ids) yield getOf({ why: "restores", user_group_id, groupOf }, asking);
   }
   await workThrough(left(), run);
   return failedGets;
 }
 
-const LOST_TOKEN = { why: "restores", uponLookup: "is decided again" } as const;
-
-const vouchedGroup = (record: GroupRecord): ConfirmedGroup | null =>
-  isVouchedFor(record) ? knownGroup(record) : null;
+/** Null if somebody else has restored the token meanwhile: `recordLost` has noted that it is lost. */
+const lostGroup = (record: GroupRecord): ConfirmedGroup | null =>
+  isVouchedFor(record) && record.failures.storing !== null ? knownGroup(record) : null;
 
 /** The run, which notes the groups whose failure it reports. */
 const noting = (failed: Set<string>, run: Applying): Applying => ({

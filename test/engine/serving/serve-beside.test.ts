@@ -94,6 +94,46 @@ describe("older never overwrites newer:", () => {
     expect(world.ledger.rows.get("t30")).toMatchObject({ intent: null });
   });
 
+  /** A full sync that has planned to delete the groups of all tenants but one, and has just begun with it. */
+  async function deletingAllBut(id: string, settings: Partial<SyncSettings> = {}) {
+    const world = await aSyncedWorld(["a", "b", "c", "d", id]);
+    world.tenants = tenants(id);
+    slow(world, 1_000);
+    const session = aSession(world, {
+      settings: { concurrency: 1, deletion: DELETES_AT_ONCE, ...settings },
+    });
+    while (world.service.requests.length < 2) await world.time.sleep(500);
+    return { world, session };
+  }
+
+  it("a planned deletion is made although somebody has asked for its tenant, who is still gone", async () => {
+    const { world, session } = await deletingAllBut("stays");
+    expect(await session.serve("d")).toEqual({ kind: "unknown" });
+    expect(await session.run).toMatchObject({ outcome: "ok", counts: { deleted: 4 } });
+    expect([...world.service.groups.keys()]).toEqual(["stays"]);
+  });
+
+  it("a planned deletion is dropped once its tenant was seen, even if the row is gone again", async () => {
+    const { world, session } = await deletingAllBut("stays");
+    world.tenants.push(...tenants("d"));
+    await session.serve("d");
+    world.tenants = tenants("stays");
+    expect(await session.run).toMatchObject({ counts: { deleted: 3 } });
+    expect([...world.service.groups.keys()].sort()).toEqual(["d", "stays"]);
+  });
+
+  it("a refresh asks for a group although somebody has looked at its tenant meanwhile", async () => {
+    const world = await aSyncedWorld(["a", "b", "c"]);
+    for (const [id, held] of world.service.groups) held.token = world.service.newToken(id);
+    for (const [id, row] of world.ledger.rows) world.ledger.rows.set(id, { ...row, doubt: "operator" });
+    slow(world, 1_000);
+    const session = aSession(world, { settings: { concurrency: 1 } });
+    while (world.service.requests.length < 1) await world.time.sleep(100);
+    await session.serve("c");
+    expect(await session.run).toMatchObject({ outcome: "ok", counts: { refreshed: 3 } });
+    expect(world.store.tokens).toEqual(world.service.tokens);
+  });
+
   it("a planned update that waits for the service's limit is dropped once a newer row was seen", async () => {
     const world = new World(tenants("a", "b"));
     world.service.existing = "update";
