@@ -1,4 +1,5 @@
 import {
+  type CST,
   type Document,
   type ErrorCode,
   isAlias,
@@ -10,6 +11,7 @@ import {
   LineCounter,
   type Node,
   type Pair,
+  Parser,
   parseDocument,
   Scalar,
   visit,
@@ -44,18 +46,36 @@ export interface ConfigDocument {
 
 /** Reads YAML text. Never throws: `problems` has everything that is wrong. */
 export function readDocument(text: string, sources: ValueSources): ConfigDocument {
+  if (isTooDeep(text)) return unread([{ line: 1, path: [], message: TOO_DEEP }]);
   const lines = new LineCounter();
   const yaml = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: false });
   const broken = syntaxProblems(yaml.errors, text, lines);
   if (broken.length > 0) return unread(broken);
   const reader = new Reader(lines, sources);
   visit(yaml, reader.visitor);
-  if (reader.isTooDeep) return unread([{ line: 1, path: [], message: TOO_DEEP }]);
   const tree: Json = yaml.toJS();
   return { tree, problems: reader.problems, lineOf: (path) => lineOf(path, yaml.contents, lines) };
 }
 
-const DEEPEST = 64;
+/** Of maps and lists in each other. */
+const DEEPEST = 32;
+
+/**
+ * Whether the text is nested too deeply. Ask before it is composed to a document, which calls itself for each level: near the end
+ * of the stack, Node.js may die of a regular expression that it compiles there.
+ */
+function isTooDeep(text: string): boolean {
+  let level: readonly CST.Token[] = [...new Parser().parse(text)];
+  for (let depth = 0; depth <= DEEPEST + 1 && level.length > 0; depth++) level = level.flatMap(within);
+  return level.length > 0;
+}
+
+/** The tokens in a token. */
+function within(token: CST.Token): readonly CST.Token[] {
+  if (token.type === "document") return token.value ? [token.value] : [];
+  if (!("items" in token)) return [];
+  return token.items.flatMap(({ key, value }) => [key, value].filter((part) => part != null));
+}
 
 const unread = (problems: readonly Problem[]): ConfigDocument => ({
   tree: undefined,
@@ -68,7 +88,6 @@ type Ancestors = readonly (Document | Node | Pair)[];
 /** Replaces every `${…}`, and finds what is YAML but means nothing, or something else, in a config. */
 class Reader {
   readonly problems: Problem[] = [];
-  isTooDeep = false;
   readonly #lines: LineCounter;
   readonly #sources: ValueSources;
 
@@ -78,10 +97,6 @@ class Reader {
   }
 
   readonly visitor: visitorFn<unknown> = (role, node, around) => {
-    if (around.length > DEEPEST) {
-      this.isTooDeep = true;
-      return visit.BREAK;
-    }
     // The map around it has looked at a key.
     if (role === "key") return visit.SKIP;
     if (isAlias(node) || (isNode(node) && isMarked(node))) {

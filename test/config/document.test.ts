@@ -50,6 +50,7 @@ describe("a file that is no config", () => {
   it.each([
     ["brackets without an end", "[".repeat(5_000), "line 1  "],
     ["a deep nest", `a: ${"[".repeat(2_000)}${"]".repeat(2_000)}`, "line 1  this is nested too deeply"],
+    ["a deep list", `${"- ".repeat(5_000)}a`, "line 1  this is nested too deeply"],
     ["a deeper one", `a: ${"[".repeat(20_000)}${"]".repeat(20_000)}`, "line 1  this is nested too deeply"],
   ])("is refused at once: %s", (_, yaml, problem) => {
     const report = problemsOf(yaml);
