@@ -192,6 +192,6 @@ test("any ids, as they come and go, give the same plans and the same ledger on b
       const [onPostgres, onMysql] = await Promise.all(sides.map((side) => side.live(scope, history)));
       expect(onMysql).toEqual(onPostgres);
     }),
-    { numRuns: rounds(12) },
+    { numRuns: rounds(30) },
   );
 });
