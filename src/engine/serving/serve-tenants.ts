@@ -213,10 +213,20 @@ async function serveHeld(
   );
   // A change of the group may follow, so what becomes of a token is not told yet.
   const restored: Tell = (id, end) => Object.assign(tenants.get(id) ?? {}, { restored: end });
-  await restoreTokens(ids, { ...run, observe: observingTokens(restored) });
+  const restore = (some: readonly string[]): Promise<unknown> =>
+    restoreTokens(some, { ...run, observe: observingTokens(restored) });
+  const change = async (some: ReadonlyMap<string, Serving>): Promise<void> => {
+    if (signal.aborted) return;
+    for (const [id, tenant] of some) if (!tenant.change && !tenant.settles) tell(id, endWithoutCall(tenant));
+    await makeChanges(each([...some.values()].flatMap(({ change }) => change ?? [])), run);
+  };
+  const hasToken = (id: string): boolean => typeof records.get(id)?.tokenFingerprint === "string";
+  const those = (withToken: boolean): ReadonlyMap<string, Serving> =>
+    new Map([...tenants].filter(([id]) => hasToken(id) === withToken));
+  // A new tenant doesn't wait for another one's lost token.
+  const old = those(true);
+  await allEnded([change(those(false)), restore([...old.keys()]).then(() => change(old))]);
   if (signal.aborted) return;
-  for (const [id, tenant] of tenants) if (!tenant.change && !tenant.settles) tell(id, endWithoutCall(tenant));
-  await makeChanges(each([...tenants.values()].flatMap(({ change }) => change ?? [])), run);
   const left = ids.filter((id) => tenants.get(id)?.settles);
   await settleCalls(left, { ...run, observe: observingTokens(tell) });
   const rejected = [...tenants.values()].flatMap(({ action }) => (action?.kind === "rejected" ? action : []));

@@ -454,6 +454,21 @@ const DELETES_AT_ONCE = {
   limit: { count: 1_000, percent: 100 },
 } as const;
 
+it("a new tenant doesn't wait for another one's lost token, which was noticed with it", async () => {
+  const world = await aSyncedWorld(["lost"]);
+  const session = aSession(world);
+  await session.run;
+  world.store.tokens.delete("lost");
+  world.network = ({ id }) => world.time.sleep(id === "lost" ? 60_000 : 100);
+  world.tenants.push(...tenants("new"));
+  session.server.notice("lost");
+  session.server.notice("new");
+  await world.time.sleep(1_000);
+  expect(stored(world)).toEqual(["new"]);
+  await world.time.sleep(60_000);
+  expect(stored(world)).toEqual(["lost", "new"]);
+});
+
 it("more tenants than can wait lead to a full sync", async () => {
   const world = new World(tenants("a"));
   const session = aSession(world);
