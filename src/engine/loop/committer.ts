@@ -75,7 +75,7 @@ export class Committer {
   #isUrgent = false;
   /** Why the tokens of some groups were not stored. No further token is tried: the run has to end. */
   #failure: { readonly error: unknown } | undefined;
-  /** A transaction has failed, so no table takes a token. */
+  /** A transaction with tokens has failed, so no table takes a token. */
   #hasTableFailed = false;
 
   constructor(run: Committing) {
@@ -161,14 +161,13 @@ export class Committer {
 
   /** A transaction failed, perhaps because of a token table: what stores no token is recorded all the same. */
   async #giveUp(batch: readonly Pending[], error: unknown): Promise<void> {
-    this.#failure ??= { error };
-    this.#hasTableFailed = true;
     const left = batch.filter(({ isCommitted }) => !isCommitted);
     const others = left.filter((pending) => !isAnswer(pending));
+    if (others.length === left.length) return this.#fail(left, error);
+    this.#failure ??= { error };
+    this.#hasTableFailed = true;
     await this.#fail(left.filter(isAnswer), error);
-    if (others.length < left.length)
-      await this.#commit(others).catch((again: unknown) => this.#fail(others, again));
-    else await this.#fail(others, error);
+    await this.#commit(others).catch((again: unknown) => this.#fail(others, again));
   }
 
   async #gather(): Promise<void> {

@@ -6,7 +6,7 @@ import type { HeldLease } from "../../../src/engine/lease/lease.ts";
 import { Committer } from "../../../src/engine/loop/committer.ts";
 import { ServiceIdentity } from "../../../src/engine/service/service-identity.ts";
 import type { TokenTables } from "../../../src/ports/token-store.ts";
-import { Instance } from "../../fakes/instance.ts";
+import { type Fate, failing, Instance } from "../../fakes/instance.ts";
 import { synced } from "../../fakes/two-stores.ts";
 import { VirtualClock } from "../../fakes/virtual-time.ts";
 import { aSyncedWorld, tenants, World } from "../../fakes/world.ts";
@@ -17,18 +17,28 @@ const many = (prefix: string, count: number): string[] =>
   Array.from({ length: count }, (_, n) => `${prefix}${n}`);
 const away = (): SyncError => new SyncError("TOKEN_STORE_UNAVAILABLE", "away for a moment");
 
-/** A committer whose token table is away. */
-async function aCommitter(): Promise<Committer> {
+const refuse = async (): Promise<never> => {
+  throw away();
+};
+
+/** What becomes of an entry. */
+const committing = (committer: Committer, user_group_id: string, token?: Secret): Promise<string> =>
+  committer.commit({ user_group_id, token, events: (): EventOf[] => [] }).then(
+    () => "recorded",
+    (error: SyncError) => error.code,
+  );
+
+/** A committer, by default one whose token table is away. */
+async function aCommitter(
+  tables: TokenTables = { batchSize: 64, write: refuse, writeAtOnce: refuse, remove: refuse },
+  fate: Fate = {},
+): Promise<Committer> {
   const world = new World();
   const clock = new VirtualClock(world.time);
-  const { ledger } = world.ports(new Instance(), clock);
+  const { ledger } = world.ports(new Instance(fate), clock);
   const attempt = await ledger.acquireLease("this", DAY);
   if (attempt.kind !== "acquired") throw new Error("it is nobody's");
   const { service } = await ledger.scope();
-  const refuse = async (): Promise<never> => {
-    throw away();
-  };
-  const tables: TokenTables = { batchSize: 64, write: refuse, writeAtOnce: refuse, remove: refuse };
   return new Committer({
     ledger,
     clock,
@@ -45,15 +55,9 @@ async function aCommitter(): Promise<Committer> {
 describe("a token store that is away", () => {
   test("doesn't keep what stores no token from being recorded in the same transaction", async () => {
     const committer = await aCommitter();
-    const commit = (user_group_id: string, token?: Secret): Promise<unknown> =>
-      committer.commit({ user_group_id, token, events: (): EventOf[] => [] }).then(
-        () => "recorded",
-        (error: SyncError) => error.code,
-      );
-    expect(await Promise.all([commit("a"), commit("b", new Secret("ugt_b"))])).toEqual([
-      "recorded",
-      "TOKEN_STORE_UNAVAILABLE",
-    ]);
+    const token = new Secret("ugt_b");
+    const ended = [committing(committer, "a"), committing(committer, "b", token)];
+    expect(await Promise.all(ended)).toEqual(["recorded", "TOKEN_STORE_UNAVAILABLE"]);
   });
 
   test("while a copy is made doesn't cost a new tenant its token", async () => {
@@ -79,6 +83,14 @@ describe("a token store that is away", () => {
     expect(world.sent).toContain("GET new");
     expect(world.store.tokens.get("new")).toBe(world.service.tokens.get("new"));
   });
+});
+
+test("an answer is recorded although the ledger was away for an intent before", async () => {
+  const gone = () => new SyncError("LEDGER_UNAVAILABLE", "away for a moment");
+  const tables = { batchSize: 64, write: async () => new Map(), writeAtOnce: refuse, remove: refuse };
+  const committer = await aCommitter(tables, { at: failing("before", "commit", gone, { times: 1 }) });
+  expect(await committing(committer, "a")).toBe("LEDGER_UNAVAILABLE");
+  expect(await committing(committer, "b", new Secret("ugt_b"))).toBe("recorded");
 });
 
 test("copies ask the ledger for no owner of their tokens", async () => {
