@@ -285,12 +285,14 @@ function begun(known: GroupRecord | null, change: Step, now: Date): GroupRecord 
 function withRotationMarked(record: GroupRecord, change: Step, now: Date): GroupRecord {
   const isBoth = change.kind === "rotate" ? record.intent === "apply" : record.intent === "rotate";
   if (!isBoth || intentOf(change, record.intent) !== "apply" || record.failures.storing) return record;
-  const failure = { code: "TOKEN_NOT_EVERYWHERE", message: BESIDE_ROTATION, count: 1, retryAt: now };
+  const failure = {
+    code: "TOKEN_NOT_EVERYWHERE",
+    message: "a rotation was under way, and the service has not been asked for the live token since",
+    count: 1,
+    retryAt: now,
+  };
   return storingEnded(record, { failure }, now);
 }
-
-const BESIDE_ROTATION =
-  "a rotation was under way, and the service has not been asked for the live token since";
 
 /** From the first call on, it is to be deleted. */
 const canary = (
@@ -306,8 +308,8 @@ const canary = (
 
 function unsent(record: GroupRecord, before: GroupRecord): GroupRecord {
   const { intent, intentAt, intended, dataSourceId } = before;
-  const isMarked = record.failures.storing?.message === BESIDE_ROTATION;
-  const failures = isMarked ? { ...record.failures, storing: before.failures.storing } : record.failures;
+  // `begun` may have marked the token.
+  const failures = { ...record.failures, storing: before.failures.storing };
   return { ...record, intent, intentAt, intended, dataSourceId, failures };
 }
 
