@@ -26,8 +26,9 @@ function literal(value: unknown): string {
   if (value === null || value === undefined) return "NULL";
   switch (typeof value) {
     case "string":
-      // The driver would escape double quotes too: that is most of what JSON has, and half the time of a large statement.
-      return `'${value.replace(/['\\]/g, "\\$&")}'`;
+      // The driver would escape double quotes too: that is most of what JSON has, and half the time of a large statement. A regular
+      // expression takes three times as long.
+      return `'${value.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
     case "number":
     case "bigint":
     case "boolean":
