@@ -20,22 +20,34 @@ import type { GroupRecord } from "./record.ts";
  * | wanted           | somebody has asked for a new token                  | as otherwise                           |
  */
 export function owes(record: GroupRecord): readonly Owed[] {
-  const { fingerprint, intent, absence, held } = record;
-  const { change, rotation, storing } = record.failures;
-  const isGone = absence !== null;
-  const isAskedFor = (intent === "apply" || intent === "rotate") && fingerprint !== null;
-  const all: readonly (readonly [Owed, boolean])[] = [
-    ["under way", isGone ? intent === "delete" : intent !== null && intent !== "remove"],
-    ["leftover", intent === "remove"],
-    ["failing change", change !== null && (!isGone || change.fingerprint === DELETED)],
-    ["failing rotation", rotation !== null && (!isGone || record.wantedSince !== null)],
-    ["failing storing", storing !== null && (!isGone || isAskedFor)],
-    ["held", held !== null],
-    ["doubted", record.doubt !== null && !isGone],
-    ["wanted", record.wantedSince !== null],
-  ];
-  return all.flatMap(([what, isOwed]) => (isOwed ? [what] : []));
+  return ALL.filter((what) => IS_OWED[what](record));
 }
+
+const isGone = ({ absence }: GroupRecord): boolean => absence !== null;
+
+const IS_OWED: Readonly<Record<Owed, (record: GroupRecord) => boolean>> = {
+  "under way": (record) => {
+    const { intent } = record;
+    return isGone(record) ? intent === "delete" : intent !== null && intent !== "remove";
+  },
+  leftover: ({ intent }) => intent === "remove",
+  "failing change": (record) => {
+    const { change } = record.failures;
+    return change !== null && (!isGone(record) || change.fingerprint === DELETED);
+  },
+  "failing rotation": (record) =>
+    record.failures.rotation !== null && (!isGone(record) || record.wantedSince !== null),
+  "failing storing": (record) => {
+    const { intent, fingerprint } = record;
+    const isAskedFor = (intent === "apply" || intent === "rotate") && fingerprint !== null;
+    return record.failures.storing !== null && (!isGone(record) || isAskedFor);
+  },
+  held: ({ held }) => held !== null,
+  doubted: (record) => record.doubt !== null && !isGone(record),
+  wanted: ({ wantedSince }) => wantedSince !== null,
+};
+
+const ALL = Object.keys(IS_OWED) as readonly Owed[];
 
 const KINDS = ["change", "rotation", "storing"] as const;
 

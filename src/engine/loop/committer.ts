@@ -68,6 +68,8 @@ const LEAST_AHEAD = 8;
 export class Committer {
   readonly #run: Committing;
   #pending: Pending[] = [];
+  /** How many of them are answers. */
+  #pendingAnswers = 0;
   #isCommitting = false;
   /** How many answers the last transaction had, see `isAnswer`. */
   #answers = 0;
@@ -126,6 +128,7 @@ export class Committer {
 
   #add(pending: Pending): void {
     this.#pending.push(pending);
+    if (isAnswer(pending)) this.#pendingAnswers++;
     if (pending.entry.isUrgent) this.hurry();
     else if (!this.#gathering.signal.aborted && this.#isFull) this.#gathering.abort();
     if (!this.#isCommitting) void this.#commitPending();
@@ -181,17 +184,15 @@ export class Committer {
   #take(): readonly Pending[] {
     const taken: Pending[] = [];
     const left: Pending[] = [];
-    let answers = 0;
-    for (const pending of this.#pending)
-      (isAnswer(pending) && ++answers > this.#batchSize ? left : taken).push(pending);
+    let room = this.#batchSize;
+    for (const pending of this.#pending) (isAnswer(pending) && --room < 0 ? left : taken).push(pending);
     this.#pending = left;
+    this.#pendingAnswers = left.length;
     return taken;
   }
 
   get #isFull(): boolean {
-    return (
-      this.#pending.length >= this.#batchSize && this.#pending.filter(isAnswer).length >= this.#batchSize
-    );
+    return this.#pendingAnswers >= this.#batchSize;
   }
 
   get #batchSize(): number {

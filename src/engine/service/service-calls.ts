@@ -85,12 +85,20 @@ export class ServiceCalls {
     const { clock, throttle, lease, observe, tally } = run;
     this.#knownToken = before?.tokenFingerprint ?? null;
     this.#run = run;
-    const priority = priorityOf(run, this.#knownToken);
     // Not `...run`: a copy of the whole run for each of many groups takes longer than what is done with it.
-    const context = { clock, throttle, lease, observe, tally, signal, priority, waitBeforeRetry };
-    const onPerhapsSent = (): void => this.#reportEffect();
-    const repeatedAfter = run.signOfLife?.repeatedAfter;
-    this.#context = { ...context, mayStillSend, onPerhapsSent, repeatedAfter };
+    this.#context = {
+      clock,
+      throttle,
+      lease,
+      observe,
+      tally,
+      signal,
+      priority: priorityOf(run, this.#knownToken),
+      waitBeforeRetry,
+      mayStillSend,
+      onPerhapsSent: () => this.#reportEffect(),
+      repeatedAfter: run.signOfLife?.repeatedAfter,
+    };
     this.#onEffect = onEffect;
     // If this run's call is refused, the call of an earlier run may still have had its effect.
     this.#isUnderWay = before !== null && before.intent !== null;
@@ -189,11 +197,12 @@ export class ServiceCalls {
     method: ServiceMethod,
     id: string,
     request: (beforeSend: () => void) => Promise<T>,
-    special: Pick<CallContext, "isFollowUp" | "isUnrepeatable"> = {},
+    { isFollowUp = false, isUnrepeatable = false }: Pick<CallContext, "isFollowUp" | "isUnrepeatable"> = {},
   ): Promise<CallResult<T>> {
     const breaker = this.#run.breakers[method];
     if (this.#isUnderWay) await this.#run.lease.formerCallsEnded(this.#context.signal);
-    const called = await callWithRetries(id, request, { ...this.#context, ...special, breaker });
+    const context = { ...this.#context, isFollowUp, isUnrepeatable, breaker };
+    const called = await callWithRetries(id, request, context);
     if (called.kind === "answered") {
       breaker.succeeded();
       this.#run.identity.answered(this.#run.clock.now());
