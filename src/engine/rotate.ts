@@ -131,8 +131,10 @@ export class Rotations {
   readonly #until: number;
   /** For the whole run: once a new token could not be stored, no further rotation begins. */
   readonly #rotation: TokenRotation;
-  /** The groups that it leaves to the next run: it has tried them, or a GET has failed. */
+  /** The groups that it leaves to the next run: their rotation, or a GET, has failed. */
   readonly tried = new Set<string>();
+  /** How many rotations have begun. */
+  #begun = 0;
 
   constructor(options: RotationOptions, policy: RotationPolicy, run: Run) {
     this.#options = options;
@@ -161,7 +163,7 @@ export class Rotations {
    */
   async takeTurn(): Promise<number> {
     const { clock } = this.#run;
-    const before = this.tried.size;
+    const before = this.#begun;
     const until = Math.min(this.#until, clock.monotonic() + TURN_MS);
     try {
       await this.#rotateDue("wanted by name", until);
@@ -170,7 +172,7 @@ export class Rotations {
       if (!isOutage(asSyncError(error))) throw error;
       return 0;
     }
-    return until < this.#until && clock.monotonic() >= until ? this.tried.size - before : 0;
+    return until < this.#until && clock.monotonic() >= until ? this.#begun - before : 0;
   }
 
   /** Rotates the tokens that are still wanted. Reports the groups whose rotation didn't begin, if somebody waits for it. */
@@ -210,7 +212,9 @@ export class Rotations {
     if (count === 0) return;
     const most = isWanted ? count : Math.min(count, this.#policy.maxPerRun ?? count);
     observe({ kind: "rotating", tokens: most });
-    await workThrough(this.#rotations(which, most, isTime), this.#run, { most: this.#policy.concurrency });
+    await workThrough(this.#rotations(which, most, isTime), this.#run, {
+      mostCalls: this.#policy.concurrency,
+    });
   }
 
   /** Leaves out groups that failed before and whose next attempt is not due. */
@@ -236,9 +240,10 @@ export class Rotations {
           : undefined,
       call: async (_, before, calls) => {
         this.tried.add(user_group_id);
-        if (before && (await this.#rotation.rotate(before, calls))) return RECORDED;
-        this.tried.delete(user_group_id);
-        return undefined;
+        this.#begun++;
+        const end = before ? await this.#rotation.rotate(before, calls) : "left";
+        if (end !== "failed") this.tried.delete(user_group_id);
+        return end === "left" ? undefined : RECORDED;
       },
     };
   }

@@ -234,7 +234,7 @@ export const aRotation = (
   user_group_id: "acme",
   tokenFingerprint: tokenFingerprint(new Secret("ugt_acme_2")),
   failure: null,
-  isNew: true,
+  isOfPost: true,
   isOpen: false,
   ...overrides,
 });

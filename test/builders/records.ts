@@ -150,7 +150,7 @@ const aRotationEnd = (): fc.Arbitrary<GroupEvent> =>
     .record({
       tokenFingerprint: fc.option(fc.constantFrom(...TOKENS.map(tokenFingerprint))),
       failure: fc.option(aFailure()),
-      isNew: fc.boolean(),
+      isOfPost: fc.boolean(),
       isOpen: fc.boolean(),
     })
     .map((end): GroupEvent => ({ kind: "rotation_ended", ...end }));

@@ -71,10 +71,10 @@ export interface RotationEnd {
   /** Of the token that is live and stored; null if no token is known to be both. */
   readonly tokenFingerprint: string | null;
   /**
-   * Whether that token is new: a POST was answered with it. A GET may tell the very token that somebody wants to be rid of, even
-   * if it says that the group is new.
+   * Whether a POST was answered with that token. A GET may tell the very token that somebody wants to be rid of, even if it says
+   * that the group is new.
    */
-  readonly isNew: boolean;
+  readonly isOfPost: boolean;
   /**
    * Null if nothing failed. That clears an earlier failure only if the token has changed and no other is wanted: otherwise the
    * rotation is still to be done.
@@ -431,9 +431,9 @@ function answered(
 }
 
 function rotationEnded(record: GroupRecord, event: RotationEnd, now: Date): Next {
-  const { tokenFingerprint: token, failure, isNew, isOpen } = event;
-  const wish = isNew && token !== record.tokenFingerprint ? { ...record, ...UNWANTED } : record;
-  const told = token === null ? record : withToken(wish, token, isNew, now);
+  const { tokenFingerprint: token, failure, isOfPost, isOpen } = event;
+  const wish = isOfPost && token !== record.tokenFingerprint ? { ...record, ...UNWANTED } : record;
+  const told = token === null ? record : withToken(wish, token, isOfPost, now);
   const { failures } = told;
   return {
     record: {

@@ -71,7 +71,7 @@ export class Committer {
   /** How many of them are answers. */
   #pendingAnswers = 0;
   #isCommitting = false;
-  /** How many answers the last transaction had, see `isAnswer`. */
+  /** How many answers the last transaction had, see `changesToken`. */
   #answers = 0;
   #gathering = new AbortController();
   #isUrgent = false;
@@ -128,7 +128,7 @@ export class Committer {
 
   #add(pending: Pending): void {
     this.#pending.push(pending);
-    if (isAnswer(pending)) this.#pendingAnswers++;
+    if (changesToken(pending)) this.#pendingAnswers++;
     if (pending.entry.isUrgent) this.hurry();
     else if (!this.#gathering.signal.aborted && this.#isFull) this.#gathering.abort();
     if (!this.#isCommitting) void this.#commitPending();
@@ -149,13 +149,13 @@ export class Committer {
       const batch = this.#take();
       // What needs no table is recorded all the same: an intent that is withdrawn, a token that is stored outside.
       const isHopeless = (pending: Pending): boolean =>
-        this.#hasTableFailed && this.#run.tokens.tables !== undefined && isAnswer(pending);
+        this.#hasTableFailed && this.#run.tokens.tables !== undefined && changesToken(pending);
       await this.#fail(batch.filter(isHopeless), this.#failure?.error);
       const left = batch.filter((pending) => !isHopeless(pending));
       await retryInHalves(left, (part) => this.#commit(part)).catch((error: unknown) =>
         this.#giveUp(left, error),
       );
-      const answers = batch.filter(isAnswer).length;
+      const answers = batch.filter(changesToken).length;
       if (answers < batch.length) this.#isUrgent = this.#pending.some(({ entry }) => entry.isUrgent);
       if (answers > 0) this.#answers = Math.max(answers, Math.floor(this.#answers / 2));
     }
@@ -165,11 +165,11 @@ export class Committer {
   /** A transaction failed, perhaps because of a token table: what stores no token is recorded all the same. */
   async #giveUp(batch: readonly Pending[], error: unknown): Promise<void> {
     const left = batch.filter(({ isCommitted }) => !isCommitted);
-    const others = left.filter((pending) => !isAnswer(pending));
+    const others = left.filter((pending) => !changesToken(pending));
     if (others.length === left.length) return this.#fail(left, error);
     this.#failure ??= { error };
     this.#hasTableFailed = true;
-    await this.#fail(left.filter(isAnswer), error);
+    await this.#fail(left.filter(changesToken), error);
     await this.#commit(others).catch((again: unknown) => this.#fail(others, again));
   }
 
@@ -185,7 +185,7 @@ export class Committer {
     const taken: Pending[] = [];
     const left: Pending[] = [];
     let room = this.#batchSize;
-    for (const pending of this.#pending) (isAnswer(pending) && --room < 0 ? left : taken).push(pending);
+    for (const pending of this.#pending) (changesToken(pending) && --room < 0 ? left : taken).push(pending);
     this.#pending = left;
     this.#pendingAnswers = left.length;
     return taken;
@@ -303,7 +303,7 @@ export class Committer {
 }
 
 /** Whether the entry stores or removes a token, which is what good answers lead to. */
-const isAnswer = ({ entry }: Pending): boolean => entry.token !== undefined;
+const changesToken = ({ entry }: Pending): boolean => entry.token !== undefined;
 
 /**
  * Does `work` with all items in one transaction. If that fails because one item made the transaction fail, does `work` with each

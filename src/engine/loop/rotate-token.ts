@@ -54,18 +54,18 @@ export class TokenRotation {
   }
 
   /**
-   * Resolves to false if the rotation is still to be tried: another new token could not be stored, or the run is ending. Rejects
+   * Resolves to "left" if the rotation is still to be tried: another new token could not be stored, or the run is ending. Rejects
    * if the run has to end.
    */
-  async rotate(known: GroupRecord, calls: ServiceCalls): Promise<boolean> {
-    if (!(await this.mayBegin())) return false;
+  async rotate(known: GroupRecord, calls: ServiceCalls): Promise<"done" | "failed" | "left"> {
+    if (!(await this.mayBegin())) return "left";
     const { user_group_id: id } = known;
     const rotation: Rotation = { id, known, stored: undefined, calls, isAsConfirmed: false };
     try {
       rotation.stored = (await this.#run.tokens.read([id], this.#run.signal)).get(id);
       const rotated = await this.#obtain(rotation);
       await this.#end(rotation, rotated);
-      return rotated.kind !== "left";
+      return rotated.kind === "not proved" ? "failed" : rotated.kind;
     } catch (error) {
       // Throw the first error, not one of recording it.
       await this.#leave(rotation, asSyncError(error)).catch(() => {});
@@ -168,7 +168,7 @@ export class TokenRotation {
 
   #keep(rotation: Rotation, token: Secret): Promise<void> {
     const { tally, observe } = this.#run;
-    const result = { failure: null, isNew: true, isOpen: staysUnderWay(rotation) };
+    const result = { failure: null, isOfPost: true, isOpen: staysUnderWay(rotation) };
     return this.#store(rotation, token, result, () => {
       tally.counts.rotated++;
       observe({
@@ -187,7 +187,7 @@ export class TokenRotation {
     const { id, known } = rotation;
     const isOpen = mayHaveHappened || staysUnderWay(rotation);
     if (!mayHaveHappened || (live && isOf(live, known))) this.#run.tally.keptTokens.add(id);
-    const result = { failure: this.#toTryAgain(failure, known), isNew: false, isOpen, ...shared };
+    const result = { failure: this.#toTryAgain(failure, known), isOfPost: false, isOpen, ...shared };
     const report = (): void => reportFailure(id, failure, this.#run);
     if (live) return this.#store(rotation, live, result, report);
     await this.#change(rotation, rotationEnded(null, result));
@@ -198,7 +198,7 @@ export class TokenRotation {
   async #store(
     rotation: Rotation,
     token: Secret,
-    result: Pick<RotationEnd, "failure" | "isNew" | "isOpen">,
+    result: Pick<RotationEnd, "failure" | "isOfPost" | "isOpen">,
     stored: () => void,
   ): Promise<void> {
     const { id } = rotation;
@@ -211,20 +211,21 @@ export class TokenRotation {
     );
     if (refusal === undefined) return stored();
     if (refusal.code === "TOKEN_SHARED") return this.#recordFailure(rotation, failedBySharedToken(token));
-    return this.#recordNotStored(rotation, newTokenNotStored(refusal), result.isNew);
+    return this.#recordNotStored(rotation, newTokenNotStored(refusal), result.isOfPost);
   }
 
   /** The fault lies with the store, not with the rotation: the failure ends once a store takes the token. */
-  async #recordNotStored(rotation: Rotation, failure: Failure, isNew: boolean): Promise<void> {
+  async #recordNotStored(rotation: Rotation, failure: Failure, isOfPost: boolean): Promise<void> {
     const { id, known, stored } = rotation;
     // The tenant is gone, and so is the place of its token: nobody needs a new one.
-    const isGone = !isNew && known.absence !== null && stored === undefined;
+    const isGone = !isOfPost && known.absence !== null && stored === undefined;
     const events: GroupEvent[] = isGone
       ? [{ kind: "storing_ended", failure: null }]
       : [storingFailed(id, known.failures.storing, failure, this.#run.clock.now())];
-    if (isGone) events.push(rotationEnded(null, { failure: null, isNew, isOpen: staysUnderWay(rotation) }));
+    if (isGone)
+      events.push(rotationEnded(null, { failure: null, isOfPost, isOpen: staysUnderWay(rotation) }));
     // After a POST the old token is dead: what is left is to store the new one, which a GET tells.
-    if (isGone || isNew) events.push({ kind: "unwanted" });
+    if (isGone || isOfPost) events.push({ kind: "unwanted" });
     await this.#change(rotation, ...events);
     if (isGone) this.#run.tally.keptTokens.add(id);
     reportFailure(id, isGone ? NO_PLACE : failure, this.#run);
@@ -235,7 +236,7 @@ export class TokenRotation {
     const { id, known, calls } = rotation;
     if (!isOutage(error)) return;
     const failure = this.#toTryAgain(error, known);
-    const end = { failure, isNew: false, isOpen: calls.mayHaveHappened };
+    const end = { failure, isOfPost: false, isOpen: calls.mayHaveHappened };
     await this.#change(rotation, rotationEnded(null, end));
     reportFailure(id, error, this.#run);
   }
@@ -261,7 +262,8 @@ const rotationEnded = (token: Secret | null, result: Omit<RotationEnd, "tokenFin
  * A GET has told a live token that the ledger didn't know: the group may be another one than was confirmed, and after a leak,
  * operators ask when which token was live.
  */
-const seen = (live: Secret): GroupEvent => rotationEnded(live, { failure: null, isNew: false, isOpen: true });
+const seen = (live: Secret): GroupEvent =>
+  rotationEnded(live, { failure: null, isOfPost: false, isOpen: true });
 
 const isOf = (token: Secret, { tokenFingerprint: known }: GroupRecord): boolean =>
   tokenFingerprint(token) === known;
@@ -310,7 +312,7 @@ export const isOutage = ({ code }: SyncError): boolean =>
 const UNASKABLE: Failure = {
   code: "UNSETTLED",
   message:
-    "the live token of this group isn't stored, and asking the service for it could change the group, because only the group's name at the service is known; a sync asks for it",
+    "the live token of this group isn't stored, and asking the service for it could change the group, because only the group's name at the service is known; a sync with service.update: upsert asks for it",
 };
 
 const NO_PLACE: Failure = {

@@ -36,7 +36,7 @@ export interface Work<S extends Step = Step> {
 
 interface Options {
   /** The most calls at a time. Left out: as many as the run may send, and one until an answer confirms the service and the team. */
-  readonly most?: number;
+  readonly mostCalls?: number;
   /** Begins no change after this aborts. Changes in flight go on to their end, with all their retries. */
   readonly until?: AbortSignal;
   /** Sends no call after this aborts, not even a retry. Calls in flight are awaited, and their answers recorded. */
@@ -80,7 +80,7 @@ interface Begun {
 class Turns {
   readonly #run: Applying;
   /** The most turns at a time. */
-  readonly #most: number;
+  readonly #mostCalls: number;
   readonly #ending = new AbortController();
   /** Once it aborts, no call is sent. */
   readonly #signal: AbortSignal;
@@ -93,19 +93,19 @@ class Turns {
   #failure: { readonly error: unknown } | undefined;
   #ended: () => void = () => {};
 
-  constructor(run: Applying, { most, until, stop }: Options) {
+  constructor(run: Applying, { mostCalls, until, stop }: Options) {
     this.#run = run;
-    this.#most = most ?? Number.POSITIVE_INFINITY;
+    this.#mostCalls = mostCalls ?? Number.POSITIVE_INFINITY;
     this.#signal = AbortSignal.any([run.signal, this.#ending.signal, ...(stop ? [stop] : [])]);
     this.#beginning = AbortSignal.any([this.#signal, ...(until ? [until] : [])]);
-    this.#slots = new Slots(() => most ?? (run.identity.confirmed ? run.concurrency : 1));
+    this.#slots = new Slots(() => mostCalls ?? (run.identity.confirmed ? run.concurrency : 1));
     this.#beginning.addEventListener("abort", () => this.#slots.close(), { once: true });
     if (this.#beginning.aborted) this.#slots.close();
   }
 
   /** Waits until a turn may begin. Resolves to false if none will. */
   async hasRoom(): Promise<boolean> {
-    const isFull = (): boolean => this.#open.size >= Math.min(this.#most, this.#run.committer.ahead);
+    const isFull = (): boolean => this.#open.size >= Math.min(this.#mostCalls, this.#run.committer.ahead);
     while (!this.#beginning.aborted && isFull())
       await new Promise<void>((resolve) => {
         this.#ended = resolve;

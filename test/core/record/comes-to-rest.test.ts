@@ -50,7 +50,7 @@ const ASKED = { underWay: false, failedBefore: false };
 const ROTATION_BEGUN: GroupEvent = { kind: "begun", change: { kind: "rotate", user_group_id: "acme" } };
 const ROTATED: GroupEvent = {
   kind: "rotation_ended",
-  ...{ tokenFingerprint: "of a new token", isNew: true, failure: null, isOpen: false },
+  ...{ tokenFingerprint: "of a new token", isOfPost: true, failure: null, isOpen: false },
 };
 
 test.each([

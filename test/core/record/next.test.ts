@@ -9,6 +9,7 @@ import {
   type JournalEntry,
   next,
   type RecordedOutcome,
+  type RotationEnd,
   storingFailed,
 } from "../../../src/core/record/next.ts";
 import { type GroupRecord, isNeverMade } from "../../../src/core/record/record.ts";
@@ -42,16 +43,16 @@ const ended = (outcome: Outcome, more: Partial<RecordedOutcome> = {}): GroupEven
   ...more,
 });
 const CREATED = [begun(), ended(anApplied())];
-const rotated = (token: string | null, more: object = {}): GroupEvent => ({
+const rotated = (token: string | null, more: Partial<RotationEnd> = {}): GroupEvent => ({
   kind: "rotation_ended",
   tokenFingerprint: token,
   failure: null,
-  isNew: true,
+  isOfPost: true,
   isOpen: false,
   ...more,
 });
-const notRotated = (more: object = {}): GroupEvent =>
-  rotated(null, { failure: refusal, isNew: false, ...more });
+const notRotated = (more: Partial<RotationEnd> = {}): GroupEvent =>
+  rotated(null, { failure: refusal, isOfPost: false, ...more });
 const storingEnded = (count: number): GroupEvent => ({
   kind: "storing_ended",
   failure:
@@ -217,7 +218,7 @@ describe("a new token", () => {
     ["is answered with the token from before", rotated(FIRST)],
     [
       "lost its answer, and a GET tells a token that may be the leaked one",
-      rotated(SECOND, { isNew: false }),
+      rotated(SECOND, { isOfPost: false }),
     ],
     ["waits while the group gets an update", ended(updated)],
     [
@@ -230,7 +231,7 @@ describe("a new token", () => {
   });
 
   test("that is wanted keeps the failures of its rotation, whatever token a GET tells meanwhile", () => {
-    const lost = rotated(SECOND, { isNew: false });
+    const lost = rotated(SECOND, { isOfPost: false });
     const count = (...events: readonly GroupEvent[]) =>
       recordAfter(...WANTED, notRotated(), ...events)?.failures.rotation?.count;
     expect(count(lost)).toBe(1);
@@ -262,9 +263,9 @@ describe("what the service has", () => {
 
   test.each<[string, readonly GroupEvent[]]>([
     ["is new", [begun(update), rotated(SECOND)]],
-    ["came while nothing was under way", [rotated(SECOND, { isNew: false })]],
-    ["may be of a rotation", [ROTATION_BEGUN, rotated(SECOND, { isNew: false })]],
-    ["may be of a GET for the same state", [begun(), rotated(SECOND, { isNew: false })]],
+    ["came while nothing was under way", [rotated(SECOND, { isOfPost: false })]],
+    ["may be of a rotation", [ROTATION_BEGUN, rotated(SECOND, { isOfPost: false })]],
+    ["may be of a GET for the same state", [begun(), rotated(SECOND, { isOfPost: false })]],
   ])("is as it was confirmed if another token %s", (_, events) => {
     const { fingerprint } = anApply();
     expect(recordAfter(...CREATED, ...events)).toMatchObject({ fingerprint, serviceName: "Acme" });
@@ -295,18 +296,18 @@ describe("what the service has", () => {
     ["a group that is not as it was confirmed", [...CREATED, ended(aNotUpdated({ isUnknownState: true }))]],
     [
       "a group with another token, which a GET for another state may have made",
-      [...CREATED, begun(update), rotated(SECOND, { isNew: false })],
+      [...CREATED, begun(update), rotated(SECOND, { isOfPost: false })],
     ],
     [
       "a group with another token in a ledger that went back, which may have made the group since",
-      [...CREATED, { kind: "doubted" }, ROTATION_BEGUN, rotated(SECOND, { isNew: false })],
+      [...CREATED, { kind: "doubted" }, ROTATION_BEGUN, rotated(SECOND, { isOfPost: false })],
     ],
   ] as [string, GroupEvent[]][])("is an unknown state for %s", (_, events) => {
     expect(recordAfter(...events)).toMatchObject({ fingerprint: UNKNOWN_STATE, intent: null });
   });
 
   test("has no known name if a GET for another state may have made the group", () => {
-    const lost = [...CREATED, begun(update), rotated(SECOND, { isNew: false, isOpen: true })] as const;
+    const lost = [...CREATED, begun(update), rotated(SECOND, { isOfPost: false, isOpen: true })] as const;
     expect(recordAfter(...lost, rotated(THIRD))).toMatchObject({
       fingerprint: UNKNOWN_STATE,
       serviceName: null,
@@ -605,7 +606,7 @@ describe(`whatever a group has been through (GROUPSYNC_TEST_SEED=${SEED})`, () =
   test("a token is wanted until a rotation, a new group or a deletion ends that, or the operator", () => {
     everyStep((before, event, { record }) => {
       if (before?.wantedSince == null || record === null || record.wantedSince !== null) return;
-      const isRotated = event.kind === "rotation_ended" && event.isNew;
+      const isRotated = event.kind === "rotation_ended" && event.isOfPost;
       const isMade = event.kind === "ended" && "isNew" in event.outcome && event.outcome.isNew;
       const isAnother = (isRotated || isMade) && record.tokenFingerprint !== before.tokenFingerprint;
       const isDeleted = event.kind === "ended" && event.outcome.kind === "deleted";
