@@ -129,7 +129,8 @@ export class ServiceCalls {
     const { group: found } = called.answer;
     // The interface doesn't promise that `new_user_group` is false for an existing group. A known token shows it exists.
     const isNew = called.answer.isNew && tokenFingerprint(found.token) !== this.#knownToken;
-    await confirmTeam(isNew, found, group.user_group_id, this.#run).catch((error: unknown) => {
+    const mayBeNew = called.mayHaveBeenSent && this.#knownToken === null;
+    await confirmTeam({ isNew, mayBeNew }, found, group.user_group_id, this.#run).catch((error: unknown) => {
       // If the group is not ours, `confirmTeam` removes a group that the call created. After any other error the intent
       // stays, and the next run settles it.
       if (!isNotOurs(error)) this.#reportEffect();
@@ -263,29 +264,34 @@ const isNotOurs = (error: unknown): boolean =>
   error instanceof SyncError &&
   ["TEAM_CHANGED", "CONFIG_TOKENS_OWNED", "CONFIG_SCOPE_SHARED"].includes(error.code);
 
-/** Confirms the team of an answer. If it is the wrong team, removes a group that the call has just created there. */
+/**
+ * Confirms the team of an answer. If it is the wrong team, removes a group that the call has just created there, and tells of one
+ * that stays there. `mayBeNew`: a call whose answer was lost may have created it.
+ */
 async function confirmTeam(
-  isNew: boolean,
+  { isNew, mayBeNew }: { readonly isNew: boolean; readonly mayBeNew: boolean },
   group: ServiceGroup,
   id: string,
   run: ServiceCalling,
 ): Promise<void> {
+  const leftBehind = (message: string, hint: string): void =>
+    run.observe({ kind: "warning", code: "GROUP_LEFT_BEHIND", message, hint });
   try {
     await insistOnScope(group, run);
     await run.owners.confirm(group.teamId);
     run.identity.confirmTeam(group.teamId);
   } catch (error) {
     const made = { user_group_id: id, token: group.token, dataSourceId: null };
-    if (isNew && isNotOurs(error) && !(await hasSharedToken(made, run, "all"))) {
+    const isOthers = isNotOurs(error);
+    if (isOthers && isNew && !(await hasSharedToken(made, run, "all"))) {
       run.tally.requests++;
       await run.service.remove(made).catch((failure: ServiceFailure) => {
-        run.observe({
-          kind: "warning",
-          code: "GROUP_LEFT_BEHIND",
-          message: `group ${id} was created in team ${group.teamId} and could not be removed: ${failure.message}`,
-          hint: "remove it by hand",
-        });
+        const why = `was created in team ${group.teamId} and could not be removed: ${failure.message}`;
+        leftBehind(`group ${id} ${why}`, "remove it by hand");
       });
+    } else if (isOthers && mayBeNew) {
+      const why = `is in team ${group.teamId}, and a call whose answer was lost may have created it there`;
+      leftBehind(`group ${id} ${why}`, "if it wasn't there before, remove it by hand");
     }
     throw error;
   }

@@ -100,6 +100,19 @@ describe("the team", () => {
     );
   });
 
+  it("mismatch names a group that a call with a lost answer may have created", async () => {
+    const world = await aSyncedWorld(["a"]);
+    world.service.teamId = 8;
+    world.tenants.push(...tenants("b"));
+    const lost = failing("after", "getOrCreate", service("CONNECTION_LOST"), { times: 1 });
+    const { events, report } = world.start({ at: lost });
+    expect(await report).toMatchObject({ error: { code: "TEAM_CHANGED" } });
+    expect(events).toContainEqual(
+      expect.objectContaining({ code: "GROUP_LEFT_BEHIND", message: expect.stringMatching(/b .*team 8/) }),
+    );
+    expect(world.service.groups.has("b")).toBe(true);
+  });
+
   it("known for one address keeps calls from another address", async () => {
     const world = await aSyncedWorld(["a"]);
     world.tenants.push(...tenants("b"));
