@@ -48,6 +48,8 @@ export interface Failed {
   readonly failure: Failure;
   /** The service may have carried out a call: the intent stays until a later call shows whether it did. */
   readonly mayHaveHappened: boolean;
+  /** No call of this run had an effect. What an earlier run has left under way stays under way as it was. */
+  readonly isAsBefore?: boolean;
   /** The pause that the service asked for, in milliseconds. */
   readonly retryAfterMs?: number;
   /** What the answer told, although its token is not stored. */

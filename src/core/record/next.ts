@@ -22,7 +22,7 @@ export type GroupEvent =
   | { readonly kind: "begun"; readonly change: Step }
   /** `probe` is about to make its canary, to delete it again. */
   | { readonly kind: "probed"; readonly user_group_id: string; readonly baseUrl: string }
-  /** The call that was begun was never sent. `before` is the record from before it was begun. */
+  /** The call that was begun was never sent, or surely had no effect. `before` is the record from before it was begun. */
   | { readonly kind: "unsent"; readonly before: GroupRecord | null }
   | ({ readonly kind: "ended" } & RecordedOutcome)
   | ({ readonly kind: "rotation_ended" } & RotationEnd)

@@ -47,8 +47,9 @@ export async function recordOutcome(
     token: "token" in outcome ? outcome.token : hadToken(outcome) ? "remove" : undefined,
     events: (refused) => {
       const recorded = recordedWith(refused);
-      const unsure = "token" in recorded.outcome ? copiesUnsure(before, run) : [];
-      return [{ kind: "ended", ...recorded }, ...unsure];
+      const ended = { kind: "ended", ...recorded } as const;
+      if ("token" in recorded.outcome) return [ended, ...copiesUnsure(before, run)];
+      return before && isAsBefore(recorded.outcome) ? [{ kind: "unsent", before }, ended] : [ended];
     },
   });
   const recorded = recordedWith(refusal);
@@ -56,6 +57,8 @@ export async function recordOutcome(
   reportOutcome(recorded, run);
   insistOnStore(recorded.outcome, run.refusals);
 }
+
+const isAsBefore = (outcome: Outcome): boolean => outcome.kind === "failed" && outcome.isAsBefore === true;
 
 /** A canary's token is never stored. */
 const hadToken = (outcome: Outcome): boolean =>

@@ -72,7 +72,8 @@ export class ServiceCalls {
   readonly #isUnderWay: boolean;
   /** A call for this group has failed in an earlier run. */
   readonly #hasFailedBefore: boolean;
-  #mayHaveHappened: boolean;
+  /** A call of this run may have had its effect. */
+  #hadEffect = false;
   #end: SyncError | undefined;
 
   /** `before`: null for an unknown group. */
@@ -100,9 +101,7 @@ export class ServiceCalls {
       repeatedAfter: run.signOfLife?.repeatedAfter,
     };
     this.#onEffect = onEffect;
-    // If this run's call is refused, the call of an earlier run may still have had its effect.
     this.#isUnderWay = before !== null && before.intent !== null;
-    this.#mayHaveHappened = this.#isUnderWay;
     this.#hasFailedBefore = Object.values(before?.failures ?? {}).some((failure) => failure !== null);
   }
 
@@ -113,7 +112,7 @@ export class ServiceCalls {
 
   /** Whether a call of this run or of an earlier run may have had its effect. */
   get mayHaveHappened(): boolean {
-    return this.#mayHaveHappened;
+    return this.#isUnderWay || this.#hadEffect;
   }
 
   /** GET. A follow-up is sent even if the run is ending. */
@@ -190,8 +189,9 @@ export class ServiceCalls {
   failed(change: Change, called: Unanswered): Failed | undefined {
     if (called.kind === "interrupted") return undefined;
     const { code, message, retryAfterMs } = called.failure;
-    const failed = { change, failure: { code, message }, mayHaveHappened: this.#mayHaveHappened };
-    return { kind: "failed", ...failed, ...(retryAfterMs !== undefined && { retryAfterMs }) };
+    const failed = { change, failure: { code, message }, mayHaveHappened: this.mayHaveHappened };
+    const isAsBefore = this.#isUnderWay && !this.#hadEffect;
+    return { kind: "failed", ...failed, isAsBefore, ...(retryAfterMs !== undefined && { retryAfterMs }) };
   }
 
   async #call<T>(
@@ -212,7 +212,7 @@ export class ServiceCalls {
   }
 
   #reportEffect(): void {
-    this.#mayHaveHappened = true;
+    this.#hadEffect = true;
     this.#onEffect();
   }
 

@@ -223,6 +223,15 @@ describe("after a run was killed once its call had taken effect, the next sync s
     expectStored(world);
   });
 
+  test("and still knows the state of a group whose change was refused in between", async () => {
+    const world = await anOldGroup();
+    await cutOff(world, "rotate");
+    const known = world.ledger.rows.get("a")?.fingerprint;
+    world.tenants = renamed;
+    await world.sync();
+    expect(world.ledger.rows.get("a")?.fingerprint).toBe(known);
+  });
+
   test("even if the sync in between was killed too, at its change", async () => {
     const world = await anOldGroup();
     await failOften(world);
