@@ -435,6 +435,8 @@ function rotationEnded(record: GroupRecord, event: RotationEnd, now: Date): Next
   const wish = isOfPost && token !== record.tokenFingerprint ? { ...record, ...UNWANTED } : record;
   const told = token === null ? record : withToken(wish, token, isOfPost, now);
   const { failures } = told;
+  // A GET has told the token in the midst of the rotation, whose POST may follow.
+  const isUnsettled = token === null || (isOpen && !isOfPost);
   return {
     record: {
       ...told,
@@ -442,7 +444,7 @@ function rotationEnded(record: GroupRecord, event: RotationEnd, now: Date): Next
       sharedToken: token === null ? (event.sharedToken ?? record.sharedToken) : null,
       failures: {
         ...failures,
-        storing: token === null ? failures.storing : null,
+        storing: isUnsettled ? failures.storing : null,
         rotation: failure
           ? failedAgain(record.failures.rotation, failure, failure.retryAt, now)
           : failures.rotation,

@@ -124,6 +124,8 @@ describe("an intent", () => {
       expect(recordAfter(...events, ended(aFailed({ mayHaveHappened: true })))).toMatchObject(marked);
       expect(recordAfter(...events, ended(updated))?.failures.storing).toBeNull();
     }
+    const told = rotated(SECOND, { isOfPost: false, isOpen: true });
+    expect(recordAfter(...CREATED, begun(update), ROTATION_BEGUN, told)).toMatchObject(marked);
     for (const event of [ROTATION_BEGUN, begun(update)])
       expect(recordAfter(...CREATED, event)?.failures.storing).toBeNull();
   });
