@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Tone } from "../../core/report/incidents.ts";
+import { type Content, type Html, html, trusted } from "../../core/text/html.ts";
 import { iconOf } from "./headline-box.ts";
-import { type Content, type Html, html, trusted } from "./html.ts";
 import { instant, type PageTime, roundText } from "./number-and-time-text.ts";
 import { STYLE } from "./style.ts";
 

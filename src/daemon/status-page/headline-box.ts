@@ -1,5 +1,5 @@
 import type { Tone } from "../../core/report/incidents.ts";
-import { type Content, type Html, html } from "./html.ts";
+import { type Content, type Html, html } from "../../core/text/html.ts";
 
 /** In characters. */
 const LONG_SENTENCE = 80;

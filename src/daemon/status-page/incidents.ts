@@ -1,9 +1,10 @@
 import { remedyOf } from "../../core/failure/remedies.ts";
 import type { IncidentDetails, IncidentItem } from "../../core/report/incident-details.ts";
 import type { Headline, Incident } from "../../core/report/incidents.ts";
+import { type Content, type Html, html } from "../../core/text/html.ts";
 import { asSentence, printable, printableId } from "../../core/text/printable.ts";
 import { headlineBox } from "./headline-box.ts";
-import { type Content, copied, failureHtml, type Html, html, outside } from "./html.ts";
+import { copied, failureHtml, outside } from "./html.ts";
 import { exactMoment, grouped, type PageTime, timedHtml } from "./number-and-time-text.ts";
 
 /** The names of groups, by their ids. */

@@ -1,6 +1,6 @@
+import { type Content, type Html, html } from "../../core/text/html.ts";
 import type { TimedText } from "../../core/text/printable.ts";
 import { durationText } from "../../core/text/quantity.ts";
-import { type Content, type Html, html } from "./html.ts";
 
 /** When the page is made, and the time zone in which it shows times: a name of the IANA database. */
 export interface PageTime {

@@ -1,13 +1,14 @@
 import { rejectedRows } from "../../core/group/rejections.ts";
 import { countsText } from "../../core/report/counts.ts";
 import { progress, type Queued, queuedText } from "../../core/report/progress.ts";
+import { type Content, type Html, html } from "../../core/text/html.ts";
 import { GROUP_STATES } from "../../engine/ledger-status.ts";
 import type { RunResult } from "../../ports/ledger/scope.ts";
 import type { WatchState } from "../changes/watch.ts";
 import { type PastRun, pastRuns } from "../state/facts.ts";
 import type { CurrentRun, DaemonState, LedgerSnapshot, ServingNow } from "../state/state.ts";
 import { feedsOf } from "../state/state.ts";
-import { type Content, failureHtml, type Html, html, outside } from "./html.ts";
+import { failureHtml, outside } from "./html.ts";
 import {
   exactMoment,
   grouped,

@@ -1,8 +1,8 @@
 import { headlineIfWell, incidentsOf } from "../../core/report/incidents.ts";
+import { html } from "../../core/text/html.ts";
 import { factsOf } from "../state/facts.ts";
 import { brokenFeedsOf, type DaemonState } from "../state/state.ts";
 import { documentOf } from "./document.ts";
-import { html } from "./html.ts";
 import { detailsSection, headlineHtml } from "./incidents.ts";
 import {
   aboutSection,

@@ -1,4 +1,5 @@
 import type { Tone } from "../../core/report/incidents.ts";
+import { type Content, type Html, html } from "../../core/text/html.ts";
 import { printableId, shellWord, type TimedText } from "../../core/text/printable.ts";
 import type { Explanation } from "../../engine/explain/explain-tenant.ts";
 import { type Fact, factsOf, LONGEST } from "../../engine/explain/facts.ts";
@@ -6,7 +7,7 @@ import { standingOf } from "../../engine/explain/standing.ts";
 import type { DaemonState } from "../state/state.ts";
 import { documentOf } from "./document.ts";
 import { headlineBox } from "./headline-box.ts";
-import { type Content, copied, failureHtml, type Html, html, outside } from "./html.ts";
+import { copied, failureHtml, outside } from "./html.ts";
 import { instant, type PageTime, roundText, timedHtml, took } from "./number-and-time-text.ts";
 import type { Lookup } from "./page-lookups.ts";
 
