@@ -64,7 +64,9 @@ const PAGES = `
 With the same Authorization header as /api/user:
   GET /sandbox/groups       the groups it holds, with their tokens
   GET /sandbox/requests     the requests it got: by operation and status, by group; the last deletions
-  DELETE /sandbox/requests  count from zero again`;
+  DELETE /sandbox/requests  count from zero again
+With "Authorization: Bearer TOKEN", where TOKEN is that of a group:
+  GET /sandbox/dashboard    the group's dashboard, which greets it`;
 
 async function serve(flags: Flags, command: Command, io: SandboxIo): Promise<void> {
   const { failShare, cutBeforeShare, cutAfterShare, htmlShare, ...options } = flags;

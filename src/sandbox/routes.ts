@@ -1,5 +1,6 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import { describe } from "../core/failure/sync-error.ts";
+import { dashboard } from "./dashboard.ts";
 import type { Groups, StoredGroup } from "./groups.ts";
 import type { RequestCounts, RequestReport } from "./request-counts.ts";
 import type { Disturbance, Fault } from "./request-faults.ts";
@@ -94,6 +95,10 @@ function serveApi(
 }
 
 function page({ groups, counts, apiKey, teamId }: Routed, request: IncomingMessage, path = ""): HttpAnswer {
+  if (`${request.method} ${path}` === "GET /sandbox/dashboard") {
+    const [, token = ""] = /^Bearer (.+)$/.exec(request.headers.authorization ?? "") ?? [];
+    return dashboard(groups.withToken(token));
+  }
   if (path !== "/sandbox/groups" && path !== "/sandbox/requests") {
     return jsonAnswer(404, { success: 0, error: `there is nothing at ${path}` });
   }

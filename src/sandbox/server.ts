@@ -38,7 +38,8 @@ const KEEP_ALIVE_MS = 10 * 60_000;
 /**
  * Starts a service that implements interface.md on `/api/user`. With the same key, `GET /sandbox/groups` shows the
  * groups (GroupsReport in routes.ts), `GET /sandbox/requests` the requests (RequestReport in request-counts.ts), and
- * `DELETE /sandbox/requests` sets the counts to zero. Latency, faults, limits and counts concern `/api/user` alone.
+ * `DELETE /sandbox/requests` sets the counts to zero. With a group's token, `GET /sandbox/dashboard` shows a dashboard.
+ * Latency, faults, limits and counts concern `/api/user` alone.
  *
  * The API key is the key in the options; without one, the key in the state file; without that, a random key.
  * Throws SyncError SANDBOX_ADDRESS if it can't listen, and SANDBOX_STATE if the state file can't be used.

@@ -127,3 +127,22 @@ test.each([
   expect(text).not.toContain("sandbox_");
   expect((await client.page("/sandbox/groups", "POST")).status).toBe(405);
 });
+
+test("the dashboard greets the group of the token alone, with its text escaped", async () => {
+  const { client } = await aSandbox();
+  const group = aGroup({ name: "<b>Cedar & Sons", properties: { plan: "gold", seats: 12 } });
+  const { token } = (await client.call("GET", group)).json.user_group;
+  const { status, text, headers } = await client.page("/sandbox/dashboard", "GET", {
+    authorization: `Bearer ${token}`,
+  });
+  expect(status).toBe(200);
+  expect(text).toContain("<h1>Hello, &lt;b&gt;Cedar &amp; Sons!</h1>");
+  expect(text).toContain("<dt>Data of schema 40</dt><dd>acme-sales</dd>");
+  expect(text).toContain("<dt>seats</dt><dd>12</dd>");
+  expect(text).not.toContain(token);
+  expect(headers["cache-control"]).toBe("no-store");
+
+  await client.call("POST", { current_token: token });
+  for (const authorization of [`Bearer ${token}`, "Bearer ", "Token x"])
+    expect((await client.page("/sandbox/dashboard", "GET", { authorization })).status).toBe(401);
+});

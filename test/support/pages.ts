@@ -2,11 +2,11 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 
 const REPOSITORY = new URL("../../", import.meta.url);
 
-/** Every page of the project by its path in the repository, those in folders of docs/ and deploy/ included. */
+/** Every page of the project by its path in the repository, those in folders of docs/, deploy/ and examples/ included. */
 export const pages: readonly string[] = [
   ...namesIn("", false),
-  ...["docs/", "deploy/"].flatMap((folder) => namesIn(folder, true).map((name) => `${folder}${name}`)),
-].filter((path) => path.endsWith(".md"));
+  ...["docs/", "deploy/", "examples/"].flatMap((folder) => namesIn(folder, true).map((name) => `${folder}${name}`)),
+].filter((path) => path.endsWith(".md") && !path.includes("node_modules"));
 
 export const pageText = (page: string): string => readFileSync(new URL(page, REPOSITORY), "utf8");
 

@@ -2,8 +2,9 @@
 CREATE TABLE customers (
   id text PRIMARY KEY,
   company_name text NOT NULL,
-  warehouse text,
-  plan text NOT NULL DEFAULT 'team'
+  warehouse text DEFAULT 'eu-1',
+  plan text NOT NULL DEFAULT 'team',
+  status text NOT NULL DEFAULT 'active'                 -- or cancelled
 );
 INSERT INTO customers (id, company_name, warehouse, plan) VALUES
   ('cus-1001', 'Alderbrook Logistics', 'eu-1', 'team'),
@@ -13,14 +14,14 @@ INSERT INTO customers (id, company_name, warehouse, plan) VALUES
   ('cus-1005', 'Elm Street Bakery', 'us-2', 'free');
 
 CREATE ROLE groupsync_reader LOGIN PASSWORD 'trial-reader';
-GRANT SELECT (id, company_name, warehouse, plan) ON customers TO groupsync_reader;
+GRANT SELECT (id, company_name, warehouse, plan, status) ON customers TO groupsync_reader;
 
 CREATE ROLE groupsync LOGIN PASSWORD 'trial-groupsync';
 CREATE SCHEMA groupsync AUTHORIZATION groupsync;
 CREATE SCHEMA groupsync_tokens AUTHORIZATION groupsync;
 
--- Your application, which reads the tokens and nothing else of groupsync's.
-CREATE ROLE app NOLOGIN;
+-- The application, which reads the tokens and nothing else of groupsync's.
+CREATE ROLE app LOGIN PASSWORD 'trial-app';
 GRANT USAGE ON SCHEMA groupsync_tokens TO app;
 ALTER DEFAULT PRIVILEGES FOR ROLE groupsync IN SCHEMA groupsync_tokens GRANT SELECT ON TABLES TO app;
 
