@@ -1,18 +1,17 @@
-// A small application whose tenants see dashboards. README.md beside this file says how it works.
+// A small application whose customers see dashboards. README.md beside this file says how it works.
 import { randomBytes, randomUUID, scrypt, timingSafeEqual } from "node:crypto";
 import { createServer } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import pg from "pg";
 
-const { HOST = "127.0.0.1", PORT = "3000", ORIGIN = `http://127.0.0.1:${PORT}` } = process.env;
+const { LISTEN_HOST = "127.0.0.1", PORT = "3000", ORIGIN = `http://127.0.0.1:${PORT}` } = process.env;
 const { DATABASE_URL, DASHBOARDS_URL, GROUPSYNC_URL, GROUPSYNC_SYNC_KEY } = process.env;
 const database = new pg.Pool({ connectionString: DATABASE_URL });
 database.on("error", (error) => console.error("lost a connection to the database:", error.message));
 
 /** Session id → tenant id. Nothing else says whose dashboard a browser gets: no address, no parameter, no form. */
 const sessions = new Map();
-const SESSION_MS = 8 * 60 * 60 * 1000;
 
 /** Markup. Each value in it is escaped, unless it is markup itself. */
 const html = (parts, ...values) => ({ markup: String.raw({ raw: parts }, ...values.map(escaped)) });
@@ -26,6 +25,7 @@ const FORMS = html`<form method="post" action="/sign-up"><h2>Sign up</h2>
 <input name="company" placeholder="Company" required>${ACCOUNT}<button>Sign up</button></form>
 <form method="post" action="/log-in"><h2>Log in</h2>${ACCOUNT}<button>Log in</button></form>`;
 const SHOWN = html`<iframe src="/dashboard" title="Dashboard"></iframe>
+<p>groupsync made your group when you signed up, and stored its token. This application has read the token.</p>
 <form method="post" action="/log-out"><button>Log out</button></form>`;
 const HOME = html`<a href="/">Go to the first page</a>`;
 
@@ -50,7 +50,7 @@ createServer(async (request, response) => {
     return page(500, "Something went wrong", "Please try again later.");
   });
   response.writeHead(status, { ...HEADERS, ...headers }).end(body);
-}).listen(Number(PORT), HOST, () => console.log(`The application: ${ORIGIN}/`));
+}).listen(Number(PORT), LISTEN_HOST, () => console.log(`The application: ${ORIGIN}/`));
 
 async function answer(request) {
   const session = /(?:^|; )session=([\w-]+)/.exec(request.headers.cookie ?? "")?.[1];
@@ -131,7 +131,7 @@ const hashOf = (password, salt) => promisify(scrypt)(password, salt, 32, { N: 2 
 function logInto(tenantId) {
   const session = randomBytes(32).toString("base64url");
   sessions.set(session, tenantId);
-  setTimeout(() => sessions.delete(session), SESSION_MS).unref();
+  setTimeout(() => sessions.delete(session), 8 * 60 * 60 * 1000).unref();
   const secure = ORIGIN.startsWith("https:") ? "; Secure" : "";
   const cookie = `session=${session}; Path=/; HttpOnly; SameSite=Lax${secure}`;
   return { status: 303, headers: { location: "/", "set-cookie": cookie } };

@@ -4,28 +4,28 @@ import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { type Program, startProcess } from "../e2e/program.ts";
 import { until } from "../e2e/world.ts";
+import { anAccount, aVisitor } from "../examples/visitor.ts";
 import { LONG } from "../support/long.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
-test("the demo with --keep ends with the daemon's page, and a Ctrl-C removes everything", async () => {
+test("the demo with --keep ends with an application and the daemon's page, and a Ctrl-C removes everything", async () => {
   const { program, left } = startDemo("--keep");
   await saying(program, "Ctrl-C ends and removes everything");
   const text = program.output();
   const page = /The status page: (\S+)/.exec(text)?.[1] ?? "";
+  const application = /The application: (\S+)\//.exec(text)?.[1] ?? "";
   const sandbox = /It listens at (\S+)/.exec(text)?.[1] ?? "";
   const database = /psql '(\S+)'/.exec(text)?.[1] ?? "";
 
   expect(await (await fetch(page)).text()).toContain("cus-1117");
-  const all = async () => Promise.all([page, sandbox, database].map(isThere));
-  expect(await all()).toEqual([true, true, true]);
+  const visitor = aVisitor(application);
+  expect((await visitor.send("/sign-up", anAccount("Fern"))).status).toBe(303);
+  expect(await visitor.text("/dashboard")).toContain("Hello, Fern!");
   const { code, stderr, stdout } = await program.stop("SIGINT");
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
   expect(stdout).toContain("Stopped, and cleaned up.");
-  expect(await Promise.all([page, sandbox, `http://${database}`].map(isThere))).toEqual([
-    false,
-    false,
-    false,
-  ]);
+  const addresses = [page, application, sandbox, database];
+  expect(await Promise.all(addresses.map(isThere))).toEqual(addresses.map(() => false));
   expect(left()).toEqual([]);
 });
 

@@ -13,7 +13,7 @@ const READER = { username: "customers_reader", password: randomBytes(12).toStrin
 /** A service that updates existing groups, and answers as fast as a service in the same country. */
 export const SANDBOX = "groupsync sandbox --port 0 --existing update --latency 20-60";
 
-const config = (baseUrl: string, keep: boolean): string => `${keep ? SCHEDULE : ""}service:
+const config = (baseUrl: string): string => `service:
   base_url: ${baseUrl}
   api_key: \${GROUPSYNC_API_KEY}
 source:
@@ -32,14 +32,12 @@ group:
     logo: { column: logo_url, optional: true }
 tokens:
   url: \${DATABASE_URL}
+  table: groupsync_tokens.tokens
 ledger:
   url: \${DATABASE_URL}
 deletion:
   grace_period: 0s  # 24h unless you say otherwise
 `;
-
-/** With seconds. Only the daemon goes by it. */
-const SCHEDULE = 'schedule: "*/10 * * * * *"\n';
 
 const NEXT = `To try it with your own tables, in this folder and with DATABASE_URL set to your database's url:
 
@@ -88,7 +86,7 @@ export async function tellStory(stage: Stage, signal: AbortSignal, keep: boolean
   print(`It listens at ${baseUrl} and holds no groups yet.`);
 
   chapter("config.yaml says how a row becomes a group");
-  writeFileSync(join(stage.folder, "config.yaml"), config(baseUrl, keep));
+  writeFileSync(join(stage.folder, "config.yaml"), config(baseUrl));
   stage.env.DATABASE_URL = stage.databaseUrl;
   stage.env.CUSTOMERS_URL = Object.assign(new URL(stage.databaseUrl), READER).href;
   stage.env.GROUPSYNC_API_KEY = apiKey;
@@ -110,13 +108,13 @@ export async function tellStory(stage: Stage, signal: AbortSignal, keep: boolean
 
   chapter("Each group's token is where your application can read it");
   await sql(`SELECT id, left(token, 4) || '…' AS token, company_name
-   FROM customers JOIN groupsync_tokens ON user_group_id = id
+   FROM customers JOIN groupsync_tokens.tokens ON user_group_id = id
    WHERE id > 'cus-1395' ORDER BY id LIMIT 4;`);
 
   chapter("The token of cus-1397 has leaked: rotate makes a new one, and the old one is dead");
   await shell("groupsync rotate --only cus-1397");
   await sql(`SELECT user_group_id, left(token, 4) || '…' AS token, updated_at::time(0) AS since
-   FROM groupsync_tokens WHERE user_group_id = 'cus-1397';`);
+   FROM groupsync_tokens.tokens WHERE user_group_id = 'cus-1397';`);
 
   chapter("Time passes: a rename, an upgrade, a move, a goodbye, a new customer …");
   await sql("UPDATE customers SET company_name = 'Alderbrook Freight' WHERE id = 'cus-1001';");
@@ -152,11 +150,12 @@ export async function tellStory(stage: Stage, signal: AbortSignal, keep: boolean
 
   chapter("Now with your own database");
   print(NEXT);
-  if (!keep) print("\nTo see the daemon's status page with these customers: npm run demo -- --keep");
+  if (!keep) print("\nTo sign up as a new customer, and to see the status page: npm run demo -- --keep");
 }
 
 async function createCustomers({ database }: Stage): Promise<void> {
   await database.query(INVENT_CUSTOMERS);
+  await database.query("CREATE SCHEMA groupsync_tokens");
   await database.query(`CREATE ROLE ${READER.username} LOGIN PASSWORD '${READER.password}'`);
   await database.query(`GRANT SELECT ON customers TO ${READER.username}`);
 }

@@ -60,7 +60,7 @@ export async function startTrial(changed: Readonly<Record<string, string>> = {})
     {
       ...Object.fromEntries(environment.map(([name, value]) => [name, elsewhere(value, places)])),
       PORT: port,
-      HOST: "127.0.0.1",
+      LISTEN_HOST: "127.0.0.1",
       ...changed,
     },
   );

@@ -125,7 +125,7 @@ test("each tenant gets its own dashboard, and nobody else any", async () => {
 
 test("it listens to this machine alone, is short, and needs pg beside Node.js, of groupsync's version", () => {
   const source = sourceOf("server.js");
-  expect(source).toContain('HOST = "127.0.0.1"');
+  expect(source).toContain('LISTEN_HOST = "127.0.0.1"');
   expect(source.split("\n").length).toBeLessThanOrEqual(150);
   const imported = [...source.matchAll(/from "([^"]+)"/g)].map(([, name = ""]) => name);
   expect(imported.filter((name) => !name.startsWith("node:"))).toEqual(["pg"]);
