@@ -60,7 +60,7 @@ test("the package made by `npm pack` starts and syncs without any other package"
 /** What is in the package: files in its folder, and whole folders. */
 const PACKED = [
   ...["CHANGELOG.md", "LICENSE", "README.md", "SECURITY.md"],
-  ...["config.example.yaml", "deploy/", "dist/", "docs/", "package.json"],
+  ...["config.example.yaml", "deploy/", "dist/", "docs/", "examples/", "package.json"],
 ];
 
 /** `npm pack --json` lists the files. */
