@@ -18,7 +18,7 @@ export const aKey = (name = "id"): CatalogColumn =>
 export const aLink = (
   name: string,
   { schema, name: table }: Pick<CatalogTable, "schema" | "name">,
-): CatalogColumn => aColumn(name, { kind: "integer", refersTo: { schema, table } });
+): CatalogColumn => aColumn(name, { kind: "integer", refersTo: { schema, table, column: "id" } });
 
 /** A table with a primary key, a name and these columns. */
 export const aTable = (

@@ -12,7 +12,7 @@ const MOST_NAMED = 10;
 
 /** What was chosen, line by line, with the reasons. */
 export function proposalText({ dialect, proposal }: Setup): string {
-  const { table, reason, id, name, mapping, properties, removals, change } = proposal;
+  const { table, reason, id, name, mapping, properties, removals, status, joined, change } = proposal;
   const owner = table.isOurs || table.owner === null ? "" : `, and belongs to ${table.owner}`;
   const lines: (readonly [key: string, value: string, reason: string])[] = [
     ["source.table", titleOf(table), `${reason}${owner}`],
@@ -27,6 +27,18 @@ export function proposalText({ dialect, proposal }: Setup): string {
     ),
     ...(removals.length > 0
       ? [["source.removed_when", removalCondition(dialect, removals), "says which tenants are gone"] as const]
+      : []),
+    ...(status
+      ? [["(a comment)", status.name, "may say which tenants are gone: only you know its values"] as const]
+      : []),
+    ...(joined
+      ? [
+          [
+            "(a comment)",
+            `${titleOf(joined.table)}.${joined.dataSource.name}`,
+            "sounds like the tenant's data source: a query reads it",
+          ] as const,
+        ]
       : []),
     ...(change ? [["source.changes.column", change.column.name, change.reason] as const] : []),
   ];

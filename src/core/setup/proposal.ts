@@ -13,6 +13,10 @@ export interface Proposal {
   readonly mapping: readonly (Choice & { readonly schemaId: string | null })[];
   readonly properties: readonly Choice[];
   readonly removals: readonly Removal[];
+  /** A column whose values may say which tenants are gone. Only the operator knows the values. */
+  readonly status: CatalogColumn | null;
+  /** Where the data source seems to be if no column of the table is in the mapping. */
+  readonly joined: Joined | null;
   readonly change: Choice | null;
 }
 
@@ -50,12 +54,12 @@ export interface Proposals {
 export function proposals(catalogTables: readonly CatalogTable[], wishes: Wishes = {}): Proposals {
   const tables = usable(catalogTables);
   const candidates = tablesNamed(tables, wishes.table)
-    .map((table) => ({ table, ...likeness(table, tables) }))
+    .map((table) => ({ table, ...likeness(table, tables), joins: joins(table, tables) }))
     .toSorted((a, b) => b.rank - a.rank || (titleOf(a.table) < titleOf(b.table) ? -1 : 1));
   const fit: Proposal[] = [];
   const unfit: Unfit[] = [];
-  for (const { table, reason } of candidates) {
-    const found = refusal(table, wishes.table, candidates.length) ?? proposalOf(table, reason, wishes);
+  for (const { table, reason, joins } of candidates) {
+    const found = refusal(table, wishes.table, candidates.length) ?? proposalOf(table, reason, wishes, joins);
     if (typeof found === "string") unfit.push({ table, lacks: found });
     else fit.push(found);
   }
@@ -143,7 +147,12 @@ function likeness(
 }
 
 /** The proposal, or what the table lacks. */
-function proposalOf(table: CatalogTable, reason: string, wishes: Wishes): Proposal | string {
+function proposalOf(
+  table: CatalogTable,
+  reason: string,
+  wishes: Wishes,
+  joins: readonly Joined[],
+): Proposal | string {
   if (!table.isReadable) return "this user may not read it";
   const wished = [wishes.id, wishes.name, ...(wishes.properties ?? [])];
   const missing = [...wished, ...(wishes.mapping ?? []).map(({ column }) => column)].find(
@@ -173,6 +182,9 @@ function proposalOf(table: CatalogTable, reason: string, wishes: Wishes): Propos
     mapping,
     properties: [...new Set(wishes.properties)].flatMap((wish) => chosen(table, wish, [])),
     removals: removals(table),
+    status: table.columns.find((column) => isStatus(column, table)) ?? null,
+    joined:
+      mapping.length > 0 ? null : (joins.find(({ key }) => key.refersTo?.column === id.column.name) ?? null),
     change: changeChoices(table)[0] ?? null,
   };
 }
@@ -280,6 +292,28 @@ function mappingChoices(table: CatalogTable, taken: readonly string[]): readonly
   return ranked(choices);
 }
 
+/** A column of another table that refers to the tenants, such as `workspaces.warehouse`. */
+export interface Joined {
+  readonly table: CatalogTable;
+  /** The column of that table that refers to the tenant. */
+  readonly key: CatalogColumn;
+  readonly dataSource: CatalogColumn;
+}
+
+/** The data sources in tables that refer to the tenants. A name that both tables have can't stand in one query. */
+const joins = (tenants: CatalogTable, tables: readonly CatalogTable[]): readonly Joined[] =>
+  tables
+    .filter((table) => table !== tenants && table.isOurs && table.isReadable)
+    .flatMap((table) => {
+      const key = table.columns.find(
+        ({ refersTo }) => refersTo?.schema === tenants.schema && refersTo.table === tenants.name,
+      );
+      const dataSource = mappingChoices(table, []).find(
+        ({ column }) => column !== key && !hasColumn(tenants, column.name),
+      );
+      return key && dataSource ? [{ table, key, dataSource: dataSource.column }] : [];
+    });
+
 /** A column that says which tenants are gone. */
 export interface Removal {
   readonly column: CatalogColumn;
@@ -300,6 +334,12 @@ const removals = (table: CatalogTable): readonly Removal[] =>
     if (isTime && column.isNullable && GONE_SINCE.test(words)) return [{ column, form: "dated" }];
     return column.kind === "boolean" && IS_GONE.test(words) ? [{ column, form: "flag" }] : [];
   });
+
+/** An enum is of kind `other`. */
+const isStatus = ({ name, kind }: CatalogColumn, table: CatalogTable): boolean =>
+  (kind === "text" || kind === "other") &&
+  (isOwn("status", name, table) ||
+    /^(account|subscription|lifecycle) (status|state|stage)$/.test(wordsOf(name)));
 
 const CHANGED =
   /^(row )?(last )?(updated|modified|changed|update|modification|change)( at| on| time| date| timestamp)?$/;

@@ -103,10 +103,25 @@ const WRITER_COMMENT = "-- Has the ledger and the tokens, and no right to the te
 const APPLICATION_COMMENT = `-- Your application reads the tokens. Once the first sync has created their table, write its name in place of app, and run
 -- this too:`;
 
-const readerGrant = ({ dialect, proposal }: Setup): string => {
-  const columns = usedColumns(proposal).map((name) => quoted(dialect, name));
-  return `GRANT SELECT (${columns.join(", ")}) ON ${quotedTable(dialect, proposal.table)} TO ${READER};`;
-};
+function readerGrant({ dialect, proposal }: Setup): string {
+  const { table, status, joined } = proposal;
+  const grant = (to: CatalogTable, names: readonly string[]): string =>
+    `GRANT SELECT (${names.map((name) => quoted(dialect, name)).join(", ")}) ON ${quotedTable(dialect, to)} TO ${READER};`;
+  const more: string[] = status === null ? [] : [grant(table, [status.name])];
+  if (joined !== null) {
+    const { key, dataSource } = joined;
+    if (dialect === "postgres" && joined.table.schema !== table.schema)
+      more.push(`GRANT USAGE ON SCHEMA ${quoted(dialect, joined.table.schema)} TO ${READER};`);
+    more.push(grant(joined.table, [key.name, dataSource.name]));
+    if (dialect === "postgres" && !key.isIndexed)
+      more.push(`CREATE INDEX ON ${quotedTable(dialect, joined.table)} (${quoted(dialect, key.name)});`);
+  }
+  return [
+    grant(table, usedColumns(proposal)),
+    ...(more.length === 0 ? [] : ["-- For the lines of the config that are comments, if you take them:"]),
+    ...more.map((line) => `-- ${inComment(line)}`),
+  ].join("\n");
+}
 
 /** The index of the change column, if it has none. MariaDB alone of the MySQL kind has IF NOT EXISTS for an index. */
 function index({ dialect, proposal: { table, change } }: Setup, create: string, note: string): string {

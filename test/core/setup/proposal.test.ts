@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { type CatalogTable, titleOf } from "../../../src/core/setup/catalog.ts";
 import { removalCondition } from "../../../src/core/setup/config-text.ts";
 import { type Proposal, proposals } from "../../../src/core/setup/proposal.ts";
-import { aColumn, aKey, aTable, tablesReferringTo } from "../../builders/catalog.ts";
+import { aColumn, aKey, aLink, aTable, tablesReferringTo } from "../../builders/catalog.ts";
 
 const best = (tables: readonly CatalogTable[], wishes = {}): Proposal => {
   const [first] = proposals(tables, wishes).fit;
@@ -281,4 +281,49 @@ test.each([
   ["dbid", false],
 ])("words count also if they are written as one, but not inside of another word: %s", (name, isFound) => {
   expect(best([aTable("customers", [aColumn(name)])]).mapping).toHaveLength(isFound ? 1 : 0);
+});
+
+describe("a data source in another table", () => {
+  const tenants = aTable("customers");
+  const child = (name: string, ...columns: CatalogTable["columns"]) =>
+    aTable(name, [aLink("customer_id", tenants), ...columns]);
+  const joined = (...tables: readonly CatalogTable[]) => best([tenants, ...tables]).joined;
+
+  test("is found by the foreign key to the tenants' id", () => {
+    expect(joined(child("notes", aColumn("body")), child("workspaces", aColumn("warehouse")))).toMatchObject({
+      table: { name: "workspaces" },
+      key: { name: "customer_id" },
+      dataSource: { name: "warehouse" },
+    });
+  });
+
+  test("is none without that key, in a table of somebody else, or under a name that both tables have", () => {
+    const warehouse = aColumn("warehouse");
+    const other = {
+      ...aLink("customer_id", tenants),
+      refersTo: { schema: "public", table: "customers", column: "code" },
+    };
+    expect(joined(aTable("workspaces", [warehouse]))).toBeNull();
+    expect(joined(aTable("workspaces", [other, warehouse]))).toBeNull();
+    expect(joined({ ...child("workspaces", warehouse), isOurs: false })).toBeNull();
+    expect(joined({ ...child("workspaces", warehouse), isReadable: false })).toBeNull();
+    const taken = aTable("customers", [aColumn("warehouse", { kind: "other" })]);
+    expect(best([taken, child("workspaces", warehouse)]).joined).toBeNull();
+  });
+
+  test("is not looked for if the tenants' own table has one", () => {
+    const own = aTable("customers", [aColumn("data_source_id")]);
+    expect(best([own, child("workspaces", aColumn("warehouse"))]).joined).toBeNull();
+  });
+});
+
+test.each([
+  [aColumn("status"), true],
+  [aColumn("customer_status", { kind: "other" }), true],
+  [aColumn("subscription_state"), true],
+  [aColumn("state"), false],
+  [aColumn("payment_status"), false],
+  [aColumn("status", { kind: "boolean" }), false],
+])("the values of $name of kind $kind may say which tenants are gone: %#", (column, isStatus) => {
+  expect(best([aTable("customers", [column])]).status !== null).toBe(isStatus);
 });

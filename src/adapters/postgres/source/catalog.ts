@@ -20,8 +20,9 @@ export const catalogSql: CatalogSql = {
       GROUP BY 1, 2),
     links AS (
       SELECT c.conrelid, c.conkey[1] AS attnum,
-        n.nspname::text AS "toSchema", other.relname::text AS "toTable"
+        n.nspname::text AS "toSchema", other.relname::text AS "toTable", a.attname::text AS "toColumn"
       FROM pg_catalog.pg_constraint AS c
+        JOIN pg_catalog.pg_attribute AS a ON a.attrelid = c.confrelid AND a.attnum = c.confkey[1]
         JOIN pg_catalog.pg_class AS other ON other.oid = c.confrelid
         JOIN pg_catalog.pg_namespace AS n ON n.oid = other.relnamespace
       WHERE c.contype = 'f' AND cardinality(c.conkey) = 1 AND c.conparentid = 0),
@@ -34,7 +35,7 @@ export const catalogSql: CatalogSql = {
       NOT a.attnotnull AS "isNullable",
       CASE WHEN k.is_primary THEN 'primary' WHEN k.is_unique THEN 'unique' END AS "key",
       k.attnum IS NOT NULL AS "isIndexed",
-      l."toSchema", l."toTable"
+      l."toSchema", l."toTable", l."toColumn"
     FROM pg_catalog.pg_class AS c
       JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
       JOIN pg_catalog.pg_attribute AS a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped

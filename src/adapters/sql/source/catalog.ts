@@ -33,6 +33,7 @@ interface ColumnRow {
   readonly isIndexed: Truth;
   readonly toSchema: string | null;
   readonly toTable: string | null;
+  readonly toColumn: string | null;
 }
 
 /**
@@ -85,8 +86,10 @@ function tableOf(first: ColumnRow, rows: readonly ColumnRow[]): CatalogTable {
 
 const isTrue = (value: Truth): boolean => Number(value) === 1;
 
-const linkOf = ({ toSchema, toTable }: ColumnRow): CatalogColumn["refersTo"] =>
-  toSchema === null || toTable === null ? null : { schema: toSchema, table: toTable };
+const linkOf = ({ toSchema, toTable, toColumn }: ColumnRow): CatalogColumn["refersTo"] =>
+  toSchema === null || toTable === null || toColumn === null
+    ? null
+    : { schema: toSchema, table: toTable, column: toColumn };
 
 /** The kinds by the names of the types of both databases. TINYINT(1) and BIT(1) stand for booleans. */
 const KINDS: readonly (readonly [RegExp, ColumnKind])[] = [
