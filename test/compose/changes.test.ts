@@ -12,6 +12,7 @@ async function documented(kind: "postgres" | "mysql", wanted: RegExp): Promise<F
   const database = await freshDatabase(kind);
   await database.query("CREATE TABLE customers (id varchar(1000), name varchar(100))");
   await database.query("INSERT INTO customers VALUES ('old', 'Old')");
+  await database.query("CREATE TABLE workspaces (customer_id varchar(1000), warehouse varchar(100))");
   const blocks = documentedSql(PAGE, kind).filter((sql) => wanted.test(sql));
   expect(blocks.length).toBeGreaterThan(0);
   for (const sql of blocks) await database.query(sql);
@@ -27,7 +28,7 @@ const column = { column: "updated_at", every: "100ms" };
 const channel = { channel: "customers_changed" };
 
 test.each(["postgres", "mysql"] as const)(
-  "the page's column and index on %s name new and changed tenants",
+  "the page's column, index and triggers on %s name new and changed tenants",
   async (kind) => {
     const database = await documented(kind, COLUMN);
     const live = await LiveNoticing.start(database.url, column);
@@ -38,6 +39,14 @@ test.each(["postgres", "mysql"] as const)(
     await database.query("UPDATE customers SET name = 'Another' WHERE id = 'old'");
     await live.until("old");
     expect(live.take()).toEqual(["old"]);
+    for (const change of [
+      "INSERT INTO workspaces VALUES ('old', 'w')",
+      "UPDATE workspaces SET warehouse = 'x'",
+    ]) {
+      await database.query(change);
+      await live.until("old");
+      live.take();
+    }
     expect(live.log.filter(({ level }) => level === "warn")).toEqual([]);
   },
 );

@@ -29,14 +29,20 @@ export function proposalText({ dialect, proposal }: Setup): string {
       ? [["source.removed_when", removalCondition(dialect, removals), "says which tenants are gone"] as const]
       : []),
     ...(status
-      ? [["(a comment)", status.name, "may say which tenants are gone: only you know its values"] as const]
+      ? [
+          [
+            "source.removed_when",
+            status.name,
+            "may say which tenants are gone; as a comment, for only you know its values",
+          ] as const,
+        ]
       : []),
     ...(joined
       ? [
           [
-            "(a comment)",
+            "source.query",
             `${titleOf(joined.table)}.${joined.dataSource.name}`,
-            "sounds like the tenant's data source: a query reads it",
+            "sounds like the tenant's data source; the query is a comment",
           ] as const,
         ]
       : []),

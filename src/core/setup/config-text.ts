@@ -159,9 +159,9 @@ export const removalCondition = (dialect: Setup["dialect"], removals: readonly R
     })
     .join(" OR ");
 
-/** A column in a condition. A name of several words is no reserved word, and needs no quotes. */
+/** A column in a condition. A name of several words is no reserved word, nor are these two, and needs no quotes. */
 const conditionName = (dialect: Setup["dialect"], name: string): string =>
-  /^[a-z][a-z0-9]*(_[a-z0-9]+)+$/.test(name) ? name : quoted(dialect, name);
+  /^(status|warehouse|[a-z][a-z0-9]*(_[a-z0-9]+)+)$/.test(name) ? name : quoted(dialect, name);
 
 /** A column behind a dot, where a reserved word needs no quotes. */
 const columnInSql = (dialect: Setup["dialect"], name: string): string =>

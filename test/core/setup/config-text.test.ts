@@ -151,7 +151,7 @@ test.each(["postgres", "mysql"] as const)("on %s, what stands as a comment can b
 FROM "public"."customers" AS t
 LEFT JOIN "public"."workspaces" AS d ON d.customer_id = t.id`),
   );
-  expect(source.ready_when).toBe(quoted('"warehouse" IS NOT NULL'));
-  expect(source.removed_when).toBe(quoted(`"status" IN ('cancelled', 'deleted')`));
+  expect(source.ready_when).toBe("warehouse IS NOT NULL");
+  expect(source.removed_when).toBe("status IN ('cancelled', 'deleted')");
   expect(columnsOf(group)).toContain("warehouse");
 });
