@@ -1,7 +1,7 @@
 import { readdirSync } from "node:fs";
 import { connect } from "node:net";
 import { fileURLToPath } from "node:url";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { type Program, startProcess } from "../e2e/program.ts";
 import { until } from "../e2e/world.ts";
 import { anAccount, aVisitor } from "../examples/visitor.ts";
@@ -50,6 +50,10 @@ function startDemo(...args: string[]): { program: Program; left: () => string[] 
   const tsx = fileURLToPath(import.meta.resolve("tsx"));
   const env = { TMPDIR: folder, TSX_DISABLE_CACHE: "1" };
   const program = startProcess(process.execPath, ["--import", tsx, demo, ...args], env);
+  // Also if a test fails: the daemon of --keep would outlive a SIGKILL.
+  onTestFinished(async () => {
+    await program.stop("SIGTERM");
+  });
   return { program, left: () => readdirSync(folder) };
 }
 
