@@ -27,7 +27,7 @@ const FORMS = html`<form method="post" action="/sign-up"><h2>Sign up</h2>
 const SHOWN = html`<iframe src="/dashboard" title="Dashboard"></iframe>
 <p>groupsync made your group when you signed up, and stored its token. This application has read the token.</p>
 <form method="post" action="/log-out"><button>Log out</button></form>`;
-const HOME = html`<a href="/">Go to the first page</a>`;
+const HOME = html`<a href="/" target="_top">Go to the first page</a>`;
 
 function page(status, title, content, headers = {}) {
   const { markup } = html`<!doctype html><html lang="en"><meta name="viewport" content="width=device-width">

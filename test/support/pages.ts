@@ -5,7 +5,9 @@ const REPOSITORY = new URL("../../", import.meta.url);
 /** Every page of the project by its path in the repository, those in folders of docs/, deploy/ and examples/ included. */
 export const pages: readonly string[] = [
   ...namesIn("", false),
-  ...["docs/", "deploy/", "examples/"].flatMap((folder) => namesIn(folder, true).map((name) => `${folder}${name}`)),
+  ...["docs/", "deploy/", "examples/"].flatMap((folder) =>
+    namesIn(folder, true).map((name) => `${folder}${name}`),
+  ),
 ].filter((path) => path.endsWith(".md") && !path.includes("node_modules"));
 
 export const pageText = (page: string): string => readFileSync(new URL(page, REPOSITORY), "utf8");
