@@ -117,11 +117,17 @@ export function nextSteps(setup: Setup, places: Places, url: string): string {
   return `What to do next:\n\n${shown.join("\n\n")}\n\ndocs/init.md explains each step.\n`;
 }
 
-function readConfig({ proposal: { mapping } }: Setup, { config }: Places): readonly string[] {
+function readConfig({ proposal: { mapping, joined } }: Setup, { config }: Places): readonly string[] {
   const column = mapping.find(({ schemaId }) => schemaId === null)?.column.name;
   if (column !== undefined) {
     return [
       `In ${config}, write the id of the service's schema in place of ${UNKNOWN_SCHEMA} in group.mapping. Read the rest, too.`,
+    ];
+  }
+  if (joined !== null) {
+    const source = printable(`${titleOf(joined.table)}.${joined.dataSource.name}`);
+    return [
+      `Read ${config}. If ${source} has the tenants' data sources, take the query that is a comment there.`,
     ];
   }
   if (mapping.length > 0) return [`Read ${config}: is each group what the tenant should have?`];

@@ -74,6 +74,7 @@ test("the query and the condition that init writes as comments can be taken, wit
   const newcomer = await aNewcomer(world);
   const written = await newcomer.init("--base-url", world.sandbox.baseUrl);
   expect(written.stdout).toMatch(/workspaces\.warehouse +sounds like the tenant's data source/);
+  expect(written.stdout).toMatch(/If \S+workspaces\.warehouse has the tenants' data sources, take the query/);
 
   const [config, sql] = [newcomer.configFile, newcomer.sqlFile];
   const lines = (await readFile(config, "utf8"))
