@@ -1,5 +1,5 @@
 import { dirname, join, normalize } from "node:path";
-import { Command, InvalidArgumentError } from "commander";
+import { Command, InvalidArgumentError, Option } from "commander";
 import type { InitSetup } from "../compose/init.ts";
 import { configText } from "../core/setup/config-text.ts";
 import { proposals, type WishedMapping } from "../core/setup/proposal.ts";
@@ -16,6 +16,8 @@ interface Flags {
   readonly mapping?: readonly WishedMapping[];
   readonly property?: readonly string[];
   readonly baseUrl?: string;
+  readonly for?: "container";
+  readonly accountHost?: string;
   readonly output?: string;
   /** A global option: the config file of all commands. */
   readonly config: string;
@@ -46,6 +48,10 @@ export const initCommand = ({ io }: CommandContext): Command =>
       (column: string, before: readonly string[] = []) => [...before, column],
     )
     .option("--base-url <URL>", "the address of the service")
+    .addOption(
+      new Option("--for <PLACE>", "have the config read its secrets from files").choices(["container"]),
+    )
+    .option("--account-host <HOST>", "MySQL, MariaDB: the host from which both accounts log in", accountHost)
     .option("--output <FILE>", "where the config goes, groupsync.sql beside it; otherwise as --config says")
     .action(async (argument: string | undefined, _: unknown, command: Command) => {
       const flags = command.optsWithGlobals<Flags>();
@@ -66,6 +72,9 @@ export async function init(
   const baseUrlProblem = flags.baseUrl === undefined ? undefined : setup.baseUrlProblem(flags.baseUrl);
   if (baseUrlProblem !== undefined) command.error(`error: --base-url: ${baseUrlProblem}`);
 
+  if (flags.for === "container" && flags.baseUrl === undefined)
+    command.error("error: --for container needs --base-url: a container gets no variables");
+
   const { title, catalog } = await setup.readCatalog(url);
   const { tables } = catalog;
   io.stdout(`In ${title}, this user sees ${quantity(tables.length, "table")}, views included.\n`);
@@ -84,6 +93,8 @@ export async function init(
     database: catalog.database ?? proposal.table.schema,
     proposal,
     baseUrl: flags.baseUrl,
+    place: flags.for ?? "shell",
+    accountHost: flags.accountHost,
   };
 
   io.stdout(`\n${proposalText(decided)}${otherTablesText(fit)}\n`);
@@ -102,6 +113,12 @@ function urlOf(setup: InitSetup, argument: string | undefined, command: Command)
   const where = argument === undefined ? "DATABASE_URL" : "the url";
   if (problem !== undefined) command.error(`error: ${where} can't be used: ${problem}`);
   return given;
+}
+
+function accountHost(text: string): string {
+  if (!/^[\w.:/%-]+$/.test(text))
+    throw new InvalidArgumentError("It has to be a host or a pattern of MySQL, such as 10.20.%.");
+  return text;
 }
 
 function mapping(text: string, before: readonly WishedMapping[] = []): readonly WishedMapping[] {

@@ -1,7 +1,7 @@
 import { Command, Option } from "commander";
 import { using } from "../compose/opened.ts";
 import type { GroupEvent } from "../core/record/next.ts";
-import { exitCodeOfRun } from "../core/report/exit-code.ts";
+import { EXIT, exitCodeOfRun } from "../core/report/exit-code.ts";
 import type { RunReport } from "../engine/report/run-report.ts";
 import { sync } from "../engine/sync.ts";
 import type { CommandContext } from "./context.ts";
@@ -17,6 +17,7 @@ interface Flags {
   readonly cancel?: boolean;
   readonly approveRefresh?: string;
   readonly acknowledgeSwitchover?: boolean;
+  readonly allowPartial?: boolean;
   readonly json?: boolean;
 }
 
@@ -51,6 +52,7 @@ export const syncCommand = ({ io, readConfig, observe }: CommandContext): Comman
         "say that the ledger's database was moved without loss: no group is in doubt because of that",
       ).conflicts(["only", "refresh", "approveRefresh"]),
     )
+    .option("--allow-partial", "exit with 0 in place of 3: some rows were rejected, or some groups failed")
     .option("--json", "print the report as one JSON object")
     .action(async (flags: Flags, command: Command) => {
       if (flags.cancel && !flags.refresh) command.error("error: --cancel takes a --refresh back: give both");
@@ -74,7 +76,8 @@ export const syncCommand = ({ io, readConfig, observe }: CommandContext): Comman
         };
         const report: RunReport = await sync(ports, settings, options, io.stop);
         io.stdout(flags.json ? reportJson(report) : reportText("sync", report, io.isTerminal));
-        io.finish(exitCodeOfRun(report.outcome, report.error));
+        const code = exitCodeOfRun(report.outcome, report.error);
+        io.finish(code === EXIT.partial && flags.allowPartial ? EXIT.done : code);
       });
     });
 

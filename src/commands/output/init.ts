@@ -1,11 +1,19 @@
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { SyncError } from "../../core/failure/sync-error.ts";
 import { titleOf, titleWithOwner } from "../../core/setup/catalog.ts";
 import { removalCondition } from "../../core/setup/config-text.ts";
 import type { Proposal, Unfit, Wishes } from "../../core/setup/proposal.ts";
-import { LEDGER_SCHEMA, READER, type Setup, UNKNOWN_SCHEMA, WRITER } from "../../core/setup/setup.ts";
+import {
+  LEDGER_SCHEMA,
+  READER,
+  SECRETS,
+  SECRETS_FOLDER,
+  type Setup,
+  UNKNOWN_SCHEMA,
+  WRITER,
+} from "../../core/setup/setup.ts";
 import { printable, shellQuoted, shellWord } from "../../core/text/printable.ts";
-import { tlsParameters } from "../../core/tls/database-tls.ts";
+import { tlsFileNames, tlsParameters } from "../../core/tls/database-tls.ts";
 
 /** How many tables or columns are named. */
 const MOST_NAMED = 10;
@@ -108,8 +116,8 @@ export function nextSteps(setup: Setup, places: Places, url: string): string {
   const steps = [
     readConfig(setup, places),
     runStatements(places),
-    setVariables(setup, url),
-    commandLines(places),
+    setSecrets(setup, url),
+    setup.place === "container" ? CONTAINER_COMMANDS : commandLines(places),
   ];
   const shown = steps.map(([title = "", ...lines], index) =>
     [`${index + 1}. ${title}`, ...lines.map((line) => `     ${line}`)].join("\n"),
@@ -140,19 +148,47 @@ const runStatements = ({ statements }: Places): readonly string[] => [
   `Read ${statements}. Run it as an administrator of the database, and give both roles a password: its first lines say how.`,
 ];
 
-function setVariables({ dialect, database, baseUrl }: Setup, url: string): readonly string[] {
+/** The secrets of the config. On MySQL the url of the ledger names the ledger's own database. */
+function setSecrets({ dialect, database, baseUrl, place }: Setup, url: string): readonly string[] {
   const own = dialect === "postgres" ? database : LEDGER_SCHEMA;
+  const mounted = mountedFiles(dialect, url);
+  const reached = place === "container" ? mounted.url : url;
   const values = {
-    DATABASE_URL: userUrl(dialect, url, `${READER}:PASSWORD`, database),
-    GROUPSYNC_DATABASE_URL: userUrl(dialect, url, `${WRITER}:PASSWORD`, own),
-    GROUPSYNC_API_KEY: "KEY",
-    ...(baseUrl === undefined && { GROUPSYNC_BASE_URL: "https://dashboards.example.com" }),
+    sourceUrl: userUrl(dialect, reached, `${READER}:PASSWORD`, database),
+    databaseUrl: userUrl(dialect, reached, `${WRITER}:PASSWORD`, own),
+    apiKey: "KEY",
   };
+  const names = Object.keys(values) as (keyof typeof values)[];
+  if (place === "container")
+    return [
+      "Write the files that the config reads, with these passwords, and the host as the container reaches it:",
+      "mkdir -p secrets",
+      ...names.map((name) => `printf %s ${shellQuoted(values[name])} > secrets/${SECRETS[name].file}`),
+      ...mounted.copies,
+    ];
   return [
     "Set the variables that the config names, with these passwords:",
-    ...Object.entries(values).map(([name, value]) => `export ${name}=${shellQuoted(value)}`),
+    ...names.map((name) => `export ${SECRETS[name].variable}=${shellQuoted(values[name])}`),
+    ...(baseUrl === undefined ? ["export GROUPSYNC_BASE_URL='https://dashboards.example.com'"] : []),
   ];
 }
+
+/** The url with the files of TLS where a container finds them, and the commands that copy them into the folder of secrets. */
+function mountedFiles(dialect: Setup["dialect"], url: string) {
+  const mounted = new URL(url);
+  const copies: string[] = [];
+  for (const name of Object.values(tlsFileNames(dialect))) {
+    const path = mounted.searchParams.get(name);
+    if (path === null || path === "system") continue;
+    mounted.searchParams.set(name, `${SECRETS_FOLDER}/${basename(path)}`);
+    copies.push(`cp ${shellQuoted(path)} secrets/`);
+  }
+  return { url: mounted.href, copies };
+}
+
+const CONTAINER_COMMANDS = [
+  "Give both to the container as docs/deploy.md says, and run check, probe, plan and sync there before the daemon.",
+];
 
 function commandLines({ config }: Places): readonly string[] {
   const program = config === "config.yaml" ? "groupsync" : `groupsync --config ${shellWord(config)}`;

@@ -6,6 +6,8 @@ import {
   quoted,
   quotedTable,
   READER,
+  SECRETS,
+  SECRETS_FOLDER,
   type Setup,
   TOKEN_SCHEMA,
   TOKEN_TABLE,
@@ -14,7 +16,7 @@ import {
   WRITER,
 } from "./setup.ts";
 
-/** The text of config.yaml. It names variables in place of passwords and keys. */
+/** The text of config.yaml. It names variables or files in place of passwords and keys. */
 export function configText(setup: Setup): string {
   const { dialect, baseUrl, proposal } = setup;
   const { reason, id, name, properties } = proposal;
@@ -27,11 +29,11 @@ export function configText(setup: Setup): string {
 service:
   # Requests go to {base_url}/api/user.
   base_url: ${baseUrl === undefined ? variable("GROUPSYNC_BASE_URL") : yamlValue(baseUrl)}
-  api_key: ${variable("GROUPSYNC_API_KEY")}
+  api_key: ${secret(setup, "apiKey")}
 
 source:
   # The url of the role ${READER}, which can read the tenants and nothing else.
-  url: ${variable("DATABASE_URL")}
+  url: ${secret(setup, "sourceUrl")}
   # The table ${reason}.
   table: ${yamlValue(tableInConfig(setup))}
 ${query(setup)}${removedWhen(setup)}${changes(proposal)}
@@ -45,18 +47,21 @@ ${mappingText(proposal)}  # Variables for the dashboards. What you add, groupsyn
 ${properties.map((choice) => `    ${yamlKey(choice.column.name)}: ${columnRule(choice)}\n`).join("")}
 tokens:
   # The url of the role ${WRITER}, which has the tokens and the ledger, and no right to the tenants.
-  url: ${variable("GROUPSYNC_DATABASE_URL")}
+  url: ${secret(setup, "databaseUrl")}
   # Your application reads the tokens here. The first sync creates the table.
   table: ${TOKEN_SCHEMA}.${TOKEN_TABLE}
 
 # groupsync's own tables. Back them up: the service has no list of its groups.
 ledger:
-  url: ${variable("GROUPSYNC_DATABASE_URL")}
+  url: ${secret(setup, "databaseUrl")}
   table_prefix: ${dialect === "postgres" ? `${LEDGER_SCHEMA}.` : ""}ledger_
 `;
 }
 
 const variable = (name: string): string => `\${${name}}`;
+
+const secret = ({ place }: Setup, name: keyof typeof SECRETS): string =>
+  variable(place === "shell" ? SECRETS[name].variable : `file:${SECRETS_FOLDER}/${SECRETS[name].file}`);
 
 /** The query for a data source in another table, as a comment. The LEFT JOIN keeps the tenants without one. */
 function query({ dialect, proposal }: Setup): string {

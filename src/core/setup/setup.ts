@@ -9,7 +9,20 @@ export interface Setup {
   readonly proposal: Proposal;
   /** Of the service. Undefined: a variable of the environment has it. */
   readonly baseUrl: string | undefined;
+  /** Where the config finds its secrets: in variables of a shell, or in files that a container mounts. */
+  readonly place: "shell" | "container";
+  /** MySQL: the host from which both accounts log in, such as `10.20.%`. Undefined: any. */
+  readonly accountHost: string | undefined;
 }
+
+/** What the config reads from outside, each in a variable or in a file of the folder that a container mounts. */
+export const SECRETS = {
+  apiKey: { variable: "GROUPSYNC_API_KEY", file: "api-key" },
+  sourceUrl: { variable: "DATABASE_URL", file: "source-url" },
+  databaseUrl: { variable: "GROUPSYNC_DATABASE_URL", file: "database-url" },
+} as const;
+/** In a container. The files in deploy/ mount it. */
+export const SECRETS_FOLDER = "/run/secrets/groupsync";
 
 /** The role that reads the tenants, and the role that has the ledger and the tokens. */
 export const READER = "groupsync_reader";

@@ -62,39 +62,40 @@ const MYSQL_RIGHTS = "SELECT, INSERT, UPDATE, DELETE, CREATE, ALTER, INDEX";
 
 function mysqlStatements(setup: Setup): string {
   const { table } = setup.proposal;
+  const [reader, writer] = [account(setup, READER), account(setup, WRITER)];
   // The grant on a whole database would take the underscore in the tokens' one for any character.
   return `-- What groupsync needs on the server of the database ${inComment(setup.database)}. Written by groupsync init; read it, and run it as an
 -- administrator:
 --   mysql --host HOST --user ADMINISTRATOR --password < groupsync.sql
+-- ${setup.accountHost === undefined ? "Both accounts can log in from any host: groupsync init --account-host 10.20.% would limit that." : "Both accounts can log in from the host behind the @ alone."}
 -- There is no password in it: both accounts are locked until you give them one. If the server has a policy for passwords,
 -- write IDENTIFIED BY '…' before each ACCOUNT LOCK.
---   ALTER USER ${READER} IDENTIFIED BY '…' ACCOUNT UNLOCK;
---   ALTER USER ${WRITER} IDENTIFIED BY '…' ACCOUNT UNLOCK;
+--   ALTER USER ${reader} IDENTIFIED BY '…' ACCOUNT UNLOCK;
+--   ALTER USER ${writer} IDENTIFIED BY '…' ACCOUNT UNLOCK;
 
 ${READER_COMMENT}
-CREATE USER IF NOT EXISTS ${READER} ACCOUNT LOCK;
+CREATE USER IF NOT EXISTS ${reader} ACCOUNT LOCK;
 ${readerGrant(setup)}
 ${table.kind === "view" ? showView(setup) : ""}
 ${WRITER_COMMENT}
-CREATE USER IF NOT EXISTS ${WRITER} ACCOUNT LOCK;
+CREATE USER IF NOT EXISTS ${writer} ACCOUNT LOCK;
 CREATE DATABASE IF NOT EXISTS ${LEDGER_SCHEMA} CHARACTER SET utf8mb4;
 CREATE DATABASE IF NOT EXISTS ${TOKEN_SCHEMA} CHARACTER SET utf8mb4;
-GRANT ${MYSQL_RIGHTS} ON ${LEDGER_SCHEMA}.* TO ${WRITER};
-GRANT ${MYSQL_RIGHTS} ON ${TOKEN_SCHEMA}.${TOKEN_TABLE} TO ${WRITER};
-GRANT ${MYSQL_RIGHTS} ON ${TOKEN_SCHEMA}.groupsync_token_owners TO ${WRITER};
+GRANT ${MYSQL_RIGHTS} ON ${LEDGER_SCHEMA}.* TO ${writer};
+GRANT ${MYSQL_RIGHTS} ON ${TOKEN_SCHEMA}.${TOKEN_TABLE} TO ${writer};
+GRANT ${MYSQL_RIGHTS} ON ${TOKEN_SCHEMA}.groupsync_token_owners TO ${writer};
 
 ${APPLICATION_COMMENT}
 -- GRANT SELECT ON ${TOKEN_SCHEMA}.${TOKEN_TABLE} TO app;
 ${index(setup, "CREATE INDEX /*M! IF NOT EXISTS */", "MySQL refuses it the second time: all the rest is done by then.")}`;
 }
 
-const showView = ({
-  dialect,
-  proposal: { table },
-}: Setup): string => `-- To see in EXPLAIN that an index finds a tenant in a view, groupsync needs these too. Without them it looks at single
+const showView = (
+  setup: Setup,
+): string => `-- To see in EXPLAIN that an index finds a tenant in a view, groupsync needs these too. Without them it looks at single
 -- tenants less often:
--- ${inComment(`GRANT SHOW VIEW ON ${quotedTable(dialect, table)} TO ${READER};`)}
--- GRANT SELECT ON … TO ${READER};   (each table below the view)
+-- ${inComment(`GRANT SHOW VIEW ON ${quotedTable(setup.dialect, setup.proposal.table)} TO ${account(setup, READER)};`)}
+-- GRANT SELECT ON … TO ${account(setup, READER)};   (each table below the view)
 `;
 
 const READER_COMMENT = `-- Reads of the tenants what the config uses, and can do nothing else. A column that you add to the config, or that a
@@ -103,10 +104,11 @@ const WRITER_COMMENT = "-- Has the ledger and the tokens, and no right to the te
 const APPLICATION_COMMENT = `-- Your application reads the tokens. Once the first sync has created their table, write its name in place of app, and run
 -- this too:`;
 
-function readerGrant({ dialect, proposal }: Setup): string {
+function readerGrant(setup: Setup): string {
+  const { dialect, proposal } = setup;
   const { table, status, joined } = proposal;
   const grant = (to: CatalogTable, names: readonly string[]): string =>
-    `GRANT SELECT (${names.map((name) => quoted(dialect, name)).join(", ")}) ON ${quotedTable(dialect, to)} TO ${READER};`;
+    `GRANT SELECT (${names.map((name) => quoted(dialect, name)).join(", ")}) ON ${quotedTable(dialect, to)} TO ${account(setup, READER)};`;
   const more: string[] = status === null ? [] : [grant(table, [status.name])];
   if (joined !== null) {
     const { key, dataSource } = joined;
@@ -122,6 +124,10 @@ function readerGrant({ dialect, proposal }: Setup): string {
     ...more.map((line) => `-- ${inComment(line)}`),
   ].join("\n");
 }
+
+/** A role of PostgreSQL as it is; an account of MySQL with the hosts from which it can log in. */
+const account = ({ dialect, accountHost = "%" }: Setup, name: string): string =>
+  dialect === "postgres" ? name : `${name}@'${accountHost}'`;
 
 /** The index of the change column, if it has none. MariaDB alone of the MySQL kind has IF NOT EXISTS for an index. */
 function index({ dialect, proposal: { table, change } }: Setup, create: string, note: string): string {

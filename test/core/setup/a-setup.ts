@@ -16,6 +16,8 @@ export function aSetup(
     database: "shop",
     proposal,
     baseUrl: "https://dashboards.example.com",
+    place: "shell",
+    accountHost: undefined,
     ...given,
   };
 }
