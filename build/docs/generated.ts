@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { commandHelp } from "./command-help.ts";
 import { configExample } from "./config-example.ts";
 import { configReference } from "./config-reference.ts";
@@ -20,5 +21,14 @@ const GENERATORS: Readonly<Record<string, Generator>> = {
 /** The files that are generated as a whole, by their path. */
 export const FILES: Readonly<Record<string, () => string>> = { "config.example.yaml": configExample };
 
-/** The page with its regions made anew from the code. */
-export const generated = (page: string): Promise<string> => regenerated(page, GENERATORS);
+const { repository, config } = JSON.parse(
+  readFileSync(new URL("../../package.json", import.meta.url), "utf8"),
+) as { readonly repository: string; readonly config: { readonly image: string } };
+
+/** The page with its regions made anew from the code, and with the addresses of package.json. */
+export async function generated(page: string): Promise<string> {
+  const text = await regenerated(page, GENERATORS);
+  return text
+    .replaceAll(/\bgit clone \S+/g, `git clone ${repository}`)
+    .replaceAll(/(?<![\w.:/-])(?!node:)[\w.:/-]+(?=@sha256:…)/g, config.image);
+}

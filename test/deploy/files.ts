@@ -19,12 +19,12 @@ export function documentsIn(name: string): Manifest[] {
   return documents.map((document) => document.toJS());
 }
 
-/** Every manifest below deploy/kubernetes. A kustomization and a config are none. */
+/** Every manifest below deploy/kubernetes. A kustomization, a config and a patch are none. */
 export const kubernetesFiles: readonly string[] = readdirSync(new URL("deploy/kubernetes", REPOSITORY), {
   recursive: true,
   encoding: "utf8",
 })
-  .filter((name) => /\.yaml$/.test(name) && !/(kustomization|config)\.yaml$/.test(name))
+  .filter((name) => /\.yaml$/.test(name) && !/(kustomization|config|patch)\.yaml$/.test(name))
   .map((name) => `kubernetes/${name}`);
 
 const instructions = parseDockerfile(textOf("Dockerfile"));
@@ -63,5 +63,11 @@ export const SECRETS = {
   "database-url": "postgres://groupsync:pw@db.internal/shop?sslmode=require\n",
 };
 
-export const secretsAt = (folder: string): Record<string, string> =>
-  Object.fromEntries(Object.entries(SECRETS).map(([name, value]) => [`${folder}/${name}`, value]));
+export const MYSQL_SECRETS: typeof SECRETS = {
+  "api-key": "k3y\n",
+  "source-url": "mysql://groupsync_reader:pw@db.internal/shop?ssl-mode=REQUIRED\n",
+  "database-url": "mysql://groupsync:pw@db.internal/groupsync?ssl-mode=REQUIRED\n",
+};
+
+export const secretsAt = (folder: string, secrets = SECRETS): Record<string, string> =>
+  Object.fromEntries(Object.entries(secrets).map(([name, value]) => [`${folder}/${name}`, value]));

@@ -1,8 +1,10 @@
 import { execFile } from "node:child_process";
-import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
+import { blocksIn, sectionText } from "../support/pages.ts";
 import { installedProgram } from "../support/servers/debian-packages.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { image, loadDeployed, SECRETS, textOf } from "./files.ts";
@@ -27,11 +29,44 @@ test("gives the daemon the secrets that its config reads, as files only", () => 
     `/run/credentials/${UNIT}/${name}`,
     SECRETS[name as keyof typeof SECRETS],
   ]);
-  const page = textOf("docs/deploy.md");
-  const [, from = "", to = ""] = /sed 's\|(.+?)\|(.+?)\|' deploy\/config\.yaml/.exec(page) ?? [];
-  const config = loadDeployed(Object.fromEntries(files), (text) => text.replaceAll(from, to));
+  const config = loadDeployed(Object.fromEntries(files), inCredentials);
   expect(Number(valuesOf("TimeoutStopSec")[0]) * 1000).toBeGreaterThan(config.shutdown_timeout);
-  for (const [, path = ""] of credentials) expect(page).toContain(path);
+});
+
+const [commands = ""] = blocksIn(sectionText("docs/deploy.md", "systemd"), "sh");
+/** The change that the page makes to the config. */
+function inCredentials(text: string): string {
+  const [, from = "", to = ""] = /sed -i 's\|(.+?)\|(.+?)\|'/.exec(commands) ?? [];
+  return text.replaceAll(from, to);
+}
+
+test("the commands in the docs put every file where the unit reads it, and name the program that is installed", async () => {
+  const folder = temporaryFolder();
+  const there = (text: string): string => text.replaceAll(/(?<![\w.}])\/(?=etc\/)/g, `${folder}/`);
+  mkdirSync(join(folder, "etc/systemd/system"), { recursive: true });
+  mkdirSync(join(folder, "lib/groupsync"), { recursive: true });
+  mkdirSync(join(folder, "secrets"));
+  symlinkSync(fileURLToPath(new URL("../../deploy", import.meta.url)), join(folder, "lib/groupsync/deploy"));
+  writeFileSync(join(folder, "config.yaml"), textOf("deploy/config.yaml"));
+  const url = "postgres://x@db/shop?sslrootcert=/run/secrets/groupsync/ca.pem";
+  for (const name of Object.keys(SECRETS)) writeFileSync(join(folder, "secrets", name), url);
+  const stubs = {
+    npm: `[ "$*" != "root --global" ] || echo "${folder}/lib"`,
+    groupsync: "",
+    systemctl: `echo "$*"`,
+    journalctl: "",
+  };
+  for (const [name, text] of Object.entries(stubs))
+    writeFileSync(join(folder, name), `#!/bin/sh\n${text}\n`, { mode: 0o755 });
+
+  const env = { ...process.env, PATH: `${folder}:${process.env.PATH}` };
+  const { stdout } = await promisify(execFile)("sh", ["-ec", there(commands)], { cwd: folder, env });
+  expect(stdout).toBe("daemon-reload\nenable --now groupsync\n");
+  const read = (path: string): string => readFileSync(join(folder, path), "utf8");
+  expect(read(`etc/systemd/system/${UNIT}`)).toBe(unit.replace(image.program, join(folder, "groupsync")));
+  expect(read(image.config)).toBe(inCredentials(textOf("deploy/config.yaml")));
+  for (const [name = "", path = ""] of credentials)
+    expect(read(path)).toBe(name === "api-key" ? url : inCredentials(url));
 });
 
 test("never writes memory of the process to a disk", () => {

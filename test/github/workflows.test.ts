@@ -1,4 +1,4 @@
-import { execFile } from "node:child_process";
+import { execFile, execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -87,7 +87,9 @@ function isKnown(command: string): boolean {
   const [, file] = /^bash (\S+)$/.exec(command) ?? [];
   if (file !== undefined) return existsSync(join(REPOSITORY, file));
   // What comes with Node.js and bash, and on GitHub's machines.
-  return /^npm (ci|pack)( --ignore-scripts)?$|^docker run |^gh release create |^printf |^\[\[ /.test(command);
+  return /^npm (ci|pack)( --ignore-scripts)?$|^docker run |^gh release create |^node -p |^printf |^\[\[ /.test(
+    command,
+  );
 }
 
 test("a release's image is for two kinds of machines, with an SBOM and its provenance, and fills in every label", () => {
@@ -118,13 +120,22 @@ describe("a release's notes", () => {
     const folder = temporaryFolder();
     const notes = join(folder, "release-notes.md");
     writeFileSync(notes, "First.\n");
-    const env = { ...process.env, DIGEST: digest, GITHUB_REPOSITORY: "Us/groupsync" };
+    const env = { ...process.env, DIGEST: digest, IMAGE: "ghcr.io/us/groupsync" };
     // As GitHub runs a step.
     await promisify(execFile)("bash", ["-ec", step?.run ?? ""], { cwd: folder, env });
     return readFileSync(notes, "utf8");
   }
 
   test("name the image by the digest of the build that pushed it", async () => {
+    const address = release.image?.steps.find(({ id }) => id === "address");
+    const output = join(temporaryFolder(), "output");
+    execFileSync("bash", ["-ec", address?.run ?? ""], {
+      cwd: REPOSITORY,
+      env: { ...process.env, GITHUB_OUTPUT: output },
+    });
+    expect(readFileSync(output, "utf8")).toBe(`image=${manifest.config.image}\n`);
+    expect(release.image?.outputs?.name).toMatch(/^\$\{\{ steps\.address\.outputs\.image \}\}$/);
+    expect(step?.env?.IMAGE).toMatch(/^\$\{\{ needs\.image\.outputs\.name \}\}$/);
     expect(step?.env?.DIGEST).toMatch(/^\$\{\{ needs\.image\.outputs\.digest \}\}$/);
     const [, pushed] =
       /^\$\{\{ steps\.(\w+)\.outputs\.digest \}\}$/.exec(release.image?.outputs?.digest ?? "") ?? [];

@@ -85,7 +85,8 @@ function someNames(): Names {
     reader: `groupsync_reader${end}`,
     writer: `groupsync${end}`,
     tokens: `groupsync_tokens${end}`,
-    own: (text) => text.replace(/\b(groupsync|groupsync_reader|groupsync_tokens)\b/g, `$1${end}`),
+    // A path with this name is no role's.
+    own: (text) => text.replace(/(?<!\/)\b(groupsync|groupsync_reader|groupsync_tokens)\b/g, `$1${end}`),
   };
 }
 

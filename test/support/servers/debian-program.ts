@@ -45,15 +45,15 @@ export const findProgramPath = (wanted: DebianProgram): Promise<string | null> =
 /** The first release with versions that read the files in deploy/. */
 const RELEASE = "trixie";
 
-/** `kubectl kustomize` needs no cluster. Before 1.22 it knew less of a kustomization. */
-export const findKubectl = (): Promise<RunProgram | null> =>
-  findProgram({
+/** `kubectl kustomize` needs no cluster. Before 1.31 `kubectl wait` couldn't wait for a condition of any kind. */
+export const findKubectl = (): Promise<string | null> =>
+  findProgramPath({
     name: "kubectl",
     package: "kubectl",
     release: RELEASE,
     path: "usr/bin/kubectl",
     version: ["version", "--client"],
-    isEnough: (version) => Number(/Client Version: v1\.(\d+)/.exec(version)?.[1]) >= 22,
+    isEnough: (version) => Number(/Client Version: v1\.(\d+)/.exec(version)?.[1]) >= 31,
   });
 
 /** `docker-compose config` needs no engine. Version 1 doesn't know today's files. */
