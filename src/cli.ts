@@ -1,4 +1,5 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import { Command, CommanderError, Option } from "commander";
 import { processWarnings } from "./adapters/log/process-warnings.ts";
 import { checkCommand } from "./commands/check.ts";
@@ -26,8 +27,8 @@ const MAX_LINE = 2_000;
 export async function cli(args: readonly string[], raw: CommandIo): Promise<void> {
   const io: CommandIo = {
     ...raw,
-    stdout: (text) => raw.stdout(visible(text)),
-    stderr: (text) => raw.stderr(visible(text)),
+    stdout: (text) => raw.stdout(withPages(visible(text))),
+    stderr: (text) => raw.stderr(withPages(visible(text))),
   };
   try {
     await program(io).parseAsync(args, { from: "user" });
@@ -44,6 +45,13 @@ export async function cli(args: readonly string[], raw: CommandIo): Promise<void
     io.stderr(lines.map((line) => `${printable(line, MAX_LINE)}\n`).join(""));
     io.finish(exitCodeOfError(error));
   }
+}
+
+/** Names the pages of the documentation by their paths, for whoever stands in another folder. Leaves JSON as it is. */
+function withPages(text: string): string {
+  const folder = fileURLToPath(new URL("../", import.meta.url));
+  if (text.startsWith("{") || !existsSync(`${folder}docs`)) return text;
+  return text.replaceAll(/(?<![\w/])(docs\/[a-z/-]+\.md|config\.example\.yaml)/g, (page) => folder + page);
 }
 
 function program(io: CommandIo): Command {

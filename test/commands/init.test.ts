@@ -88,6 +88,28 @@ test("writes the config, with the statements beside it, and says what to do next
   expect(found).toEqual(found.toSorted((a, b) => a - b));
 });
 
+test("for a container, the config reads files, and the files of TLS are copied beside them", async () => {
+  const url = "postgres://app:s3cret@db.example.com/shop?sslmode=verify-full&sslrootcert=/etc/ssl/rds.pem";
+  const { stdout, files } = await init(["--for", "container", "--base-url", "https://x.example.com"], {
+    url,
+  });
+  const config = files["config.yaml"] ?? "";
+  expect(config.match(/\$\{.*?\}/g)).toEqual(
+    ["api-key", "source-url", "database-url", "database-url"].map(
+      (name) => `\${file:/run/secrets/groupsync/${name}}`,
+    ),
+  );
+  const inside = "db.example.com/shop?sslmode=verify-full&sslrootcert=/run/secrets/groupsync/rds.pem";
+  for (const line of [
+    `printf %s 'postgres://groupsync_reader:PASSWORD@${inside}' > secrets/source-url`,
+    `printf %s 'postgres://groupsync:PASSWORD@${inside}' > secrets/database-url`,
+    "printf %s 'KEY' > secrets/api-key",
+    "cp '/etc/ssl/rds.pem' secrets/",
+  ])
+    expect(stdout).toContain(`     ${line}\n`);
+  expect(stdout).not.toContain("export ");
+});
+
 test("the password is in no output and no file", async () => {
   const ended = await init([URL_OF_SHOP]);
   expect(JSON.stringify(ended.files) + ended.stdout + ended.stderr).not.toContain("s3cret");
@@ -148,6 +170,8 @@ describe("wrong usage contacts no database and writes nothing:", () => {
     ["a wrong url", ["db.example.com"], {}, "the url can't be used: it is no url"],
     ["a wrong url in the environment", [], { url: "x" }, "DATABASE_URL can't be used: it is no url"],
     ["a wrong address of the service", ["--base-url", "x"], {}, "--base-url: it is no address"],
+    ["a container without an address", ["--for", "container"], {}, "--for container needs --base-url"],
+    ["a host that is none", ["--account-host", "x' y"], {}, "such as 10.20.%"],
     ["a mapping without a column", ["--mapping", "40="], {}, "such as 40=data_source_id"],
   ])("%s", async (_, flags, options, message) => {
     const { error, stderr, opened, files } = await init(flags, options);

@@ -25,7 +25,7 @@ describe.each([
     );
     const onTenants = grants
       ?.filter((grant) => /customers/.test(grant))
-      .map((one) => one.replace(/["`]/g, ""));
+      .map((one) => one.replace(/["`]|@'%'/g, ""));
     expect(onTenants).toEqual([
       "GRANT SELECT (id, name, warehouse, deleted_at, updated_at) ON public.customers TO groupsync_reader;",
     ]);
@@ -65,6 +65,15 @@ describe.each([
   test("a name with a line break stays in its comment", () => {
     expect(statementsFor(aTable("customers"), "sh\nop")).toContain("database sh\\nop. Written by");
   });
+});
+
+test("on MySQL the accounts log in from any host, or from the one that was chosen", () => {
+  const customers = aTable("customers");
+  const chosen = statements(aSetup(customers, { dialect: "mysql", accountHost: "10.20.%" }));
+  expect(mysql(customers)).toContain("CREATE USER IF NOT EXISTS groupsync_reader@'%' ACCOUNT LOCK;");
+  const accounts = run(chosen).match(/\bgroupsync(_reader)?@\S+/g);
+  expect(accounts).toHaveLength(6);
+  expect(accounts?.filter((account) => !/@'10\.20\.%';?$/.test(account))).toEqual([]);
 });
 
 test("the reader of a view on PostgreSQL keeps the search_path for the view's functions", () => {

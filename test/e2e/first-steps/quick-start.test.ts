@@ -71,6 +71,11 @@ test("the quick start leads from its table to a daemon in sync, and back", async
   await until(async () => Object.keys(await newcomer.tokens()).length === 3);
   expect(await daemon.program.stop("SIGTERM")).toMatchObject({ code: 0 });
 
+  // Nothing is deleted yet. The statement finds the table that init made.
+  const [, removals = ""] =
+    /`(SELECT \* FROM \S+_removals [^`]+)`/.exec(pageText("docs/operations.md")) ?? [];
+  expect(await database.query(newcomer.named(removals))).toEqual([]);
+
   const [, forget = ""] = /^groupsync (forget .*?) *#/m.exec(pageText(PAGE)) ?? [];
   expect(await world.run(...forget.split(" "), "--yes")).toMatchObject({ code: 0 });
   expect(await world.live()).toEqual({});

@@ -13,6 +13,8 @@ import { type TcpProxy, tcpProxy } from "../../../support/servers/tcp-proxy.ts";
 import { aTokenPlace, OWN, removeTokens, type SqlTokenPlace, writeTokens } from "./token-place.ts";
 
 const PAGE = "docs/application.md";
+/** The page's code with the table's name that it has here. */
+const withTable = (code: string): string => code.replaceAll("groupsync_tokens.tokens", OWN.table);
 const kind = inject("databaseKind");
 const debianPython = await findPython();
 /** Shorter than the page's code keeps a token, in milliseconds. */
@@ -83,12 +85,14 @@ async function anApplication(
 }
 
 const inNode = (url: string): DocumentedProgram =>
-  startDocumented(NODE, [...documentedBlocks(PAGE, "js", kind), IN_NODE], { DATABASE_URL: url });
+  startDocumented(NODE, [...documentedBlocks(PAGE, "js", kind).map(withTable), IN_NODE], {
+    DATABASE_URL: url,
+  });
 
 function inPython(url: string): DocumentedProgram {
   if (debianPython === null) throw new Error("there is no Python");
   const { program, env } = debianPython;
-  const code = [...documentedBlocks(PAGE, "python"), IN_PYTHON, CONNECTIONS[kind]];
+  const code = [...documentedBlocks(PAGE, "python").map(withTable), IN_PYTHON, CONNECTIONS[kind]];
   return startDocumented(python(program), code, { ...env, DATABASE_URL: url });
 }
 
@@ -96,7 +100,7 @@ test("the page's SELECT finds the token that groupsync has written", async () =>
   const place = await aPlace();
   await writeTokens(place, { "cus-1001": "token", "cus-1002": "another" });
   const [select = ""] = documentedBlocks(PAGE, "sql");
-  expect(await place.tokens.query(select)).toEqual([{ token: "token" }]);
+  expect(await place.tokens.query(withTable(select))).toEqual([{ token: "token" }]);
 });
 
 describe("the page's code in Node.js", () => {
@@ -228,5 +232,5 @@ test.runIf(kind === "mysql")("the index that the page of the table names can be 
   const place = await aPlace();
   const statements = documentedSql("docs/token-stores/table.md", kind);
   expect(statements).toHaveLength(1);
-  for (const statement of statements) await place.tokens.query(statement);
+  for (const statement of statements) await place.tokens.query(withTable(statement));
 });
