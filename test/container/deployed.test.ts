@@ -33,16 +33,6 @@ const jobs: readonly (readonly string[])[] = [
   containerOf(backfill).args,
   containerOf(cronjob.jobTemplate.spec).args,
 ];
-/** The commands that the page runs by Compose. */
-const once: readonly (readonly string[])[] = [...pageText(PAGE).matchAll(/^once (\w.*)$/gm)].map(
-  ([, words = ""]) => words.split(" "),
-);
-
-test("Compose runs the commands of the Jobs", () => {
-  expect(once).toEqual([["check"], ["probe", "--yes"], ["plan"], ["sync"]]);
-  expect(jobs.map(([command]) => command)).toEqual(["check", "probe", "plan", "sync", "sync"]);
-});
-
 describe.skipIf(whyNoContainer() !== undefined)("the files in deploy/", () => {
   let root: string;
   let image: Image;

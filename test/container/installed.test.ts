@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
-import { copyFile, readdir, readFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { copyFile, readdir, readFile, rm } from "node:fs/promises";
+import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
@@ -9,6 +9,7 @@ import { INSTALL, OPTIONAL_PACKAGES } from "../../src/adapters/token-stores/vend
 import { MAIN, startProcess } from "../e2e/program.ts";
 import { aWorld } from "../e2e/world.ts";
 import { LONG, someOf } from "../support/long.ts";
+import { blocksIn, sectionText } from "../support/pages.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const run = promisify(execFile);
@@ -26,6 +27,12 @@ test("the package made by `npm pack` starts and syncs without any other package"
   expect(Object.keys(scripts).filter((name) => /install|prepare/.test(name))).toEqual([]);
   const [archive = ""] = await readdir(folder);
   await run("tar", ["-xzf", archive, "--strip-components=1"], { cwd: folder });
+
+  // A message names a file of the package, in whatever folder its reader is.
+  const main = join(folder, "dist/main.js");
+  const { stderr } = await startProcess(process.execPath, [main, "--config", "none.yaml", "check"]).ended;
+  expect(stderr).toContain(`${folder}/config.example.yaml`);
+  expect(existsSync(join(folder, "config.example.yaml"))).toBe(true);
 
   const world = await aWorld({ tenants: 3 });
   const sync = (...flags: string[]) =>
@@ -56,6 +63,36 @@ test("the package made by `npm pack` starts and syncs without any other package"
   await run(process.execPath, ["-e", 'import("@aws-sdk/client-secrets-manager")'], { cwd: folder });
   expect(existsSync(join(folder, "node_modules/vitest"))).toBe(false);
 }, 300_000);
+
+test.runIf(LONG)(
+  "the documented commands lead from a clone to the installed program",
+  async () => {
+    const folder = temporaryFolder();
+    const [install = ""] = blocksIn(sectionText("docs/quick-start.md", "1. Install"), "sh");
+    const [readme = ""] = blocksIn(sectionText("README.md", "Start with your own database"), "sh");
+    expect(install).toBe(`${readme}groupsync --version\n`);
+    const { version, repository } = JSON.parse(await readFile(join(REPOSITORY, "package.json"), "utf8"));
+    const prefix = join(folder, "prefix");
+    const env = {
+      ...process.env,
+      PATH: `${join(prefix, "bin")}${delimiter}${process.env.PATH}`,
+      npm_config_prefix: prefix,
+      // In place of the address: this working copy's last commit.
+      ...{
+        GIT_CONFIG_COUNT: "1",
+        GIT_CONFIG_KEY_0: `url.${REPOSITORY}.insteadOf`,
+        GIT_CONFIG_VALUE_0: repository,
+      },
+    };
+    const { stdout } = await run("sh", ["-ec", install], { cwd: folder, env });
+    expect(stdout.trim().split("\n").at(-1)).toBe(version);
+    // The folder is not needed any more.
+    await rm(join(folder, "groupsync"), { recursive: true });
+    const { stdout: again } = await run("groupsync", ["--version"], { cwd: folder, env });
+    expect(again).toBe(`${version}\n`);
+  },
+  900_000,
+);
 
 /** What is in the package: files in its folder, and whole folders. */
 const PACKED = [

@@ -1,7 +1,13 @@
-import { dirname } from "node:path";
+import { execFile } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
+import { parse } from "yaml";
+import { blocksIn, sectionText } from "../support/pages.ts";
 import { findCompose } from "../support/servers/debian-program.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 import { documentsIn, image, loadDeployed, type Manifest, secretsAt } from "./files.ts";
 
 const compose = await findCompose();
@@ -38,6 +44,33 @@ test("production.yaml mounts the folders that the config reads, and restarts the
   expect(`${config}/config.yaml`).toBe(image.config);
   expect(() => loadDeployed(secretsAt(secrets))).not.toThrow();
   expect(groupsync.restart).toBe("unless-stopped");
+});
+
+test("the commands in the docs put the files where production.yaml mounts them", async () => {
+  const folder = temporaryFolder();
+  writeFileSync(join(folder, "config.yaml"), "name: mine\n");
+  mkdirSync(join(folder, "secrets"));
+  mkdirSync(join(folder, "groupsync"));
+  symlinkSync(fileURLToPath(new URL("../../deploy", import.meta.url)), join(folder, "groupsync/deploy"));
+  // Only root may give files away, and here is no engine for containers.
+  for (const name of ["chown", "docker"])
+    writeFileSync(join(folder, name), `#!/bin/sh\necho "${name} $*"\n`, { mode: 0o755 });
+  const [files = "", commands = ""] = blocksIn(sectionText("docs/deploy.md", "Docker Compose"), "sh");
+  const env = { ...process.env, PATH: `${folder}:${process.env.PATH}` };
+  const sh = (text: string) => promisify(execFile)("sh", ["-ec", text], { cwd: folder, env });
+
+  expect((await sh(files)).stdout).toBe(`chown -R ${image.user.split(":")[0]} secrets\n`);
+  expect(readFileSync(join(folder, "config/config.yaml"), "utf8")).toBe("name: mine\n");
+  const { volumes } = parse(readFileSync(join(folder, "compose.yaml"), "utf8")).services.groupsync;
+  for (const volume of volumes) expect(existsSync(join(folder, volume.split(":")[0]))).toBe(true);
+  expect((await sh(commands)).stdout.split("\n")).toEqual([
+    ...["check", "probe --yes", "plan", "sync"].map(
+      (words) => `docker compose run --rm --no-deps groupsync ${words}`,
+    ),
+    "docker compose up --detach",
+    "docker compose exec groupsync groupsync status",
+    "",
+  ]);
 });
 
 describe.skipIf(compose === null)("Docker Compose", () => {
