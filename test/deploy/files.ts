@@ -65,8 +65,10 @@ export const SECRETS = {
 
 export const MYSQL_SECRETS: typeof SECRETS = {
   "api-key": "k3y\n",
-  "source-url": "mysql://groupsync_reader:pw@db.internal/shop?ssl-mode=REQUIRED\n",
-  "database-url": "mysql://groupsync:pw@db.internal/groupsync?ssl-mode=REQUIRED\n",
+  "source-url":
+    "mysql://groupsync_reader:pw@db.internal/shop?ssl-mode=REQUIRED&ssl-ca=/run/secrets/groupsync/ca.pem\n",
+  "database-url":
+    "mysql://groupsync:pw@db.internal/groupsync?ssl-mode=REQUIRED&ssl-ca=/run/secrets/groupsync/ca.pem\n",
 };
 
 export const secretsAt = (folder: string, secrets = SECRETS): Record<string, string> =>

@@ -157,6 +157,27 @@ test("the tenants can be in a view, whose tables nobody but its owner may read",
   expect(await world.sync()).toMatchObject({ code: 0, report: { created: 2 } });
 });
 
+test.runIf(!isPostgres)("on MySQL both accounts can be for one host alone", async () => {
+  const world = await aWorld({ tenants: 1 });
+  const newcomer = await aNewcomer(world);
+  const flags = [
+    "--base-url",
+    world.sandbox.baseUrl,
+    "--mapping",
+    "40=warehouse",
+    "--account-host",
+    "127.0.0.%",
+  ];
+  expect(await newcomer.init(...flags)).toMatchObject({ code: 0 });
+  await newcomer.followSteps();
+  const [reader, writer] = ["groupsync_reader", "groupsync"].map(newcomer.named);
+  const accounts = await world.database.query(
+    `SELECT host AS host FROM mysql.user WHERE user IN ('${reader}', '${writer}')`,
+  );
+  expect(accounts).toEqual([{ host: "127.0.0.%" }, { host: "127.0.0.%" }]);
+  expect(await world.sync()).toMatchObject({ code: 0, report: { created: 1 } });
+});
+
 test.runIf(!isPostgres)("a url of MySQL may leave the database out: the table's is taken", async () => {
   const world = await aWorld({ tenants: 1 });
   const { database, env } = world;

@@ -45,15 +45,14 @@ export async function aNewcomer(world: World): Promise<Newcomer> {
       insistOnSchema(yaml);
       await writeFile(configFile, yaml);
       dropAtTheEnd(database, names);
-      await runScript(database, names.own(await readFile(sqlFile, "utf8")));
+      const sql = names.own(await readFile(sqlFile, "utf8"));
+      await runScript(database, sql);
       const password = randomBytes(12).toString("hex");
-      for (const role of [names.reader, names.writer]) {
-        await database.query(
-          isPostgres
-            ? `ALTER ROLE ${role} PASSWORD '${password}'`
-            : `ALTER USER ${role} IDENTIFIED BY '${password}' ACCOUNT UNLOCK`,
-        );
-      }
+      // On MySQL as the file says; on PostgreSQL it names a command of psql.
+      const statements = isPostgres
+        ? [names.reader, names.writer].map((role) => `ALTER ROLE ${role} PASSWORD '…'`)
+        : [...sql.matchAll(/^-- +(ALTER USER .*);$/gm)].map(([, statement = ""]) => statement);
+      for (const statement of statements) await database.query(statement.replace("…", password));
       const as = (username: string, pathname: string): string =>
         Object.assign(new URL(database.url), { username, password, pathname }).href;
       env.DATABASE_URL = as(names.reader, database.name);
@@ -94,11 +93,20 @@ function dropAtTheEnd({ kind, query }: FreshDatabase, { reader, writer, tokens }
   onTestFinished(async () => {
     for (const role of [reader, writer]) {
       if (kind === "postgres") await query(`DROP OWNED BY ${role} CASCADE`).catch(() => {});
-      await query(`DROP ${kind === "postgres" ? "ROLE" : "USER"} IF EXISTS ${role}`);
+      if (kind === "postgres") await query(`DROP ROLE IF EXISTS ${role}`);
+      else await dropAccounts(query, role);
     }
     if (kind === "postgres") return;
     for (const name of [writer, tokens]) await query(`DROP DATABASE IF EXISTS ${name}`);
   });
+}
+
+/** Of all hosts. */
+async function dropAccounts(query: FreshDatabase["query"], user: string): Promise<void> {
+  const accounts = await query<{ host: string }>(
+    `SELECT host AS host FROM mysql.user WHERE user = '${user}'`,
+  );
+  for (const { host } of accounts) await query(`DROP USER ${user}@'${host}'`);
 }
 
 /** As a client does that is given the file: what stands behind the transaction runs by itself. */
