@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { copyFileSync, cpSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { copyFileSync, cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ import { parseAllDocuments } from "yaml";
 import { blocksIn, sectionText } from "../support/pages.ts";
 import { findKubectl } from "../support/servers/debian-program.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
-import { type Manifest, textOf } from "./files.ts";
+import { type Manifest, SECRETS, textOf } from "./files.ts";
 import { strangersIn } from "./kubernetes-schema.ts";
 
 const kubectl = await findKubectl();
@@ -97,14 +97,23 @@ describe.skipIf(kubectl === null)("kubectl", () => {
       const stub = `#!/bin/sh
 case $1 in
   apply) "${kubectl}" kustomize . >"applied-$(ls applied-* 2>/dev/null | wc -l)" ;;
+  create) exec "${kubectl}" "$@" --dry-run=client --output json ;;
   delete | logs) echo "kubectl $*" ;;
   *) exec "${kubectl}" --server "${cluster.url}" "$@" ;;
 esac
 `;
       writeFileSync(join(folder, "kubectl"), stub, { mode: 0o755 });
-      const [, commands = "", daemon = ""] = blocksIn(sectionText(PAGE, "Kubernetes"), "sh");
+      const [secret = "", commands = "", daemon = ""] = blocksIn(sectionText(PAGE, "Kubernetes"), "sh");
       const env = { PATH: `${folder}:${process.env.PATH}`, HOME: folder };
       const sh = (text: string) => promisify(execFile)("sh", ["-ec", text], { cwd: folder, env });
+      mkdirSync(join(folder, "secrets"));
+      for (const [name, content] of Object.entries(SECRETS))
+        writeFileSync(join(folder, "secrets", name), content);
+      const { data, metadata } = JSON.parse((await sh(secret)).stdout);
+      expect({ name: metadata.name, files: Object.keys(data).sort() }).toEqual({
+        name: "groupsync",
+        files: Object.keys(SECRETS).sort(),
+      });
       const { stdout } = await sh(commands);
       expect(stdout.match(/^\w+$/gm)).toEqual(Array(4).fill(condition));
       await sh(daemon);
