@@ -27,6 +27,7 @@ function endToEndOnMysql(): string[] {
     "first-steps", // from an empty schema to a daemon in sync, with the rights that init writes
     "strangers", // what others have made in the database
     "quick-start", // the statements of the page, from its table to a daemon in sync
+    "quick-start-shell", // its commands, as they are typed
     "first-sync", // from the rows to the tokens, in several batches
     "database-faults", // what the driver's errors become, rights, connections that are cut
     "broken-read", // a stream of rows that breaks off
