@@ -39,13 +39,14 @@ describe.each([
     });
     const dialect = name as "postgres" | "mysql";
     const sql = statements(aSetup(table, { dialect }, {}, [child])).replace(/["`]/g, "");
+    const reader = dialect === "postgres" ? "groupsync_reader" : "groupsync_reader@'%'";
     expect(sql.match(/^-- (GRANT|CREATE INDEX) .*$/gm)?.filter((line) => /public|apart/.test(line))).toEqual([
-      "-- GRANT SELECT (status) ON public.customers TO groupsync_reader;",
-      ...(dialect === "postgres" ? ["-- GRANT USAGE ON SCHEMA apart TO groupsync_reader;"] : []),
-      "-- GRANT SELECT (customer_id, warehouse) ON apart.workspaces TO groupsync_reader;",
+      `-- GRANT SELECT (status) ON public.customers TO ${reader};`,
+      ...(dialect === "postgres" ? [`-- GRANT USAGE ON SCHEMA apart TO ${reader};`] : []),
+      `-- GRANT SELECT (customer_id, warehouse) ON apart.workspaces TO ${reader};`,
       ...(dialect === "postgres" ? ["-- CREATE INDEX ON apart.workspaces (customer_id);"] : []),
     ]);
-    expect(run(sql)).toContain("GRANT SELECT (id, name) ON public.customers TO groupsync_reader;");
+    expect(run(sql)).toContain(`GRANT SELECT (id, name) ON public.customers TO ${reader};`);
     expect(run(sql)).not.toMatch(/apart|status/);
   });
 
