@@ -1,8 +1,12 @@
+import type { Group } from "../../src/core/group/group.ts";
+
 /** A moment in a simulated port, right before or right after a call takes effect. */
 export interface Point {
   readonly when: "before" | "after";
   readonly call: string;
   readonly id?: string;
+  /** What a GET sends. */
+  readonly group?: Group;
   /** Which of several token stores, counted from 0. */
   readonly store?: number;
 }

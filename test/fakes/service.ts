@@ -108,7 +108,7 @@ export class InMemoryGroupService implements GroupService {
   async getOrCreate(group: Group, beforeSend?: () => void): Promise<{ isNew: boolean; group: ServiceGroup }> {
     const state = this.#state;
     const id = group.user_group_id;
-    await this.#step({ when: "before", call: "getOrCreate", id });
+    await this.#step({ when: "before", call: "getOrCreate", id, group });
     beforeSend?.();
     await this.#network({ operation: "GET", id, group });
     state.requests.push({ operation: "GET", id });

@@ -21,7 +21,7 @@ export async function checkAfterRewind(world: SimulatedWorld, restore: () => voi
   for (let times = 0; times < 4 && last?.outcome !== "ok"; times++) {
     await time.sleep(config.deletion.gracePeriodMs);
     await untilNextTries(world);
-    last = await oneSync(world, command, null, true);
+    last = await oneSync(world, command, true);
   }
   const named = new Set(last?.errors.map(({ user_group_id }) => user_group_id));
   for (const { user_group_id: id, code, message } of last?.errors ?? [])

@@ -7,6 +7,7 @@ import type {
   Meddling,
   Notice,
   Place,
+  Poison,
   Row,
   RunStep,
   SimulatedConfig,
@@ -309,6 +310,16 @@ const tampering: fc.Arbitrary<Step> = fc.record({
   store,
 });
 
+const poison: fc.Arbitrary<Poison> = fc.record({
+  id,
+  kind: fc.oneof(fc.constant("has a change that is refused" as const), fc.constantFrom(...POISON_KINDS)),
+});
+
+const poisonings: fc.Arbitrary<Step[]> = fc.array(
+  fc.option(poison).map((one) => ({ kind: "poison" as const, poison: one })),
+  { maxLength: 1 },
+);
+
 const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 7, arbitrary: run },
   { weight: 6, arbitrary: fc.record({ kind: fc.constant("row" as const), id, row }) },
@@ -364,6 +375,27 @@ const refusal: fc.Arbitrary<Step[]> = fc
     { kind: "row", id: tenant, row: before },
   ]);
 
+/** A tenant's change is refused until it waits for its next try. Then a rotation is cut off, and nobody wants another one. */
+const refusedChange: fc.Arbitrary<Step[]> = fc
+  .record({
+    id,
+    row: activeRow,
+    sync: run,
+    times: fc.constantFrom(0, 1, 3, 6),
+    last: run,
+    end: fc.oneof(
+      fc.record({ kind: fc.constant("dies" as const), at: fc.nat(30) }),
+      portFault("service", "after").map((lost) => ({ ...lost, from: 1, times: 1_000 })),
+    ),
+  })
+  .map(({ id, row, sync, times, last, end }) => [
+    { kind: "poison", poison: { id, kind: "has a change that is refused" } },
+    { kind: "row", id, row },
+    ...Array.from({ length: times }, () => [sync, { kind: "time" as const, ms: 4 * MINUTE }]).flat(),
+    { ...last, command: { name: "rotate", selection: { kind: "only", ids: new Set([id]) } }, faults: [end] },
+    { ...last, command: { name: "rotate --cancel", only: null }, faults: [] },
+  ]);
+
 /** The config names another scope's store, until the operator has read the error. */
 const misdirection: fc.Arbitrary<Step[]> = fc
   .tuple(run, fc.array(step, { maxLength: 2 }), namedStores)
@@ -380,27 +412,32 @@ export const arbitraryHistory = (): fc.Arbitrary<History> =>
     config,
     tenants: fc.dictionary(id, firstRow, { maxKeys: IDS.length, noNullPrototype: true }),
     startsInSync: fc.oneof({ weight: 2, arbitrary: fc.constant(true) }, fc.boolean()),
+    isHasty: fc.boolean(),
     steps: fc
-      .array(
-        fc.oneof(
-          { weight: 12, arbitrary: step.map((one) => [one]) },
-          overtakenRun,
-          handedOverRun,
-          { weight: 6, arbitrary: session },
-          visit,
-          refusal,
-          misdirection,
+      .tuple(
+        fc.array(
+          fc.oneof(
+            { weight: 12, arbitrary: step.map((one) => [one]) },
+            overtakenRun,
+            handedOverRun,
+            { weight: 6, arbitrary: session },
+            visit,
+            poisonings,
+            refusal,
+            refusedChange,
+            misdirection,
+          ),
+          {
+            minLength: 1,
+            maxLength: 8,
+            size: "max",
+          },
         ),
-        {
-          minLength: 1,
-          maxLength: 8,
-          size: "max",
-        },
+        fc.oneof(poisonings, refusedChange),
       )
-      .map((steps) => steps.flat()),
+      .map(([steps, last]) => [...steps.flat(), ...last]),
     verifiesAtLast: fc.boolean(),
     refreshesAtLast: fc.boolean(),
-    poison: fc.option(fc.record({ id, kind: fc.constantFrom(...POISON_KINDS) })),
     rewind: fc.option(fc.record({ to: fc.nat(8), withTokens: fc.boolean() }), { freq: 2 }),
     seed: fc.nat(),
   });

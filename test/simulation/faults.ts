@@ -94,7 +94,12 @@ export function failureOf(port: Port, code: string): SyncError {
 
 interface Poisoning {
   /** How the group's calls fail; left out if only its token can't be stored. */
-  readonly fails?: { readonly code: ServiceFailureCode; readonly when: Point["when"] };
+  readonly fails?: {
+    readonly code: ServiceFailureCode;
+    readonly when: Point["when"];
+    /** Only GETs that send the group in another state than the confirmed one. */
+    readonly isOfChanges?: true;
+  };
   /** The stores that refuse its token. */
   readonly refusing?: readonly WhichStore[];
 }
@@ -102,6 +107,7 @@ interface Poisoning {
 /** How one group fails for good while all others succeed. */
 const POISONS = {
   "is refused": { fails: { code: "REFUSED", when: "before" } },
+  "has a change that is refused": { fails: { code: "REFUSED", when: "before", isOfChanges: true } },
   "is refused as if by the key": { fails: { code: "KEY_REFUSED", when: "before" } },
   "is refused by a firewall": { fails: { code: "INTERMEDIARY_REFUSED", when: "after" } },
   "makes the service fail": { fails: { code: "SERVICE_ERROR", when: "before" } },

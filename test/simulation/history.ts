@@ -17,8 +17,8 @@ export interface History {
   readonly verifiesAtLast: boolean;
   /** Whether the sync after the faults asks for all groups again: then it also heals what others changed at the service. */
   readonly refreshesAtLast: boolean;
-  /** The group that still fails in one more sync after all other faults have ended. */
-  readonly poison: Poison | null;
+  /** Whether the first sync after the faults comes while groups that have failed still wait for their next try. */
+  readonly isHasty: boolean;
   /** After all else, the ledger's database goes back to its state before this step; null: it doesn't. */
   readonly rewind: { readonly to: number; readonly withTokens: boolean } | null;
   /** The seed of latencies and jitter. */
@@ -84,6 +84,8 @@ export type Step =
   | { readonly kind: "meddling"; readonly what: Meddling; readonly id: string }
   | { readonly kind: "tampering"; readonly what: Tampering; readonly id: string; readonly store: WhichStore }
   | { readonly kind: "loss"; readonly store: WhichStore }
+  /** From now on this group fails, until the next such step, or in one more sync after all other faults have ended; null: no group. */
+  | { readonly kind: "poison"; readonly poison: Poison | null }
   | { readonly kind: "time"; readonly ms: number }
   /** The wall clocks of all machines are set, so far ahead of the ledger's clock, which is always right. */
   | { readonly kind: "clocks"; readonly ms: number }

@@ -56,6 +56,8 @@ async function takeStep(step: Step, world: SimulatedWorld): Promise<void> {
       return world.tamper(step.what, step.id, step.store);
     case "loss":
       return world.loseTokens(step.store);
+    case "poison":
+      return world.setPoison(step.poison);
     case "time":
       return world.time.sleep(step.ms);
     case "clocks":

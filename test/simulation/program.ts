@@ -18,7 +18,7 @@ import { InMemoryTenantSource } from "../fakes/tenant-source.ts";
 import type { TokenState } from "../fakes/token-store.ts";
 import { CALL_MS, settingsOf } from "./config.ts";
 import { type Fault, failureOf, type Port, type PortFault, poisoning, portOf } from "./faults.ts";
-import type { Command, Poison, RunStep, Session, SimulatedConfig } from "./history.ts";
+import type { Command, RunStep, Session, SimulatedConfig } from "./history.ts";
 import { ProcessClock } from "./process-clock.ts";
 import { askedFor, type LiveTokens, withoutOthers } from "./rotation-checks.ts";
 import { SimulatedSession } from "./session.ts";
@@ -30,7 +30,6 @@ const TOO_SLOW_FOR_THE_LEASE = 5_000;
 
 export interface ProgramOptions extends Pick<RunStep, "command" | "faults" | "latencyMs"> {
   readonly config: SimulatedConfig;
-  readonly poison?: Poison | null;
   /** The code with which the operator approves held removals. */
   readonly approval?: string | undefined;
   readonly refreshApproval?: string | undefined;
@@ -286,10 +285,11 @@ export class Program {
   #failureAt(point: Point): Pick<PortFault, "port" | "code"> | undefined {
     const port = portOf(point);
     const nth = this.#count(port, point);
-    const { poison } = this.#options;
+    const { poison } = this.#world;
     if (port === "service" && poison && point.id === poison.id) {
       const failure = poisoning(poison.kind).fails;
-      if (failure?.when === point.when) return { port, code: failure.code };
+      const isMeant = !failure?.isOfChanges || (point.group && !this.#world.isConfirmed(point.group));
+      if (failure?.when === point.when && isMeant) return { port, code: failure.code };
     }
     return this.#options.faults.find(
       (fault): fault is PortFault =>

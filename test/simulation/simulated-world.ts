@@ -10,11 +10,13 @@ import type { TenantRecord } from "../fakes/tenant-source.ts";
 import { TokenState } from "../fakes/token-store.ts";
 import { VirtualTime } from "../fakes/virtual-time.ts";
 import { MAPPED, TIER } from "./config.ts";
+import { poisoning } from "./faults.ts";
 import type {
   Active,
   History,
   Meddling,
   Place,
+  Poison,
   Row,
   SimulatedConfig,
   Tampering,
@@ -61,6 +63,8 @@ export class SimulatedWorld {
   /** Groups whose token another program changed in a store, each with the number of its last change, counted from 1. */
   readonly tamperedWith = new Map<string, number>();
   tamperings = 0;
+  /** The group that fails while all others succeed. */
+  poison: Poison | null = null;
   config: SimulatedConfig;
   /** Stores that the config did not name for a while: tokens in them may be old. */
   readonly abandoned = new Set<TokenState>();
@@ -133,6 +137,12 @@ export class SimulatedWorld {
     return this.#hasGroup(desiredGroup(id, row, config));
   }
 
+  /** Whether this is the state in which the service confirmed the group last. */
+  isConfirmed(group: Group): boolean {
+    const known = this.ledger.rows.get(group.user_group_id)?.confirmed;
+    return !!known && groupFingerprint(known) === groupFingerprint(group);
+  }
+
   meddle(what: Meddling, id: string): void {
     const { service, makers, meddledWith } = this;
     const held = service.groups.get(id);
@@ -199,6 +209,23 @@ export class SimulatedWorld {
     const ids = kind === "refuses" ? refused : notRemovable;
     ids.add(id);
     return { end: () => ids.delete(id) };
+  }
+
+  /** Makes this group fail, and no other any more. */
+  setPoison(poison: Poison | null): void {
+    for (const { refused } of this.stores) if (this.poison) refused.delete(this.poison.id);
+    this.poison = poison;
+    if (poison === null) return;
+    for (const store of poisoning(poison.kind).refusing ?? []) this.obstruct("refuses", store, poison.id);
+  }
+
+  /** Ends all that makes stores refuse or keep tokens, apart from the poison. */
+  endObstacles(): void {
+    for (const { refused, notRemovable } of this.stores) {
+      refused.clear();
+      notRemovable.clear();
+    }
+    this.setPoison(this.poison);
   }
 
   isStore(nth: number | undefined, which: WhichStore): boolean {

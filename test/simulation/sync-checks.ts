@@ -40,13 +40,16 @@ function complaintsOf(id: string, row: Row, config: SimulatedConfig, world: Simu
 }
 
 /** Complaints about what is left of tenants that are gone, if the config wants their groups deleted. */
-export const orphansIn = (world: SimulatedWorld, except: string | undefined): string[] => {
+export const orphansIn = (
+  world: SimulatedWorld,
+  except: Pick<ReadonlyMap<string, unknown>, "has"> = new Map(),
+): string[] => {
   const { service, ledger, stores, abandoned, makers, config } = world;
   const rows = world.visibleRows();
   const isToBeDeleted = (id: string): boolean => {
     const row = rows.get(id);
     const { when } = config.deletion;
-    if (id === except || (row !== undefined && row.kind !== "flagged")) return false;
+    if (except.has(id) || (row !== undefined && row.kind !== "flagged")) return false;
     const isFlagged = row !== undefined || ledger.rows.get(id)?.absence?.kind === "flagged";
     return when === "absent" || (when === "flagged" && isFlagged);
   };

@@ -1,5 +1,5 @@
 import type { SyncError } from "../../src/core/failure/sync-error.ts";
-import { type Group, groupFingerprint, tokenFingerprint } from "../../src/core/group/group.ts";
+import { type Group, tokenFingerprint } from "../../src/core/group/group.ts";
 import type { Intent } from "../../src/core/group/ledger-group.ts";
 import type { RecentWrites } from "../../src/core/record/recent-writes.ts";
 import { Secret } from "../../src/core/secret/secret.ts";
@@ -246,7 +246,9 @@ export class Watch {
     if (operation !== "POST" && !leavesAsItIs && row && isRejected(row)) {
       this.breach(`3: ${what}, whose row is rejected`);
     }
-    if (operation === "GET" && run.isRefreshing && !isServed) this.#insistOnRefresh(request, row, what);
+    // A tenant may be back since the read: then the GET that settles its group may follow the answer to who asked for it.
+    const rows = [row, run.lookedUp.get(id)?.row];
+    if (operation === "GET" && run.isRefreshing && !isServed) this.#insistOnRefresh(request, rows, what);
     if (operation === "GET" && !leavesAsItIs && this.#isOutdated(request.group, run))
       this.breach(`1: ${what} sends an older state of its tenant than the one that was looked at`);
     if (operation !== "GET" && isServed) this.breach(`3: ${what}, whose tenant is being served singly`);
@@ -264,9 +266,9 @@ export class Watch {
   }
 
   /** A refresh asks for the groups of present tenants alone, and sends them as they were confirmed. */
-  #insistOnRefresh(request: Sent, row: Row | undefined, what: string): void {
-    if (row?.kind !== "active")
-      this.breach(`2: ${what} asks again for a tenant whose row is ${row?.kind ?? "gone"}`);
+  #insistOnRefresh(request: Sent, rows: readonly (Row | undefined)[], what: string): void {
+    if (!rows.some((row) => row?.kind === "active"))
+      this.breach(`2: ${what} asks again for a tenant whose row is ${rows[0]?.kind ?? "gone"}`);
     if (!this.#repeats(request))
       this.breach(`1: ${what} asks again with another state than the confirmed one`);
   }
@@ -282,10 +284,7 @@ export class Watch {
    * the group since, its present state is unknown, and a GET at a service that keeps groups still asks for the token alone.
    */
   #repeats(request: Sent): boolean {
-    const known = this.#world.ledger.rows.get(request.id)?.confirmed;
-    return (
-      request.operation === "GET" && !!known && groupFingerprint(known) === groupFingerprint(request.group)
-    );
+    return request.operation === "GET" && this.#world.isConfirmed(request.group);
   }
 
   /** Checks what has to hold at any moment, whatever is under way and whichever process has died. */
