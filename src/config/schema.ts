@@ -81,7 +81,7 @@ const service = section({
         "Within this time groupsync asks again for every group of a present tenant, to find what somebody else changed at " +
         "the service.",
       otherwise: "syncs ask for none",
-      see: "drift.md",
+      see: "rotation-and-drift.md#find-drift",
     }),
 }).meta({ description: "The dashboard service." });
 
@@ -280,7 +280,7 @@ const rotation = optionalSection({
         "Such a group is locked out of the dashboards, so leave it at 1 unless that is too slow. Each may keep a connection " +
         "to the ledger's database.",
     }),
-}).meta({ description: "New tokens in place of old ones.", see: "rotation.md" });
+}).meta({ description: "New tokens in place of old ones.", see: "rotation-and-drift.md" });
 
 const http = optionalSection({
   listen: listenAddress.exactOptional().meta({
@@ -303,6 +303,7 @@ const http = optionalSection({
     .meta({
       description: "`/readyz` fails once the last good sync is older.",
       otherwise: "until three scheduled times have passed",
+      see: "observe.md#stale",
     }),
   sync_key: syncKey.exactOptional().meta({
     description:
@@ -315,7 +316,7 @@ const http = optionalSection({
   description:
     "What `groupsync run` shows of itself: a status page on `/`, and `/healthz`, `/readyz` and `/metrics`. There is no " +
     "login; tenants and their rows can be seen there, but no token and no key.",
-  see: "status-page.md",
+  see: "observe.md",
 });
 
 const notify = optionalSection({
@@ -337,7 +338,7 @@ const notify = optionalSection({
   }),
 }).meta({
   description: "Whom `groupsync run` tells. Neither address can hold up or fail a sync.",
-  see: "operations.md",
+  see: "observe.md#notifications",
 });
 
 export const configFile = section({

@@ -38,7 +38,7 @@ const tokenTable = strictKeys({
   store: z.literal("table").optional().meta({
     description: "A table of a database. If `store` is left out, it is this kind.",
     otherwise: "`table`",
-    see: "token-stores/table.md",
+    see: "tokens.md",
   }),
   url: databaseUrl.exactOptional().meta({
     description: "The database with the token table.",
@@ -127,10 +127,10 @@ const A_SECRET = "The name of a tenant's secret. It has `{{ user_group_id }}` in
 const secrets = <Kind extends SecretStoreKind>(
   kind: Kind,
   title: string,
-  page: string,
+  section: string,
   { path, about = A_SECRET, allowed }: SecretNames,
 ) => ({
-  store: z.literal(kind).meta({ description: `${title}.`, see: `token-stores/${page}` }),
+  store: z.literal(kind).meta({ description: `${title}.`, see: `secret-stores.md#${section}` }),
   path: secretPath(kind, path, allowed).prefault(path).meta({ description: about }),
   format: choice("token", "json").prefault("token").meta({
     description:
@@ -148,7 +148,7 @@ const allowHttp = flag.prefault(false).meta({
 });
 
 const directory = strictKeys({
-  ...secrets("file", "A directory with one file for each group", "files.md", {
+  ...secrets("file", "A directory with one file for each group", "files", {
     path: "{{ user_group_id }}",
     about:
       "The file of a tenant, below the directory. It has `{{ user_group_id }}` in it once; folders are possible.",
@@ -220,7 +220,7 @@ const vaultLogin = z
   });
 
 const vault = strictKeys({
-  ...secrets("vault", "HashiCorp Vault or OpenBao", "vault.md", {
+  ...secrets("vault", "HashiCorp Vault or OpenBao", "vault-or-openbao", {
     path: FOLDER,
     allowed: "letters, digits, _, . and -, with / between folders",
   }),
@@ -239,7 +239,7 @@ const vault = strictKeys({
 });
 
 const awsSecretsManager = strictKeys({
-  ...secrets("aws_secrets_manager", "AWS Secrets Manager", "aws.md", {
+  ...secrets("aws_secrets_manager", "AWS Secrets Manager", "aws-secrets-manager", {
     path: FOLDER,
     allowed: "letters, digits and /_+.@-, without a - behind it",
   }),
@@ -274,7 +274,7 @@ const gcpProject = z
   .meta({ type: ["string", "number"] });
 
 const gcpSecretManager = strictKeys({
-  ...secrets("gcp_secret_manager", "Google Cloud Secret Manager", "gcp.md", {
+  ...secrets("gcp_secret_manager", "Google Cloud Secret Manager", "google-cloud-secret-manager", {
     path: PREFIX,
     allowed: "letters, digits and -",
   }),
@@ -293,7 +293,7 @@ const gcpSecretManager = strictKeys({
 });
 
 const azureKeyVault = strictKeys({
-  ...secrets("azure_key_vault", "Azure Key Vault", "azure.md", {
+  ...secrets("azure_key_vault", "Azure Key Vault", "azure-key-vault", {
     path: PREFIX,
     allowed: "small letters, digits and -",
   }),
@@ -305,7 +305,7 @@ const azureKeyVault = strictKeys({
 });
 
 const kubernetes = strictKeys({
-  ...secrets("kubernetes", "Kubernetes Secrets", "kubernetes.md", {
+  ...secrets("kubernetes", "Kubernetes Secrets", "kubernetes-secrets", {
     path: PREFIX,
     allowed: "small letters, digits, - and ., with a letter or digit at either end",
   }),
@@ -349,7 +349,7 @@ export const tokenStores = z
     description:
       "Where tokens are written: one store, or a list of several. A token counts as stored once all of them have it. " +
       "`store` says which kind of store it is; each kind has keys of its own.",
-    see: "token-stores/README.md",
+    see: "tokens.md",
   });
 
 /** A store as the file has it. */

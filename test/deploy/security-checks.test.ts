@@ -2,7 +2,7 @@ import { describe, expect, inject, test } from "vitest";
 import { withServer } from "../support/databases/fresh-database.ts";
 import { documentedSql } from "../support/documented-sql.ts";
 
-const PAGES = ["docs/security.md", "docs/operations.md"];
+const PAGES = ["docs/security.md", "docs/runbooks.md"];
 /** The statements that check something. The pages' other statements set something up. */
 const CHECK = /^(SELECT|SHOW)\b/;
 

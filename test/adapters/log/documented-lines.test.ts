@@ -7,7 +7,7 @@ import { aRunSummary } from "../../builders/daemon-state.ts";
 import { aClock } from "../../fakes/set-clock.ts";
 import { pageText } from "../../support/pages.ts";
 
-const page = pageText("docs/operations.md");
+const page = pageText("docs/observe.md");
 const [, block = ""] = /^```json\n(.+?)^```/ms.exec(page) ?? [];
 /** The lines that the page shows. */
 const documented = block
@@ -37,7 +37,7 @@ const EVENTS: readonly RunEvent[] = [
   },
 ];
 
-test("the log has the lines that docs/operations.md shows", () => {
+test("the log has the lines that docs/observe.md shows", () => {
   const lines: object[] = [];
   const formatters = { level: (level: string) => ({ level }) };
   const logger = pino(
@@ -49,7 +49,7 @@ test("the log has the lines that docs/operations.md shows", () => {
   expect(lines).toEqual(documented.map(({ time: _, ...line }) => line));
 });
 
-test("docs/operations.md explains every field of them", () => {
+test("docs/observe.md explains every field of them", () => {
   const [, first = "", last = ""] = /^\| `(\w+)` … `(\w+)`, `requests`/m.exec(page) ?? [];
   const counts = Object.keys(noCounts());
   const range = counts.slice(counts.indexOf(first), counts.indexOf(last) + 1);

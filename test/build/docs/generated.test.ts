@@ -9,7 +9,7 @@ const withAddresses = pages.filter((page) => /\bgit clone |@sha256:…/.test(pag
 
 test("pages have generated regions", () => {
   expect(withRegions).toEqual(
-    expect.arrayContaining(["docs/commands.md", "docs/configuration.md", "docs/monitoring.md"]),
+    expect.arrayContaining(["docs/commands.md", "docs/configuration.md", "docs/observe.md"]),
   );
 });
 

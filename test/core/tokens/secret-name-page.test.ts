@@ -20,7 +20,7 @@ const path = parseSecretPath("dashboards/{{ user_group_id }}") ?? ["", ""];
 const names = IDS.map((id) => secretName(id, path, SECRET_NAMING.vault));
 
 const block = (language: "js" | "python", name: string): string[] =>
-  documentedBlocks("docs/application.md", language).filter((code) => code.includes(name));
+  documentedBlocks("docs/secret-stores.md", language).filter((code) => code.includes(name));
 
 test("the function of the page in Node.js names secrets as groupsync does", async () => {
   const app = startDocumented(NODE, block("js", "function secretName"), {});

@@ -230,7 +230,7 @@ describe.skipIf(debianPython === null)("the page's code in Python", () => {
 
 test.runIf(kind === "mysql")("the index that the page of the table names can be made", async () => {
   const place = await aPlace();
-  const statements = documentedSql("docs/token-stores/table.md", kind);
+  const statements = documentedSql("docs/tokens.md", kind);
   expect(statements).toHaveLength(1);
   for (const statement of statements) await place.tokens.query(withTable(statement));
 });
