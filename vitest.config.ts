@@ -34,7 +34,7 @@ function endToEndOnMysql(): string[] {
     "rotation-crash", // commits that a kill or a cut leaves in doubt
     "crashed-server", // commits that a crash of the server takes back
     "told-to-stop", // a lock that is waited for
-    "documented-rights", // the GRANTs in docs/security.md
+    "documented-rights", // the GRANTs in docs/databases.md
     "database-logs", // what the server's log holds of them
     "tls",
   ];

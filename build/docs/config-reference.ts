@@ -9,6 +9,8 @@ export interface ConfigKey {
   readonly isRequired: boolean;
   /** The words before its description. */
   readonly when?: string;
+  /** What holds in each kind of section, if they differ. */
+  readonly defaults?: string;
 }
 
 /** The keys under one heading. */
@@ -18,16 +20,24 @@ interface ConfigSection {
   readonly keys: readonly ConfigKey[];
 }
 
-/** The reference of every key, section by section. */
-export const configReference = (): string =>
-  configSections()
-    .map(({ heading, text, keys }) => `${heading}\n\n${text}\n\n${tableOf(keys)}`)
+/** The reference of every key, section by section. A value's example stands beside the first key alone. */
+export function configReference(): string {
+  const shown = new Set<string>();
+  const valueText = ({ schema }: ConfigKey): string => {
+    const value = typeOf(schema);
+    const isNew = !shown.has(value);
+    shown.add(value);
+    return isNew ? value : value.replace(/, like .*/, "");
+  };
+  return configSections()
+    .map(({ heading, text, keys }) => `${heading}\n\n${text}\n\n${tableOf(keys, valueText)}`)
     .join("\n");
+}
 
-const tableOf = (keys: readonly ConfigKey[]): string =>
+const tableOf = (keys: readonly ConfigKey[], valueText: (key: ConfigKey) => string): string =>
   markdownTable(
     ["key", "value", "default", "meaning"],
-    keys.map((one) => [`\`${one.key}\``, typeOf(one.schema), defaultOf(one), meaningOf(one)]),
+    keys.map((one) => [`\`${one.key}\``, valueText(one), one.defaults ?? defaultOf(one), meaningOf(one)]),
   );
 
 export function configSections(): ConfigSection[] {
@@ -49,16 +59,63 @@ function sectionsOf(name: string, schema: KeySchema): ConfigSection[] {
   const [section, ...others] = sectionsIn(schema);
   if (section === undefined) return [];
   if (others.length === 0) return [{ heading, text, keys: keysBelow(section) }];
-  return [section, ...others].map((one, index) => {
+  const kinds = [section, ...others].map((one): Kind => {
     const [key = "", kind = {}] = kindKey(one) ?? [];
-    const title = `#### \`${key}: ${kindOf(kind)}\``;
-    return {
-      heading: index === 0 ? `${heading}\n\n${text}\n\n${title}` : title,
+    return { key, kind, name: String(kindOf(kind)), keys: keysBelow(one) };
+  });
+  const shared = sharedKeys(kinds);
+  const sharedIds = new Set(shared.map(({ key, schema }) => `${key}: ${described(schema)}`));
+  return [
+    {
+      heading: `${heading}\n\n${text}\n\n#### Keys of several stores`,
+      text: "What a store's own table leaves out.",
+      keys: shared,
+    },
+    ...kinds.map(({ key, kind, name, keys }) => ({
+      heading: `#### \`${key}: ${name}\``,
       text: described(kind),
-      keys: keysBelow(one),
-    };
+      keys: keys.filter((one) => !sharedIds.has(idOf(one))),
+    })),
+  ];
+}
+
+/** One kind of a section, such as one token store. */
+interface Kind {
+  readonly key: string;
+  readonly kind: KeySchema;
+  readonly name: string;
+  readonly keys: readonly ConfigKey[];
+}
+
+/** The keys that at least three kinds have with one meaning, each once. */
+function sharedKeys(kinds: readonly Kind[]): ConfigKey[] {
+  const all = kinds.flatMap(({ name, keys }) => keys.map((one) => ({ name, one, id: idOf(one) })));
+  return [...new Set(all.map(({ id }) => id))].flatMap((id) => {
+    const having = all.filter((other) => other.id === id);
+    const [first] = having;
+    if (first === undefined || having.length < 3) return [];
+    const namesOf = (some: typeof having): string => some.map(({ name }) => name).join(", ");
+    const values = [...new Set(having.map(({ one }) => defaultOf(one)))];
+    const defaults = values.map(
+      (value) => `${value} (${namesOf(having.filter(({ one }) => defaultOf(one) === value))})`,
+    );
+    const others = kinds.filter(({ name }) => !having.some((one) => one.name === name));
+    const isMost = having.length > others.length;
+    const where = isMost
+      ? `All but ${others.map(({ name }) => name).join(", ")}: `
+      : `With ${namesOf(having)}: `;
+    return [
+      {
+        ...first.one,
+        ...(others.length > 0 && { when: where }),
+        ...(values.length > 1 && { defaults: defaults.join(", ") }),
+      },
+    ];
   });
 }
+
+/** Keys with one name and one meaning are one key. */
+const idOf = (one: ConfigKey): string => `${one.key}: ${meaningOf(one)}`;
 
 /** The keys of a section, and those of the sections in it. The heading says of which kind a section is. */
 function keysBelow(section: KeySchema, prefix = "", when?: string): ConfigKey[] {

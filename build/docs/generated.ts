@@ -3,7 +3,6 @@ import { commandHelp } from "./command-help.ts";
 import { configExample } from "./config-example.ts";
 import { configReference } from "./config-reference.ts";
 import { installationsTable } from "./installations-table.ts";
-import { jsonExample } from "./json-examples.ts";
 import { metricsTable } from "./metrics-table.ts";
 import { type Generator, regenerated } from "./regions.ts";
 import { serviceFailures } from "./service-failures.ts";
@@ -13,7 +12,6 @@ const GENERATORS: Readonly<Record<string, Generator>> = {
   config: configReference,
   help: commandHelp,
   installations: installationsTable,
-  json: jsonExample,
   metrics: metricsTable,
   "service-failures": serviceFailures,
 };

@@ -41,7 +41,7 @@ export interface CheckSetup extends Omit<CheckLimits, "stop"> {
 /** How long one check may take, in milliseconds. Long enough to read a source of millions of rows. */
 const LIMIT = 300_000;
 const TIMES_SHOWN = 3;
-const RIGHTS = "the rights of its user: docs/security.md#roles-and-rights";
+const RIGHTS = "the rights of its user: docs/databases.md#roles-and-rights";
 
 /** What `check` needs. Throws CONFIG_… if the config is wrong. Contacts nothing before a check begins. */
 export function composeCheck(path: string, host: Host, { notify }: CheckOptions): CheckSetup {
@@ -98,7 +98,7 @@ export function composeCheck(path: string, host: Host, { notify }: CheckOptions)
 
   const tokenCheck: Check = {
     title: "tokens",
-    remedy: "check the config's section tokens, and the rights there: docs/security.md#roles-and-rights",
+    remedy: "check the config's section tokens, and the rights there: docs/databases.md#roles-and-rights",
     run: opened(({ ports, tokens }) => tokenFindings({ ledger: ports.ledger, tokens }, { name, baseUrl })),
   };
 

@@ -70,7 +70,7 @@ const service = section({
     .meta({
       description:
         "What happens to a group whose row has changed. `upsert`: it is sent again; if the service gives back the old name, " +
-        "the group fails with `NOT_UPDATED`. `replace`: it is deleted and made anew with a new token, within `deletion.limit`. " +
+        "the group fails with `NOT_UPDATED`. `replace`: it is recreated with a new token, within `deletion.limit`. " +
         "`never`: it is left alone and counted as `outdated`.",
       see: "deletions.md",
     }),
@@ -116,9 +116,8 @@ const changes = optionalSection({
 const source = section({
   url: databaseUrl.meta({
     description:
-      "The database with the tenants: PostgreSQL, MySQL or MariaDB; `postgresql://` and `mariadb://` are fine too. " +
-      "groupsync only reads here, so give it a role that can do nothing else. A url to another host has to say how TLS is " +
-      "used, such as `?sslmode=require` or `?ssl-mode=REQUIRED`.",
+      "The database with the tenants. groupsync only reads here. A url to another host has to say how TLS is used, such as " +
+      "`?sslmode=require` or `?ssl-mode=REQUIRED`.",
     see: "databases.md",
     example: `\${DATABASE_URL}`,
   }),
@@ -163,7 +162,7 @@ const source = section({
         "On PostgreSQL: what happens if a policy (row level security) may hide rows. `error`: the sync fails. `filter`: " +
         "tenants that the policy hides count as gone.",
       otherwise: "`error`",
-      see: "security.md",
+      see: "databases.md",
       example: "error",
     }),
 }).meta({ description: "Where the tenants are." });
@@ -254,7 +253,8 @@ const rotation = optionalSection({
   max_age: duration("a duration above zero", "90d", (ms) => ms > 0)
     .exactOptional()
     .meta({
-      description: "Syncs give a new token to a group whose token is older. The old token is dead at once.",
+      description:
+        "Syncs give a new token to a group whose token is older. The old token stops working immediately.",
       otherwise: "syncs rotate no token",
     }),
   window: parsed(
@@ -276,9 +276,8 @@ const rotation = optionalSection({
     .prefault(1)
     .meta({
       description:
-        "How many tokens at a time may be new at the service and not stored yet, in a sync and in `groupsync rotate`. " +
-        "Such a group is locked out of the dashboards, so leave it at 1 unless that is too slow. Each may keep a connection " +
-        "to the ledger's database.",
+        "How many tokens at a time may be new at the service and not stored yet. Such a group is locked out of the " +
+        "dashboards, so leave it at 1 unless that is too slow.",
     }),
 }).meta({ description: "New tokens in place of old ones.", see: "rotation-and-drift.md" });
 
@@ -307,7 +306,7 @@ const http = optionalSection({
     }),
   sync_key: syncKey.exactOptional().meta({
     description:
-      "The bearer key with which your application may ask for one tenant's token at once: `POST /sync/{user_group_id}`.",
+      "The bearer key with which your application may ask for one tenant's token immediately: `POST /sync/{user_group_id}`.",
     otherwise: "there is no such path",
     see: "new-tenants.md",
     example: `\${GROUPSYNC_SYNC_KEY}`,
@@ -349,8 +348,7 @@ export const configFile = section({
     .meta({
       description:
         "The scope: up to 64 letters, digits, dots, dashes and underscores. Configs with different names can share one set " +
-        "of ledger tables; give each a `tokens.table` and an API key of its own. Don't change the name later: under a new " +
-        "name, groupsync knows none of the groups that it has made.",
+        "of ledger tables. Don't change it later: under a new name, groupsync knows none of its groups.",
       see: "environments.md",
     }),
   service,
@@ -376,7 +374,7 @@ export const configFile = section({
     .prefault("0s")
     .meta({
       description:
-        "`groupsync run` puts each scheduled time off by a random part of this, so that many daemons don't call one service at once.",
+        "`groupsync run` delays each scheduled sync by a random part of this, so that many daemons don't call one service at once.",
     }),
   run_at_start: flag.prefault(true).meta({
     description: "Whether `groupsync run` syncs right away, or waits for its first scheduled time.",

@@ -30,7 +30,7 @@ const verify = duration("a duration above zero", "24h", (ms) => ms > 0)
   .meta({
     description:
       "How often a sync checks that the store still has every token, and writes again what somebody removed or " +
-      "changed. `groupsync sync --verify-tokens` does so at once.",
+      "changed. `groupsync sync --verify-tokens` does so immediately.",
     otherwise: "never",
   });
 

@@ -1,4 +1,4 @@
--- The trial's customers, and the two roles of docs/security.md. PostgreSQL runs this once, at its first start.
+-- The trial's customers, and the two roles of docs/databases.md. PostgreSQL runs this once, at its first start.
 CREATE TABLE customers (
   id text PRIMARY KEY,
   company_name text NOT NULL,

@@ -1,15 +1,20 @@
+import { readdirSync } from "node:fs";
 import { expect, test } from "vitest";
-import { jsonExample } from "../../../build/docs/json-examples.ts";
 import { EXIT } from "../../../src/core/report/exit-code.ts";
 import { pageText } from "../../support/pages.ts";
 
 const page = pageText("docs/commands.md");
 const sections = page.split(/^## /m).flatMap((section): [command: string, section: string][] => {
-  const [, command] = /^<!-- generated: json (\w+) -->$/m.exec(section) ?? [];
-  return command === undefined ? [] : [[command, section]];
+  const [, command, keys = ""] = /\]\(json\/(\w+)\.json\)(.*)/s.exec(section) ?? [];
+  return command === undefined ? [] : [[command, keys]];
 });
 /** The table of `rotate` is that of `sync`. */
 const sectionOf = Object.fromEntries(sections.map(([command, section]) => [command, section]));
+
+test("every example is linked to", () => {
+  const recorded = readdirSync(new URL("../../../docs/json/", import.meta.url)).sort();
+  expect(sections.map(([command]) => `${command}.json`).toSorted()).toEqual(recorded);
+});
 
 test.each(sections)("the keys of %s --json are explained, and no others", (command) => {
   const rows = sectionOf[command === "rotate" ? "sync" : command]?.matchAll(/^\| (`.+?) \| .+ \|$/gm) ?? [];
@@ -20,8 +25,7 @@ test.each(sections)("the keys of %s --json are explained, and no others", (comma
 test.each(sections.filter(([command]) => command !== "rotate"))(
   "each key within the object of %s --json is named",
   (command, section) => {
-    const text = section.slice(0, section.indexOf("<!-- generated: json"));
-    const named = new Set([...wordsIn(text), ...sharedKeys(command)]);
+    const named = new Set([...wordsIn(section), ...sharedKeys(command)]);
     expect([...keysIn(exampleOf(command))].filter((key) => !named.has(key))).toEqual([]);
   },
 );
@@ -31,7 +35,7 @@ test("every exit code has a row", () => {
   expect(documented).toEqual(Object.values(EXIT).toSorted((one, other) => one - other));
 });
 
-const exampleOf = (command: string): object => JSON.parse(jsonExample(command).replace(/^```.*$/gm, ""));
+const exampleOf = (command: string): object => JSON.parse(pageText(`docs/json/${command}.json`));
 
 const wordsIn = (text: string): string[] => [...text.matchAll(/`(\w+)`/g)].map(([, word = ""]) => word);
 

@@ -15,7 +15,7 @@ const statements = (sql: string): string[] =>
     .map((statement) => statement.trim())
     .filter((statement) => statement !== "");
 
-const RIGHTS = sectionText("docs/security.md", "Roles and rights");
+const RIGHTS = sectionText("docs/databases.md", "Roles and rights");
 const ofKind = <T>(first: T, second: T): T => (isPostgres ? first : second);
 const [setupPostgres = "", setupMysql = "", writerPostgres = "", writerMysql = "", , ...verify] = blocksIn(
   RIGHTS,

@@ -3,7 +3,7 @@ import { withReader } from "../role.ts";
 import { aWorld, type World } from "../world.ts";
 import { normalised } from "./normalised.ts";
 
-/** `npm run docs` writes these files into the pages. To record them anew: npx vitest -u --project postgres FILE */
+/** docs/commands.md links to these files. To record them anew: npx vitest -u --project postgres FILE */
 const EXAMPLES = new URL("../../../docs/json/", import.meta.url);
 
 test.runIf(inject("databaseKind") === "postgres")("--json prints what the docs show", async () => {

@@ -6,7 +6,7 @@ import { passHours } from "../daemon/pass-time.ts";
 import { aWorld, type ConfigChanges, type World } from "../world.ts";
 
 const recipe = (heading: string): readonly ConfigChanges[] =>
-  sectionYaml("docs/recipes.md", heading).map((yaml) => parse(yaml));
+  sectionYaml("docs/environments.md", heading).map((yaml) => parse(yaml));
 
 /** Without the keys that lead to a place, because the world has its own. */
 function here(config: ConfigChanges | undefined, { sandbox }: World): ConfigChanges {
