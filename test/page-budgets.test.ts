@@ -8,12 +8,12 @@ const BUDGETS: Readonly<Record<string, number>> = {
   "CONTRIBUTING.md": 1_800,
   "SECURITY.md": 400,
   "docs/README.md": 300,
-  "docs/application.md": 1_300,
-  "docs/commands.md": 2_500,
+  "docs/application.md": 1_450,
+  "docs/commands.md": 2_550,
   "docs/concepts.md": 800,
   "docs/configuration.md": 3_000,
   "docs/databases.md": 1_800,
-  "docs/deletions.md": 1_000,
+  "docs/deletions.md": 1_010,
   "docs/deploy.md": 1_800,
   "docs/environments.md": 1_300,
   "docs/errors.md": 3_600,
@@ -29,18 +29,13 @@ const BUDGETS: Readonly<Record<string, number>> = {
   "docs/runbooks.md": 3_000,
   "docs/secret-stores.md": 1_800,
   "docs/security.md": 2_200,
-  "docs/service.md": 1_800,
+  "docs/service.md": 2_050,
   "docs/tokens.md": 900,
 };
 
 const written = pages
-  .filter((page) => !page.startsWith("deploy/"))
-  .filter(
-    (page) =>
-      !/^docs\/(application|deletions|deploy|drift|errors|explain|image|init|monitoring|new-tenants|observe|operations|quick-start|recovery|rotation|rotation-and-drift|rows|runbooks|secret-stores|status-page|token-stores\/.*|tokens)\.md$/.test(
-        page,
-      ),
-  ); // Not rewritten yet.
+  .filter((page) => !/^(deploy|examples)\//.test(page))
+  .filter((page) => !/^docs\/(deploy|image|init|new-tenants|quick-start)\.md$/.test(page)); // Not rewritten yet.
 
 test.each(written)("%s has no more words than it may have", (page) => {
   expect(wordsIn(pageText(page))).toBeLessThanOrEqual(BUDGETS[page] ?? 0);
@@ -49,7 +44,7 @@ test.each(written)("%s has no more words than it may have", (page) => {
 test("all pages together are few and short", () => {
   expect(written.length).toBeLessThanOrEqual(28);
   const words = written.reduce((sum, page) => sum + wordsIn(pageText(page)), 0);
-  expect(words).toBeLessThanOrEqual(36_000);
+  expect(words).toBeLessThanOrEqual(40_000);
 });
 
 /** Whatever has a letter or a digit in it, but for the comments around generated parts. */
