@@ -3,7 +3,7 @@ import { pages, pageText } from "./support/pages.ts";
 
 /** How many words each page may have, generated parts included. A page that needs more says less elsewhere. */
 const BUDGETS: Readonly<Record<string, number>> = {
-  "README.md": 780,
+  "README.md": 790,
   "CHANGELOG.md": 2_000,
   "CONTRIBUTING.md": 1_800,
   "SECURITY.md": 400,
