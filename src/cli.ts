@@ -6,6 +6,7 @@ import { checkCommand } from "./commands/check.ts";
 import type { CommandContext, CommandIo, GlobalFlags } from "./commands/context.ts";
 import { explainCommand } from "./commands/explain.ts";
 import { forgetCommand } from "./commands/forget.ts";
+import { helpCommand } from "./commands/help.ts";
 import { initCommand } from "./commands/init.ts";
 import { planCommand } from "./commands/plan.ts";
 import { probeCommand } from "./commands/probe.ts";
@@ -90,6 +91,7 @@ function program(io: CommandIo): Command {
       });
       io.onWarning(processWarnings(observe));
     })
+    .helpCommand(false)
     .addHelpText("after", EXIT_CODES);
 
   const context: CommandContext = {
@@ -116,6 +118,7 @@ function program(io: CommandIo): Command {
     forgetCommand,
     schemaCommand,
     sandboxCommand,
+    helpCommand,
   ].map((command) => command(context));
   for (const command of commands) root.addCommand(command);
   for (const command of [root, ...commands]) {

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { commandHelp } from "./command-help.ts";
 import { configExample } from "./config-example.ts";
 import { configReference } from "./config-reference.ts";
+import { errorsTable } from "./errors-table.ts";
 import { installationsTable } from "./installations-table.ts";
 import { metricsTable } from "./metrics-table.ts";
 import { type Generator, regenerated } from "./regions.ts";
@@ -10,6 +11,7 @@ import { serviceFailures } from "./service-failures.ts";
 /** What `<!-- generated: NAME … -->` in a page may name. */
 const GENERATORS: Readonly<Record<string, Generator>> = {
   config: configReference,
+  errors: errorsTable,
   help: commandHelp,
   installations: installationsTable,
   metrics: metricsTable,

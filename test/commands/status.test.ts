@@ -121,8 +121,8 @@ test("shows the rejected rows by their reasons, and since when", async () => {
 Rejected
   7 rows  n-0, n-1, n-2, n-3, n-4, n-5, n-6  VALUE_NULL (since ${since}): ${reason}
   1 row  ID_NULL (since ${since}): column id is null
-  what helps against VALUE_NULL: fill the column, or give its rule a default
-  what helps against ID_NULL: fill the id's column, or have the source leave the row out
+  what helps against VALUE_NULL: fill the column. Or give a column's rule a default, and a template in properties an optional: true
+  what helps against ID_NULL: fill the column of group.id, or leave the row out with source.where
 `);
   expect(JSON.parse(await status(world, "--json")).rejected).toEqual({
     count: 8,

@@ -1,6 +1,6 @@
 import type { HeldRemoval } from "../../core/deletion/removals.ts";
 import type { RefreshHold } from "../../core/drift/refresh.ts";
-import { remediesOf } from "../../core/failure/remedies.ts";
+import { remediesOf } from "../../core/failure/error-codes.ts";
 import type { SyncError } from "../../core/failure/sync-error.ts";
 import { printable, printableId } from "../../core/text/printable.ts";
 import type { ReportedError } from "../../engine/report/tally.ts";

@@ -1,3 +1,4 @@
+import { remedyOf } from "./error-codes.ts";
 import { SyncError, type SyncErrorOptions } from "./sync-error.ts";
 
 /**
@@ -13,7 +14,6 @@ interface Classification {
   readonly reaction: Reaction;
   /** Whether the service may have carried out the call. */
   readonly mayHaveHappened: boolean;
-  readonly remedy: string;
 }
 
 /** Every way in which a call to the service can fail. `adapters/service/answer.ts` says which HTTP status means which failure. */
@@ -21,64 +21,48 @@ export const SERVICE_FAILURES = {
   KEY_REFUSED: {
     reaction: "ask",
     mayHaveHappened: false,
-    remedy: "check service.api_key: is it the key of this environment, and still valid?",
   },
   INTERMEDIARY_REFUSED: {
     reaction: "ask",
     // A firewall may have blocked the answer instead of the request, for example because of the token in it.
     mayHaveHappened: true,
-    remedy:
-      "a proxy, gateway or firewall in front of the service doesn't pass a GET that carries a body: call the service directly, or allow /api/user there",
   },
   UNREACHABLE: {
     reaction: "retry",
     mayHaveHappened: false,
-    remedy: "check service.base_url, DNS, the network path and the TLS certificate",
   },
   THROTTLED: {
     reaction: "slow",
     mayHaveHappened: false,
-    remedy: "set service.rate_limit below what the service allows, or lower service.concurrency",
   },
   OVERLOADED: {
     reaction: "slow",
     // A proxy may have answered, after the service carried out the call.
     mayHaveHappened: true,
-    remedy:
-      "the service, or a proxy in front of it, is overloaded or under maintenance: lower service.concurrency, or ask its operators",
   },
   TIMEOUT: {
     reaction: "retry",
     mayHaveHappened: true,
-    remedy: "raise service.timeout if the service is known to be slow",
   },
   CONNECTION_LOST: {
     reaction: "retry",
     mayHaveHappened: true,
-    remedy:
-      "the connection broke before the answer came: if that happens often, check the proxies in between",
   },
   SERVICE_ERROR: {
     reaction: "retry",
     mayHaveHappened: true,
-    remedy: "the service had an internal error: if that persists, tell its operators the time and the id",
   },
   TOKEN_SHARED: {
     reaction: "fail",
     mayHaveHappened: false,
-    remedy:
-      "two groups must not share a token: ask the service's operators for a new token for this group; until then nothing is deleted or rotated with the shared one",
   },
   BAD_RESPONSE: {
     reaction: "fail",
     mayHaveHappened: true,
-    remedy: "is service.base_url the service itself, and not a login page or another application?",
   },
   REFUSED: {
     reaction: "fail",
     mayHaveHappened: false,
-    remedy:
-      "compare name, mapping and properties with those of a group that works, if the call was to create or change the group",
   },
 } as const satisfies Record<string, Classification>;
 
@@ -104,7 +88,7 @@ export class ServiceFailure extends SyncError<ServiceFailureCode> {
   readonly isJson: boolean;
 
   constructor(code: ServiceFailureCode, message: string, options: ServiceFailureOptions = {}) {
-    super(code, message, { hint: SERVICE_FAILURES[code].remedy, ...options });
+    super(code, message, { hint: remedyOf(code), ...options });
     this.retryAfterMs = options.retryAfterMs;
     this.isJson = options.isJson ?? false;
   }

@@ -1,4 +1,4 @@
-import { remedyOf } from "../../core/failure/remedies.ts";
+import { remedyOf } from "../../core/failure/error-codes.ts";
 import type { IncidentDetails, IncidentItem } from "../../core/report/incident-details.ts";
 import type { Headline, Incident } from "../../core/report/incidents.ts";
 import { type Content, type Html, html } from "../../core/text/html.ts";

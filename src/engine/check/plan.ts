@@ -1,6 +1,6 @@
 import { describeHeldRemovals } from "../../core/deletion/removals.ts";
 import { describeHeldRefresh } from "../../core/drift/refresh.ts";
-import { remedyOf } from "../../core/failure/remedies.ts";
+import { remedyOf } from "../../core/failure/error-codes.ts";
 import type { RejectionCode } from "../../core/group/tenant.ts";
 import { type DeletionPolicy, removalsAllowed } from "../../core/plan/deletion-policy.ts";
 import { asFinding, type Finding, ok, warning } from "../../core/report/finding.ts";

@@ -1,5 +1,5 @@
 import { ABSENCE_TEXT, GONE_TEXT, missingText } from "../../core/deletion/missing-tenants.ts";
-import { remedyOf } from "../../core/failure/remedies.ts";
+import { remedyOf } from "../../core/failure/error-codes.ts";
 import { type Change, isRemoval } from "../../core/plan/change.ts";
 import { DOUBT_TEXT } from "../../core/record/record.ts";
 import { shellWord, type TimedText } from "../../core/text/printable.ts";

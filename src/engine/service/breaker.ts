@@ -1,4 +1,5 @@
-import { SERVICE_FAILURES, type ServiceFailure } from "../../core/failure/service-failure.ts";
+import { remedyOf } from "../../core/failure/error-codes.ts";
+import type { ServiceFailure } from "../../core/failure/service-failure.ts";
 import { SyncError } from "../../core/failure/sync-error.ts";
 import type { ServiceMethod } from "../../ports/group-service.ts";
 
@@ -152,11 +153,7 @@ const NOT_THESE_GROUPS =
 const NOT_THE_SERVICE =
   "is service.base_url the service itself, and may the holder of service.api_key do this there?";
 
-const unavailable = (
-  failure: ServiceFailure,
-  share = "",
-  hint: string = SERVICE_FAILURES[failure.code].remedy,
-): SyncError =>
+const unavailable = (failure: ServiceFailure, share = "", hint: string = remedyOf(failure.code)): SyncError =>
   new SyncError("SERVICE_UNAVAILABLE", `the service is not available: ${share}${failure.message}`, {
     hint,
     cause: failure,

@@ -6,7 +6,8 @@ import {
   type WireAnswer,
   type WireRequest,
 } from "../../../src/adapters/service/answer.ts";
-import { SERVICE_FAILURES, ServiceFailure } from "../../../src/core/failure/service-failure.ts";
+import { remedyOf } from "../../../src/core/failure/error-codes.ts";
+import { ServiceFailure } from "../../../src/core/failure/service-failure.ts";
 import { Secret } from "../../../src/core/secret/secret.ts";
 
 const NOW = new Date("2026-03-01T12:00:00Z");
@@ -247,7 +248,7 @@ describe("the failure that an answer means:", () => {
 
   test("each failure has a hint", () => {
     const failure = failureOf({ status: 401, body: JSON_BODY });
-    expect(failure.hint).toBe(SERVICE_FAILURES.KEY_REFUSED.remedy);
+    expect(failure.hint).toBe(remedyOf("KEY_REFUSED"));
     expect(failure.message).toBe("GET was answered HTTP 401: no");
   });
 });

@@ -53,7 +53,7 @@ acme: changed
     const row = { cells, digest: aRow(), removed: false, notReady: false };
     const tenant = aRejectedTenant({ code: "ID_DUPLICATE" });
     const page = text({ rows: [row, row], tenant, group: null, rejectedSince: at(2) });
-    expect(page).toContain("  leave one row with this id\n  then: groupsync sync --only acme\n");
+    expect(page).toContain("  make the id unique in the source\n  then: groupsync sync --only acme\n");
     expect(page).toMatch(/^ {2}rejected +since 2026-02-02T00:00:00.000Z$/m);
     expect(page).toMatch(/^ {2}row +1 of 2 in public.customers$/m);
     expect(page).toMatch(/^ {2}row +2 of 2 in public.customers$/m);

@@ -1,11 +1,11 @@
 import { describe, expect, it, test } from "vitest";
+import { remedyOf } from "../../../src/core/failure/error-codes.ts";
 import {
   concernsEverybody,
   isSameRefusal,
   isUndecided,
   type NeutralAnswer,
   type Reaction,
-  SERVICE_FAILURES,
   ServiceFailure,
   type ServiceFailureCode,
 } from "../../../src/core/failure/service-failure.ts";
@@ -31,7 +31,7 @@ describe("a failure", () => {
     (code, [reaction, mayHaveHappened]) => {
       const failure = new ServiceFailure(code, "GET was answered so");
       expect(failure).toMatchObject({ code, reaction, mayHaveHappened, message: "GET was answered so" });
-      expect(failure.hint).toBe(SERVICE_FAILURES[code].remedy);
+      expect(failure.hint).toBe(remedyOf(code));
       expect(failure.retryAfterMs).toBeUndefined();
     },
   );

@@ -314,9 +314,9 @@ describe("the plan", () => {
       "warning: 1 row rejected (ID_DUPLICATE): 2 rows have this id in column id; none of them is used: double",
     ]);
     expect(found.map(({ hint }) => hint?.split("; until then")[0])).toEqual([
-      "fill the column, or give its rule a default",
-      "fill the id's column, or have the source leave the row out",
-      "leave one row with this id",
+      "fill the column. Or give a column's rule a default, and a template in properties an optional: true",
+      "fill the column of group.id, or leave the row out with source.where",
+      "make the id unique in the source",
     ]);
   });
 

@@ -118,7 +118,7 @@ test("the advice for a failing group is the action of its code, and names servic
   expect(adviceFor("NOT_UPDATED", { evidence: { ...NO_EVIDENCE, kept: ["a", "b", "c"] } })).toMatch(
     /groupsync probe finds out/,
   );
-  expect(adviceFor("REFUSED")).toMatch(/^compare name, mapping and properties/);
+  expect(adviceFor("REFUSED")).toMatch(/^compare the group's name, mapping and properties/);
   expect(adviceFor("UNHEARD_OF")).toBe("fix what the message names");
 });
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { remedyOf } from "../../../src/core/failure/error-codes.ts";
 import {
   isUndecided,
-  SERVICE_FAILURES,
   ServiceFailure,
   type ServiceFailureCode,
 } from "../../../src/core/failure/service-failure.ts";
@@ -147,7 +147,7 @@ it("the error names the last failure and the remedy", () => {
   expect(breaker.failed(failure("UNREACHABLE"))).toMatchObject({
     code: "SERVICE_UNAVAILABLE",
     message: "the service is not available: UNREACHABLE",
-    hint: SERVICE_FAILURES.UNREACHABLE.remedy,
+    hint: remedyOf("UNREACHABLE"),
     cause: { code: "UNREACHABLE" },
   });
   let end: unknown;

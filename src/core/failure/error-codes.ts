@@ -1,0 +1,480 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: they are the config's references to variables and files.
+
+/** What a code means, and what to do about it. In Markdown, whose links lead from the folder docs/. */
+type Explained = readonly [meaning: string, action: string];
+
+/**
+ * Every code that an operator can get to see, by the part of the work that it is of. docs/errors.md, `groupsync help CODE` and all
+ * that names a remedy have their texts from here.
+ */
+export const ERROR_CODES = {
+  "Rows of the source": {
+    ID_NULL: ["the row has no id", "fill the column of `group.id`, or leave the row out with `source.where`"],
+    ID_EMPTY: [
+      "the id is an empty text",
+      "fill the column of `group.id`, or leave the row out with `source.where`",
+    ],
+    ID_TOO_LONG: ["the id has more than 512 bytes", "shorten the id"],
+    ID_UNUSABLE: [
+      "the id is no text, integer or uuid, or holds what no JSON text can hold",
+      "correct the id; a query can cast it to text",
+    ],
+    ID_DUPLICATE: ["several rows have this id; none of them is used", "make the id unique in the source"],
+    VALUE_NULL: [
+      "a column that the rule needs is null",
+      "fill the column. Or give a column's rule a [`default`](rows.md#rules), and a template in `properties` an `optional: true`",
+    ],
+    VALUE_EMPTY: [
+      "the name, or the data source of a mapping, is an empty text or blanks alone",
+      "fill the column; a row that isn't complete yet can wait, with [`source.ready_when`](rows.md#tenants-that-arent-ready)",
+    ],
+    VALUE_UNUSABLE: [
+      "the column holds what JSON can't carry or the rule can't use; the message says what",
+      "correct the value, or use another column",
+    ],
+    GROUP_TOO_LARGE: ["the group is larger than 1 MiB of JSON", "put less into `properties`"],
+  },
+  "Single groups": {
+    REFUSED: [
+      "the service refuses the call for this group",
+      "compare the group's name, mapping and properties with those of a group that works",
+    ],
+    NOT_UPDATED: [
+      "the service returned another name than was sent: it keeps or rewrites this group's name, or has shown that it keeps every group",
+      "compare the name with the row. Only if [`groupsync probe`](service.md#probe-the-service) finds that the service keeps every group, set `service.update` to `replace`, which gives changed groups new tokens, or to `never`",
+    ],
+    NOT_REPLACED: [
+      "the service confirmed a deletion, and still has the group",
+      "ask the service's operators",
+    ],
+    TOKEN_NOT_STORED: [
+      "a token store refuses the token. If a rotation failed with it, nothing was sent and the old token is good",
+      "look at the token column's type and constraints; with `rows: existing`, is there a row for the tenant?",
+    ],
+    NEW_TOKEN_NOT_STORED: [
+      "a new token could not be stored, and the old one is dead: the tenant is locked out",
+      "[fix the token store](runbooks.md#a-tenant-is-locked-out) now",
+    ],
+    NOT_ROTATED: [
+      "another group's new token could not be stored, so this group was not rotated; its token is good",
+      "fix the token store; the next sync rotates it",
+    ],
+    TOKEN_SHARED: [
+      "the service gave two groups one token. It is not stored, and neither group is deleted or rotated: a DELETE or POST could hit the other",
+      "ask the service's operators for another token",
+    ],
+    TOKEN_NOT_EVERYWHERE: [
+      "one of [several token stores](tokens.md#several-stores) has refused the token; the message says why",
+      "fix that store; the next sync writes the token there",
+    ],
+    TOKEN_UNSURE: [
+      "a process died while it stored a token of this group, and its request may still take effect",
+      "nothing: the next sync checks the stored copies",
+    ],
+    UNSETTLED: [
+      "the outcome of an earlier call for this group is not known",
+      "nothing: the next sync asks. If its row is rejected or not ready, correct the row first, because a GET could change the group",
+    ],
+    TOKEN_NOT_REMOVED: [
+      "the group is deleted, and its token is still stored; the message says why, such as a token column that takes no NULL",
+      "fix that; the next sync removes the token",
+    ],
+    IN_DOUBT: [
+      "the ledger went back in time, or somebody ran `sync --refresh`, and this sync has not asked the service for the group: time was over, its row is rejected or not ready, or the refresh is held or unsafe",
+      "the next sync goes on; correct the row. See [A database fails over](recovery.md#a-database-fails-over). `sync --refresh --cancel` takes a refresh back",
+    ],
+    BAD_RESPONSE: [
+      "the answer is not what the interface promises: a redirect, no JSON, another group, the old token after a rotation, or a token that can't be one (blank, invisible characters, the API key). The call may have had its effect",
+      "is `service.base_url` the service itself, and not a login page or another application?",
+    ],
+    TIMEOUT: [
+      "no answer within `service.timeout`, up to eight times",
+      "raise `service.timeout` if the service is known to be slow; else ask its operators",
+    ],
+    CONNECTION_LOST: [
+      "the connection broke before the answer came, up to eight times",
+      "look at the proxies in between",
+    ],
+    SERVICE_ERROR: [
+      "the service answered with a 5xx, up to eight times",
+      "ask the service's operators; tell them the time and the id",
+    ],
+    THROTTLED: [
+      "the service put this group off with 429 again and again, and not others",
+      "nothing; lower `service.concurrency` if it lasts",
+    ],
+    OVERLOADED: [
+      "the service, or a proxy before it, put this group off with 503, and not others",
+      "nothing; lower `service.concurrency` if it lasts",
+    ],
+  },
+  "Something is held": {
+    DELETIONS_HELD: [
+      "more removals are due than `deletion.limit` allows",
+      "[are these tenants really gone?](runbooks.md#deletions-are-held)",
+    ],
+    SOURCE_INCONCLUSIVE: [
+      "no valid row came from the source, so nobody counts as gone",
+      "[repair `source`](deletions.md#bad-evidence); one valid row is enough",
+    ],
+    REFRESH_HELD: [
+      "more groups are gone at the service or have another token than `deletion.limit` allows",
+      "[find out who changed them](runbooks.md#the-refresh-is-held)",
+    ],
+    APPROVAL_MISMATCH: [
+      "the code that you gave stands for another set, or was used before",
+      "look at what is held now, and take its code",
+    ],
+  },
+  "The clocks": {
+    CLOCK_DIFFERS: [
+      "the clocks of groupsync's host and of the ledger's database are more than five minutes apart. Until they agree, [nothing is deleted or replaced](deletions.md#the-grace-period)",
+      "set the clock that is wrong, best by NTP",
+    ],
+  },
+  "The run": {
+    KEY_REFUSED: [
+      "the service refuses the API key, whatever the group",
+      "is `service.api_key` of the right environment, and still valid?",
+    ],
+    INTERMEDIARY_REFUSED: [
+      "a proxy, CDN or firewall refuses every GET with a body (OWASP rule 920170)",
+      "reach the service past it, or have it allow `/api/user`",
+    ],
+    SERVICE_UNAVAILABLE: [
+      "the service can't be reached, let nothing pass for ten minutes, or failed nearly always",
+      "check `service.base_url`, DNS, TLS; see [The service is slow or down](runbooks.md#the-service-is-slow-or-down)",
+    ],
+    UNREACHABLE: [
+      "no connection came about. In the log of level `debug`: one attempt",
+      "check `service.base_url`, DNS, TLS; see [The service is slow or down](runbooks.md#the-service-is-slow-or-down), if it lasts",
+    ],
+    TEAM_CHANGED: [
+      "the key belongs to another team than the ledger's groups",
+      "use a key of that team; or another `name` and another place for tokens",
+    ],
+    SERVICE_CHANGED: [
+      "`service.base_url` is not the ledger's",
+      "put it back; or use another `name` and another place for tokens",
+    ],
+    SOURCE_UNAVAILABLE: [
+      "the source can't be read; the message has the database's own words and who holds a lock",
+      "see [The database went away](runbooks.md#the-database-went-away)",
+    ],
+    SOURCE_ORDER: [
+      "the database returned ids in another order than that of their bytes",
+      "should not happen: report it with the id column's type and collation",
+    ],
+    DATABASE_TOO_OLD: [
+      "the database server is too old; the message has its version",
+      "upgrade it: see [What it runs on](databases.md#what-it-runs-on)",
+    ],
+    LEDGER_UNAVAILABLE: [
+      "the ledger can't be reached or written",
+      "see [The database went away](runbooks.md#the-database-went-away)",
+    ],
+    LEDGER_TOO_NEW: [
+      "a newer groupsync has upgraded the ledger",
+      "[run the newer one](runbooks.md#upgrades)",
+    ],
+    LEDGER_OUTDATED: [
+      "a groupsync from before the first release made the ledger",
+      "[move its groups](runbooks.md#upgrades)",
+    ],
+    LEDGER_ENCODING: [
+      "the ledger's database has another encoding than UTF8",
+      "put the ledger into a database with the encoding UTF8",
+    ],
+    TOKEN_STORE_UNAVAILABLE: [
+      "a token store can't be reached, asked to wait for ten minutes, or refused every token",
+      "[secret store](secret-stores.md#if-the-store-is-slow-or-refuses), [table](runbooks.md#the-database-went-away)",
+    ],
+    LEDGER_REWOUND: [
+      "the ledger's database went back in time, or lies on another server: the groups that the message names are in doubt",
+      "run `groupsync sync`, or `sync --acknowledge-switchover` if the database was moved without loss: see [A database fails over](recovery.md#a-database-fails-over)",
+    ],
+    LEASE_HELD: [
+      "another instance is at work, or a daemon has not handed over in time (exit code 5)",
+      "[wait, or see who holds the lease](runbooks.md#the-lease-is-held)",
+    ],
+    LEASE_LOST: [
+      "the ledger was out of reach, or the machine stood still, for longer than the lease lasts",
+      "nothing: the next sync settles what was under way",
+    ],
+    LEASE_HANDED_OVER: [
+      "in the daemon's log: a command asked for the lease",
+      "nothing: the daemon goes on after that command",
+    ],
+    SCOPE_FORGOTTEN: [
+      "somebody has run `forget` with the `name` of a daemon that still runs",
+      "stop the daemon; or restart it to [begin anew](environments.md#retire-a-scope)",
+    ],
+    INTERRUPTED: [
+      "the run was told to stop",
+      "nothing: the next sync goes on. For a `forget`, see the message",
+    ],
+    NO_TEMPORARY_SPACE: [
+      "a plan of more than 10,000 entries doesn't fit into the temporary folder",
+      "give the folder more space, or name another one in `TMPDIR`",
+    ],
+    CANARY_REMAINS: [
+      "the group that a `probe` made could not be deleted (exit code 3); the next sync tries again",
+      "see [If the canary remains](service.md#if-the-canary-remains)",
+    ],
+    INTERNAL: ["a bug", "report it with the log"],
+  },
+  "The command line": {
+    UNKNOWN_ID: [
+      "neither the source nor the ledger has this id; of `rotate`: there is no such group; in a report (exit code 3): somebody has removed the group from the ledger (exit code 64)",
+      "ids compare byte by byte: check case, blanks and `source.where`",
+    ],
+    UNKNOWN_SCOPE: [
+      "the ledger keeps nothing of the scope that `forget` names (exit code 64)",
+      "the message has the scopes that the ledger knows",
+    ],
+    TENANT_GONE: [
+      "`sync --only` names a tenant that is gone (exit code 0)",
+      "the message says what becomes of its group",
+    ],
+    TENANT_PRESENT: [
+      "`sync --skip-grace` names a tenant whose row is there, so its group is not deleted (exit code 3)",
+      "take the tenant out of the source first, or flag its row",
+    ],
+    TENANT_RETURNED: [
+      "a row has come back or changed after the source was read, so its group is not removed (exit code 0)",
+      "nothing: the next sync looks at it again",
+    ],
+  },
+  "The config": {
+    CONFIG_INVALID: [
+      "the config file, or `GROUPSYNC_HTTP_LISTEN`, has values that groupsync can't use",
+      "the report names each with its line, its key and what would be right: see [The config file](configuration.md)",
+    ],
+    CONFIG_UNREADABLE: [
+      "the config file isn't there, may not be read, or has more than 256 KiB; or a `${file:…}` has more than 1 MiB",
+      "name the right file with `--config` or `GROUPSYNC_CONFIG`",
+    ],
+    CONFIG_TLS: [
+      "TLS would be switched off, or can't be used as it is written",
+      "the message names the variable, or the url's parameter; [TLS](security.md#tls) says how to name a CA of your own",
+    ],
+    CONFIG_NAME: [
+      "the database can't have a table or column of this name",
+      "write `table` or `schema.table`, odd names in double quotes",
+    ],
+    CONFIG_COLUMNS: [
+      "a column isn't there or has a type that doesn't fit, or the token table can't take tokens",
+      "the message lists the columns, or has the statement that repairs the table",
+    ],
+    CONFIG_SOURCE: [
+      "the database refuses the SQL in `source.query`, `where`, `removed_when` or `ready_when`",
+      "the message has the database's own words",
+    ],
+    CONFIG_TOKENS_OWNED: [
+      "the tokens belong to another config or another ledger",
+      "[name another place, or take the mark away](runbooks.md#config_tokens_owned-the-tokens-belong-to-another-config)",
+    ],
+    CONFIG_TABLE_OWNER: [
+      "on PostgreSQL, a table that groupsync takes for its own belongs to another role",
+      "[find out who made the table](runbooks.md#config_table_owner-the-table-belongs-to-another-role)",
+    ],
+    CONFIG_TABLE_MOVED: [
+      "the same config leads to another table than before",
+      "[find out who did it](runbooks.md#config_table_moved-the-same-config-leads-to-another-table)",
+    ],
+    CONFIG_SCOPE_SHARED: [
+      "groups of this scope belong to another scope of this ledger, too",
+      "the message names it: see [Several environments](environments.md)",
+    ],
+    CONFIG_OTHER_SCOPE: [
+      "`forget --delete-groups` was run with the config of another scope",
+      "name the scope's own config with `--config`; or leave the groups at the service",
+    ],
+    CONFIG_NEEDS_RESTART: [
+      "in the daemon's log after SIGHUP: the new config has another `name`, ledger or `http.listen`, so the old config stays in force",
+      "restart the daemon",
+    ],
+    CONFIG_DIRECTORY_UNSAFE: [
+      "others may write to the tokens' directory, or on the way to it",
+      "the message has the [remedy](secret-stores.md#files)",
+    ],
+    CONFIG_PACKAGE_MISSING: [
+      "the client of the secret store isn't installed",
+      "run the command in the message, in groupsync's folder",
+    ],
+    CONFIG_REGION_MISSING: [
+      "nobody names a region for AWS Secrets Manager",
+      "name it in `tokens.region`, in `AWS_REGION` or in the profile",
+    ],
+    CONFIG_PROPOSAL: [
+      "`init` finds no table with tenants, or not the one that you named",
+      "choose with `--table`, `--id` and `--group-name`, or make a view: see [init](init.md)",
+    ],
+    CONFIG_NOT_WRITTEN: [
+      "`init` could not write its files, or would have overwritten one",
+      "name another place with `--output`",
+    ],
+  },
+  "The daemon": {
+    HTTP_ADDRESS: [
+      "it can't listen on `http.listen`. It ends with exit code 1",
+      "does something else listen there? Name another address, or `off`",
+    ],
+    NOTIFY_FAILED: [
+      "`notify.webhook` or `notify.heartbeat` can't be reached, or refuses; syncs go on",
+      "check the address",
+    ],
+    SHUTDOWN_TIMEOUT: [
+      "something was still under way at the end of `shutdown_timeout` (exit code 1); the next start settles it",
+      "do the database and the token store answer? If so, raise it above `service.timeout`",
+    ],
+    PROCESS_WARNING: [
+      "in the log: Node.js or a package warns of something, such as an old Node.js; the run is not affected",
+      "mostly an upgrade will do",
+    ],
+  },
+  "Single tenants": {
+    NOT_READY: [
+      "`source.ready_when` isn't true of the row",
+      "nothing: the tenant is served once the row is ready",
+    ],
+    NEEDS_FULL_SYNC: [
+      "the group has to be replaced, which only full syncs do, within `deletion.limit`",
+      "nothing: the next full sync does it",
+    ],
+    OUTDATED: [
+      "the row has changed, and `service.update: never` leaves the group as it is",
+      "nothing, or choose another `service.update`",
+    ],
+    TOO_MANY_TENANTS: [
+      "10,000 tenants wait that somebody has asked for, and this one was not taken in",
+      "nothing: the next full sync finds it",
+    ],
+    LOOKUPS_NOT_INDEXED: [
+      "the database reads the whole source to look at one tenant, so groupsync looks seldom",
+      "create an index on the column of `group.id`",
+    ],
+    CHANGES_NOT_INDEXED: [
+      "the database reads the whole source to find the newest rows, so groupsync asks seldom",
+      "create the index that the message names",
+    ],
+    CHANGES_NOT_HEARD: [
+      "notifications don't arrive, or a pooler stands in between",
+      "write the url of the database itself in `source.changes.url`",
+    ],
+    CHANGES_NOT_NOTICED: [
+      "a full sync found changes that nobody had named",
+      "does every insert and update move the column, or notify? With a `source.query` over several tables, a change of another table has to move the column in the tenant's own row, or to be told by [`POST /sync`](new-tenants.md#post-sync)",
+    ],
+  },
+  Warnings: {
+    TOKENS_MOVED: [
+      "the config names another place for tokens; a sync writes the missing ones there",
+      "nothing: see [Move to another place](tokens.md#move-to-another-place)",
+    ],
+    TOKENS_LOST: [
+      "a token store has lost all tokens; a sync writes them again",
+      "see [The token table is lost](recovery.md#the-token-table-is-lost)",
+    ],
+    TOKENS_UNMARKED: [
+      "groupsync may not keep its ownership marker beside the tokens, so no other config is kept from writing there",
+      "[run the statements in the message](runbooks.md#tokens_unmarked-the-tokens-cant-be-marked)",
+    ],
+    LEDGER_EMPTY: [
+      "the token store has tokens, and the ledger knows nothing: it was lost, or is another one. `rotate` ends with exit code 1",
+      "see [The ledger is lost](recovery.md#the-ledger-is-lost)",
+    ],
+    GROUP_UNTRACKED: [
+      "a token is stored of a group that the ledger doesn't know. A sync adopts the group if its tenant is there; otherwise nothing deletes it",
+      "see [The ledger is lost](recovery.md#the-ledger-is-lost)",
+    ],
+    COMMITS_AT_RISK: [
+      "a crash of the database server can take commits back",
+      "set what the message names: see [What is not guaranteed](guarantees.md#what-is-not-guaranteed)",
+    ],
+    COMMITS_UNCHECKED: [
+      "a run failed, and groupsync could not check whether the ledger has all that it wrote",
+      "if the database server crashed or failed over, run `groupsync sync --refresh`",
+    ],
+    SOURCE_ROLE_READS_TOKENS: [
+      "the role in `source.url` can read the tokens or the ledger",
+      "give the source a role of its own: see [Roles and rights](databases.md#roles-and-rights)",
+    ],
+    SOURCE_PATH_OPEN: [
+      "others may have code run as the role in `source.url`",
+      "give the source a role of its own: see [Roles and rights](databases.md#roles-and-rights)",
+    ],
+    SECRETS_READABLE: [
+      "everybody on this machine can read the config, and a secret stands in it", // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the config's reference to a variable
+      "write `${NAME}` or `${file:/path}` there, or take that right away: see [The config file](security.md#the-config-file)",
+    ],
+    REFRESH_UNSAFE: [
+      "a refresh could change groups although `service.update` is `never`, so there is none",
+      "run `groupsync probe`, or leave `service.refresh` out",
+    ],
+    APPROVAL_NOT_NEEDED: ["a code was given, and nothing is held", "nothing; the report names it too"],
+    GRACE_PERIOD_RESTARTED: [
+      "there was no sync for [unusually long](deletions.md#the-grace-period), so all grace periods start anew",
+      "nothing; after a restore see [Recovery](recovery.md#an-older-ledger-is-restored)",
+    ],
+    SOURCE_CHANGED: [
+      "the config names another source, and the ledger has groups whose tenants it doesn't have",
+      "is it the right source? Their deletions are held: see [Deletions](deletions.md)",
+    ],
+    TOO_MANY_AT_ONCE: [
+      "the service seems to limit how many calls it takes at a time",
+      "set `service.concurrency` to the number in the message. Until then calls are spaced, which is slower",
+    ],
+    GROUP_LEFT_BEHIND: [
+      "a group was created in the wrong team and could not be taken back, or perhaps by a call whose answer was lost",
+      "remove it by hand",
+    ],
+  },
+  "The sandbox": {
+    SANDBOX_ADDRESS: [
+      "it can't listen on this host and port",
+      "choose another `--port` (0 takes any free one) or `--host`",
+    ],
+    SANDBOX_STATE: [
+      "the `--state` file can't be read or written, or is no state of a sandbox",
+      "name another file",
+    ],
+  },
+} as const satisfies Readonly<Record<string, Readonly<Record<string, Explained>>>>;
+
+const ALL: ReadonlyMap<string, Explained> = new Map(Object.values(ERROR_CODES).flatMap(Object.entries));
+
+export const KNOWN_CODES: readonly string[] = [...ALL.keys()];
+
+export interface ErrorHelp {
+  readonly meaning: string;
+  readonly action: string;
+  /** Where docs/ says more, from that folder. */
+  readonly links: readonly string[];
+}
+
+/** Undefined for an unknown code. The texts are plain. */
+export function errorHelp(code: string): ErrorHelp | undefined {
+  const explained = ALL.get(code);
+  if (explained === undefined) return undefined;
+  const [meaning, action] = explained;
+  const links = [...`${meaning} ${action}`.matchAll(LINK)].map(([, , to = ""]) => to);
+  return { meaning: plain(meaning), action: plain(action), links };
+}
+
+const LINK = /\[([^\]]+)\]\(([^)]+)\)/g;
+
+/** Without the marks of Markdown. */
+const plain = (text: string): string => text.replace(LINK, "$1").replaceAll("`", "");
+
+/** What to do about the code of a row or a group. */
+export const remedyOf = (code: string): string => errorHelp(code)?.action ?? "fix what the message names";
+
+/** What to do about these codes of rows and groups, each once, in the order in which they come. */
+export const remediesOf = (codes: readonly string[]): readonly { code: string; remedy: string }[] =>
+  [...new Set(codes)].flatMap((code) => (OF_ONE.has(code) ? [{ code, remedy: remedyOf(code) }] : []));
+
+const OF_ONE: ReadonlySet<string> = new Set([
+  ...Object.keys(ERROR_CODES["Rows of the source"]),
+  ...Object.keys(ERROR_CODES["Single groups"]),
+]);

@@ -1,0 +1,36 @@
+import { expect, test } from "vitest";
+import { cli } from "../../src/cli.ts";
+import { anIo } from "./an-io.ts";
+
+async function help(...args: string[]) {
+  const { io, printed } = anIo();
+  await cli(["help", ...args], io);
+  return printed;
+}
+
+test("help tells what a code means and what to do, in any case", async () => {
+  const { stdout, stderr, code } = await help("value_empty");
+  expect({ stdout, stderr, code }).toEqual({
+    stdout: `VALUE_EMPTY
+
+The name, or the data source of a mapping, is an empty text or blanks alone.
+
+What to do: Fill the column; a row that isn't complete yet can wait, with source.ready_when.
+
+More: docs/rows.md#tenants-that-arent-ready
+`,
+    stderr: "",
+    code: 0,
+  });
+});
+
+test("help shows a command's options, and all commands", async () => {
+  expect((await help("sync")).stdout).toContain("--approve-deletions");
+  expect((await help()).stdout).toContain("explain");
+});
+
+test("help names the code that is meant", async () => {
+  const { stderr, code } = await help("KEY_REFUSD");
+  expect(stderr).toContain("did you mean KEY_REFUSED?");
+  expect(code).toBe(64);
+});
