@@ -88,7 +88,7 @@ const RULES: Rules = {
     sandbox: { layers: ["core", "ports"], packages: ["zod"], node: "all" },
     commands: {
       layers: ["compose", "config", "core", "daemon", "engine", "ports", "sandbox"],
-      packages: ["commander", "yaml"],
+      packages: ["commander", "leven", "yaml"],
       node: "all",
     },
 

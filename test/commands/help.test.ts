@@ -10,18 +10,10 @@ async function help(...args: string[]) {
 
 test("help tells what a code means and what to do, in any case", async () => {
   const { stdout, stderr, code } = await help("value_empty");
-  expect({ stdout, stderr, code }).toEqual({
-    stdout: `VALUE_EMPTY
-
-The name, or the data source of a mapping, is an empty text or blanks alone.
-
-What to do: Fill the column; a row that isn't complete yet can wait, with source.ready_when.
-
-More: docs/rows.md#tenants-that-arent-ready
-`,
-    stderr: "",
-    code: 0,
-  });
+  expect({ stderr, code }).toEqual({ stderr: "", code: 0 });
+  expect(stdout).toMatch(
+    /^VALUE_EMPTY\n\nThe name.* is an empty text or blanks alone\.\n\nWhat to do: Fill the column; .*source\.ready_when\.\n\nMore: \S*docs\/rows\.md#\S+\n$/,
+  );
 });
 
 test("help shows a command's options, and all commands", async () => {

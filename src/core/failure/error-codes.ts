@@ -405,7 +405,7 @@ export const ERROR_CODES = {
       "give the source a role of its own: see [Roles and rights](databases.md#roles-and-rights)",
     ],
     SECRETS_READABLE: [
-      "everybody on this machine can read the config, and a secret stands in it", // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the config's reference to a variable
+      "everybody on this machine can read the config, and a secret stands in it",
       "write `${NAME}` or `${file:/path}` there, or take that right away: see [The config file](security.md#the-config-file)",
     ],
     REFRESH_UNSAFE: [

@@ -116,7 +116,7 @@ test("the advice for a failing group is the action of its code, and names servic
   ) => standingOf(anExplanation({ ...failingChange(code, new Date(0)), service })).advice;
   expect(adviceFor("NOT_UPDATED")).toContain("set service.update to replace");
   expect(adviceFor("NOT_UPDATED", { evidence: { ...NO_EVIDENCE, kept: ["a", "b", "c"] } })).toMatch(
-    /groupsync probe finds out/,
+    /groupsync probe finds that/,
   );
   expect(adviceFor("REFUSED")).toMatch(/^compare the group's name, mapping and properties/);
   expect(adviceFor("UNHEARD_OF")).toBe("fix what the message names");
