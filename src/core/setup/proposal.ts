@@ -158,7 +158,11 @@ function proposalOf(
   const missing = [...wished, ...(wishes.mapping ?? []).map(({ column }) => column)].find(
     (name) => name !== undefined && !hasColumn(table, name),
   );
-  if (missing !== undefined) return `it has no column ${missing}`;
+  if (missing !== undefined) {
+    const child = joins.find(({ dataSource }) => dataSource.name === missing);
+    const instead = `, but ${child?.table.name}, which refers to it, has: leave --mapping out, and init writes a query for it`;
+    return `it has no column ${missing}${child ? instead : ""}`;
+  }
 
   const ids = idChoices(table);
   const [id = ids[0]] = chosen(table, wishes.id, ids);

@@ -297,6 +297,13 @@ describe("a data source in another table", () => {
     });
   });
 
+  test("is named if somebody takes it for a column of the tenants", () => {
+    const wishes = { mapping: [{ schemaId: "40", column: "warehouse" }] };
+    const { fit, unfit } = proposals([tenants, child("workspaces", aColumn("warehouse"))], wishes);
+    expect(fit).toEqual([]);
+    expect(unfit[0]?.lacks).toMatch(/^it has no column warehouse, but workspaces.* leave --mapping out/);
+  });
+
   test("is none without that key, in a table of somebody else, or under a name that both tables have", () => {
     const warehouse = aColumn("warehouse");
     const other = {
