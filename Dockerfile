@@ -1,4 +1,4 @@
-# groupsync as a container: docs/image.md says how to build it, docs/deploy.md how to run it. Needs no BuildKit.
+# groupsync as a container: docs/deploy.md says how to build and run it. Needs no BuildKit.
 #
 # Node.js 26 ("Lithium") is LTS until April 2029. For builds that repeat to the byte, name an image by its digest:
 # --build-arg NODE_IMAGE=node:26-trixie-slim@sha256:…
@@ -15,7 +15,7 @@ COPY build build
 COPY src src
 RUN npm run build
 # dist has all packages in it but the vendors' clients of secret stores. The image gets those that the build is told:
-# --build-arg STORE_CLIENTS="@aws-sdk/client-secrets-manager@3.1162.0"; docs/image.md has the list. Versions that are in
+# --build-arg STORE_CLIENTS="@aws-sdk/client-secrets-manager@3.1162.0"; docs/deploy.md has the list. Versions that are in
 # package-lock.json come with what that file locks. No --prefix: with one, npm passes over the npmrc of the base image.
 ARG STORE_CLIENTS
 RUN npm pkg delete dependencies devDependencies scripts && if [ -n "$STORE_CLIENTS" ]; then \

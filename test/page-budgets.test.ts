@@ -14,7 +14,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   "docs/configuration.md": 3_000,
   "docs/databases.md": 1_800,
   "docs/deletions.md": 1_010,
-  "docs/deploy.md": 1_800,
+  "docs/deploy.md": 1_900,
   "docs/environments.md": 1_300,
   "docs/errors.md": 3_600,
   "docs/fit.md": 1_300,
@@ -35,7 +35,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
 
 const written = pages
   .filter((page) => !/^(deploy|examples)\//.test(page))
-  .filter((page) => !/^docs\/(deploy|image|init|new-tenants|quick-start)\.md$/.test(page)); // Not rewritten yet.
+  .filter((page) => !/^docs\/(init|new-tenants|quick-start)\.md$/.test(page)); // Not rewritten yet.
 
 test.each(written)("%s has no more words than it may have", (page) => {
   expect(wordsIn(pageText(page))).toBeLessThanOrEqual(BUDGETS[page] ?? 0);
@@ -44,7 +44,7 @@ test.each(written)("%s has no more words than it may have", (page) => {
 test("all pages together are few and short", () => {
   expect(written.length).toBeLessThanOrEqual(28);
   const words = written.reduce((sum, page) => sum + wordsIn(pageText(page)), 0);
-  expect(words).toBeLessThanOrEqual(40_000);
+  expect(words).toBeLessThanOrEqual(41_200);
 });
 
 /** Whatever has a letter or a digit in it, but for the comments around generated parts. */

@@ -10,13 +10,13 @@ import { imagePage } from "./image-page.ts";
 
 const REPOSITORY = fileURLToPath(new URL("../../", import.meta.url));
 
-test("docs/image.md has the packages of every store that needs some", () => {
+test("docs/deploy.md has the packages of every store that needs some", () => {
   for (const [store, packages] of Object.entries(OPTIONAL_PACKAGES)) {
     expect(imagePage.text).toContain(`| \`${store}\` | \`${packages.join(" ")}\` |`);
   }
 });
 
-test("docs/image.md explains every argument of the Dockerfile", () => {
+test("docs/deploy.md explains every argument of the Dockerfile", () => {
   const names = parseDockerfile(readFileSync(join(REPOSITORY, "Dockerfile"), "utf8"))
     .filter(({ name }) => name === "ARG")
     .map(({ text }) => text.replace(/=.*/, ""));

@@ -1,11 +1,11 @@
-import { blocksIn, pageText } from "../support/pages.ts";
+import { blocksIn, pageText, sectionText } from "../support/pages.ts";
 
-const text = pageText("docs/image.md");
+const text = pageText("docs/deploy.md");
 
-/** What docs/image.md tells an operator to do. */
+/** What docs/deploy.md tells an operator to do about the image. */
 export const imagePage = {
   text,
-  build: blocksIn(text, "sh")[0] ?? "",
+  build: blocksIn(sectionText("docs/deploy.md", "The image"), "sh")[0] ?? "",
   derived: blocksIn(text, "dockerfile")[0] ?? "",
   behindProxy: blocksIn(text, "dockerfile")[1] ?? "",
 };

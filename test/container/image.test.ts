@@ -127,7 +127,7 @@ describe.skipIf(missing !== undefined)("the Dockerfile, on this machine's Node.j
   });
 
   test.runIf(LONG)(
-    "an image derived from it as docs/image.md says has a vendor's client, with npm set up by the base image",
+    "an image derived from it as docs/deploy.md says has a vendor's client, with npm set up by the base image",
     async () => {
       const registry = await anOwnRegistry(join(folder, "registry"));
       const context = join(folder, "derived");

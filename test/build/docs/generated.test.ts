@@ -15,7 +15,7 @@ test("pages have generated regions", () => {
 
 test("pages name the repository and its image", () => {
   expect(withAddresses).toEqual(
-    expect.arrayContaining(["README.md", "docs/deploy.md", "docs/image.md", "docs/quick-start.md"]),
+    expect.arrayContaining(["README.md", "docs/deploy.md", "docs/quick-start.md"]),
   );
 });
 
