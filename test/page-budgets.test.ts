@@ -22,7 +22,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   "docs/internals.md": 2_300,
   "docs/new-tenants.md": 1_600,
   "docs/observe.md": 2_200,
-  "docs/quick-start.md": 2_000,
+  "docs/quick-start.md": 2_100,
   "docs/recovery.md": 1_200,
   "docs/rotation-and-drift.md": 1_500,
   "docs/rows.md": 1_200,
@@ -35,7 +35,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
 
 const written = pages
   .filter((page) => !/^(deploy|examples)\//.test(page))
-  .filter((page) => !/^docs\/(init|new-tenants|quick-start)\.md$/.test(page)); // Not rewritten yet.
+  .filter((page) => !/^docs\/new-tenants\.md$/.test(page)); // Not rewritten yet.
 
 test.each(written)("%s has no more words than it may have", (page) => {
   expect(wordsIn(pageText(page))).toBeLessThanOrEqual(BUDGETS[page] ?? 0);
@@ -44,7 +44,7 @@ test.each(written)("%s has no more words than it may have", (page) => {
 test("all pages together are few and short", () => {
   expect(written.length).toBeLessThanOrEqual(28);
   const words = written.reduce((sum, page) => sum + wordsIn(pageText(page)), 0);
-  expect(words).toBeLessThanOrEqual(41_200);
+  expect(words).toBeLessThanOrEqual(43_300);
 });
 
 /** Whatever has a letter or a digit in it, but for the comments around generated parts. */

@@ -122,7 +122,7 @@ export function nextSteps(setup: Setup, places: Places, url: string): string {
   const shown = steps.map(([title = "", ...lines], index) =>
     [`${index + 1}. ${title}`, ...lines.map((line) => `     ${line}`)].join("\n"),
   );
-  return `What to do next:\n\n${shown.join("\n\n")}\n\ndocs/init.md explains each step.\n`;
+  return `What to do next:\n\n${shown.join("\n\n")}\n\ndocs/quick-start.md explains each step.\n`;
 }
 
 function readConfig({ proposal: { mapping, joined } }: Setup, { config }: Places): readonly string[] {
