@@ -20,7 +20,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   "docs/fit.md": 1_300,
   "docs/guarantees.md": 1_600,
   "docs/internals.md": 2_300,
-  "docs/new-tenants.md": 1_600,
+  "docs/new-tenants.md": 1_700,
   "docs/observe.md": 2_200,
   "docs/quick-start.md": 2_100,
   "docs/recovery.md": 1_200,
@@ -33,9 +33,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   "docs/tokens.md": 900,
 };
 
-const written = pages
-  .filter((page) => !/^(deploy|examples)\//.test(page))
-  .filter((page) => !/^docs\/new-tenants\.md$/.test(page)); // Not rewritten yet.
+const written = pages.filter((page) => !/^(deploy|examples)\//.test(page));
 
 test.each(written)("%s has no more words than it may have", (page) => {
   expect(wordsIn(pageText(page))).toBeLessThanOrEqual(BUDGETS[page] ?? 0);
@@ -44,7 +42,7 @@ test.each(written)("%s has no more words than it may have", (page) => {
 test("all pages together are few and short", () => {
   expect(written.length).toBeLessThanOrEqual(28);
   const words = written.reduce((sum, page) => sum + wordsIn(pageText(page)), 0);
-  expect(words).toBeLessThanOrEqual(43_300);
+  expect(words).toBeLessThanOrEqual(45_000);
 });
 
 /** Whatever has a letter or a digit in it, but for the comments around generated parts. */
