@@ -72,7 +72,8 @@ test("the quick start leads from its table to a daemon in sync, and back", async
   expect(await daemon.program.stop("SIGTERM")).toMatchObject({ code: 0 });
 
   // Nothing is deleted yet. The statement finds the table that init made.
-  const [, removals = ""] = /`(SELECT \* FROM \S+_removals [^`]+)`/.exec(pageText("docs/runbooks.md")) ?? [];
+  const [, removals = ""] = /`(SELECT \* FROM \S+_removals [^`]+)`/.exec(pageText("docs/deletions.md")) ?? [];
+  expect(removals).not.toBe("");
   expect(await database.query(newcomer.named(removals))).toEqual([]);
 
   const [, forget = ""] = /^groupsync (forget .*?) *#/m.exec(pageText(PAGE)) ?? [];
