@@ -38,7 +38,7 @@ function page(status, title, content, headers = {}) {
 const HEADERS = {
   "cache-control": "no-store",
   "content-security-policy":
-    "default-src 'none'; style-src 'unsafe-inline'; frame-src 'self'; form-action 'self'; frame-ancestors 'self'",
+    "default-src 'none'; style-src 'unsafe-inline'; frame-src 'self'; form-action 'self'; frame-ancestors 'self'; base-uri 'none'",
   "content-type": "text/html; charset=utf-8",
   "referrer-policy": "same-origin",
   "x-content-type-options": "nosniff",
@@ -46,7 +46,7 @@ const HEADERS = {
 
 createServer(async (request, response) => {
   const { status, headers, body } = await answer(request).catch((error) => {
-    console.error("a request failed:", error.message);
+    console.error("a request failed:", error.code ?? error.cause?.code ?? error.name);
     return page(500, "Something went wrong", "Please try again later.");
   });
   response.writeHead(status, { ...HEADERS, ...headers }).end(body);
@@ -83,7 +83,7 @@ async function dashboard({ id, token }, session) {
   if (shown.status === 401) {
     // The token may have been replaced a moment ago. Read it again and retry once, never in a loop.
     await sleep(1000);
-    shown = await openDashboard((await tenantOf(session))?.token);
+    shown = await openDashboard((await tenantOf(session))?.token ?? "");
   }
   if (!shown.ok) throw new Error(`the dashboard of tenant ${id} was refused with HTTP ${shown.status}`);
   return { status: 200, body: await shown.text() };
@@ -111,7 +111,7 @@ async function signUp({ company = "", email = "", password = "" }) {
     method: "POST",
     headers: { authorization: `Bearer ${GROUPSYNC_SYNC_KEY}` },
     signal: AbortSignal.timeout(10_000),
-  }).catch((error) => ({ status: error.message }));
+  }).catch((error) => ({ status: error.name }));
   console.log(`Asked groupsync for the group of tenant ${id}: ${reply.status}`);
   return logInto(id);
 }

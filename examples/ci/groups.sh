@@ -8,7 +8,7 @@ cd "$(mktemp -d)"
 groupsync sandbox --port 0 --existing update >>config.yaml &
 sandbox=$!
 trap 'kill "$sandbox"' EXIT
-until grep -q api_key config.yaml; do kill -0 "$sandbox" && sleep 0.1; done
+until grep -q api_key config.yaml; do kill -0 "$sandbox"; sleep 0.1; done
 
 # Your own `source` and `group`.
 cat >>config.yaml <<'YAML'

@@ -1,7 +1,7 @@
 import { Command, Option } from "commander";
 import { using } from "../compose/opened.ts";
 import type { GroupEvent } from "../core/record/next.ts";
-import { EXIT, exitCodeOfRun } from "../core/report/exit-code.ts";
+import { EXIT, exitCodeOfRun, isMostlyDone } from "../core/report/exit-code.ts";
 import type { RunReport } from "../engine/report/run-report.ts";
 import { sync } from "../engine/sync.ts";
 import type { CommandContext } from "./context.ts";
@@ -52,7 +52,10 @@ export const syncCommand = ({ io, readConfig, observe }: CommandContext): Comman
         "say that the ledger's database was moved without loss: no group is in doubt because of that",
       ).conflicts(["only", "refresh", "approveRefresh"]),
     )
-    .option("--allow-partial", "exit with 0 in place of 3: some rows were rejected, or some groups failed")
+    .option(
+      "--allow-partial",
+      "exit with 0 in place of 3 if some rows were rejected or some groups failed, and not all",
+    )
     .option("--json", "print the report as one JSON object")
     .action(async (flags: Flags, command: Command) => {
       if (flags.cancel && !flags.refresh) command.error("error: --cancel takes a --refresh back: give both");
@@ -77,7 +80,11 @@ export const syncCommand = ({ io, readConfig, observe }: CommandContext): Comman
         const report: RunReport = await sync(ports, settings, options, io.stop);
         io.stdout(flags.json ? reportJson(report) : reportText("sync", report, io.isTerminal));
         const code = exitCodeOfRun(report.outcome, report.error);
-        io.finish(code === EXIT.partial && flags.allowPartial ? EXIT.done : code);
+        io.finish(
+          flags.allowPartial && !report.error && isMostlyDone(report.outcome, report.counts, report.clocks)
+            ? EXIT.done
+            : code,
+        );
       });
     });
 

@@ -162,7 +162,7 @@ function setSecrets({ dialect, database, baseUrl, place }: Setup, url: string): 
   if (place === "container")
     return [
       "Write the files that the config reads, with these passwords, and the host as the container reaches it:",
-      "mkdir -p secrets",
+      "mkdir -p -m 700 secrets",
       ...names.map((name) => `printf %s ${shellQuoted(values[name])} > secrets/${SECRETS[name].file}`),
       ...mounted.copies,
     ];

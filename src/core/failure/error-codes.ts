@@ -308,7 +308,7 @@ export const ERROR_CODES = {
     ],
     CONFIG_PROPOSAL: [
       "`init` finds no table with tenants, or not the one that you named",
-      "choose with `--table`, `--id` and `--group-name`, or make a view: see [init](init.md)",
+      "choose with `--table`, `--id` and `--group-name`, or make a view: see [init](quick-start.md#more-about-init)",
     ],
     CONFIG_NOT_WRITTEN: [
       "`init` could not write its files, or would have overwritten one",

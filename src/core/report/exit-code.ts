@@ -1,5 +1,5 @@
 import { type Failure, isUsageMistake, type SyncError } from "../failure/sync-error.ts";
-import type { RunOutcome } from "./counts.ts";
+import type { Counts, RunOutcome } from "./counts.ts";
 
 /** The exit codes that users and other programs rely on. */
 export const EXIT = {
@@ -30,6 +30,20 @@ export const isConfigError = ({ code }: Failure): boolean => code.startsWith("CO
 /** The exit code of a sync. An error outranks the outcome. */
 export const exitCodeOfRun = (outcome: RunOutcome, error: SyncError | undefined): ExitCode =>
   error ? exitCodeOfError(error) : OF_OUTCOME[outcome];
+
+/**
+ * Whether a sync that ended with `partial` has done all but rejected rows and failing groups, and not nothing: no wanted token is
+ * left, and the clocks agree.
+ */
+export const isMostlyDone = (
+  outcome: RunOutcome,
+  { created, adopted, updated, replaced, unchanged, wanted }: Readonly<Counts>,
+  clocks: unknown,
+): boolean =>
+  outcome === "partial" &&
+  clocks === undefined &&
+  wanted === 0 &&
+  created + adopted + updated + replaced + unchanged > 0;
 
 const OF_OUTCOME: Readonly<Record<RunOutcome, ExitCode>> = {
   ok: EXIT.done,

@@ -2,7 +2,8 @@ import { expect, it } from "vitest";
 import { SERVICE_FAILURES } from "../../../src/core/failure/service-failure.ts";
 import { SyncError } from "../../../src/core/failure/sync-error.ts";
 import type { RunOutcome } from "../../../src/core/report/counts.ts";
-import { EXIT, exitCodeOfError, exitCodeOfRun } from "../../../src/core/report/exit-code.ts";
+import { noCounts } from "../../../src/core/report/counts.ts";
+import { EXIT, exitCodeOfError, exitCodeOfRun, isMostlyDone } from "../../../src/core/report/exit-code.ts";
 
 it("has the numbers that other programs rely on", () => {
   expect(EXIT).toEqual({
@@ -41,4 +42,15 @@ it.each<[string, number]>([
   const error = new SyncError(code, "…");
   expect(exitCodeOfError(error)).toBe(exit);
   expect(exitCodeOfRun("failed", error)).toBe(exit);
+});
+
+it.each([
+  ["some rows are rejected", { rejected: 1, unchanged: 5 }, true],
+  ["a group fails", { failed: 1, created: 1 }, true],
+  ["every group fails", { failed: 9 }, false],
+  ["a wanted token is left", { wanted: 1, unchanged: 5 }, false],
+])("sync --allow-partial ends with 0 if %s: %j, %s", (_, counts, isAllowed) => {
+  expect(isMostlyDone("partial", { ...noCounts(), ...counts }, undefined)).toBe(isAllowed);
+  expect(isMostlyDone("held", { ...noCounts(), ...counts }, undefined)).toBe(false);
+  expect(isMostlyDone("partial", { ...noCounts(), ...counts }, { code: "CLOCK_DIFFERS" })).toBe(false);
 });
