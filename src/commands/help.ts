@@ -1,5 +1,4 @@
 import { Command } from "commander";
-import { closestMatch } from "leven";
 import { type ErrorHelp, errorHelp, KNOWN_CODES } from "../core/failure/error-codes.ts";
 import { asSentence } from "../core/text/printable.ts";
 import type { CommandContext } from "./context.ts";
@@ -9,7 +8,7 @@ export const helpCommand = ({ io }: CommandContext): Command =>
   new Command("help")
     .description("show what an error code means and what helps; or the help of a command")
     .argument("[WHAT]", "an error code such as KEY_REFUSED, or a command")
-    .action((what: string | undefined, _: object, command: Command) => {
+    .action(async (what: string | undefined, _: object, command: Command) => {
       const root = command.parent ?? command;
       if (what === undefined) return root.outputHelp();
       const named = root.commands.find((other) => other.name() === what);
@@ -17,6 +16,7 @@ export const helpCommand = ({ io }: CommandContext): Command =>
       const code = what.toUpperCase();
       const help = errorHelp(code);
       if (help) return io.stdout(helpText(code, help));
+      const { closestMatch } = await import("leven");
       const near = closestMatch(code, KNOWN_CODES);
       command.error(
         `error: there is no error code or command '${what}'${near === undefined ? "" : `; did you mean ${near}?`}`,

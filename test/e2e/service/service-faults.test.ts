@@ -11,7 +11,9 @@ test("a wrong API key ends the run, once a request that names no group is refuse
   world.env.GROUPSYNC_API_KEY = "not-the-key-of-this-service";
   const { code, stdout, stderr } = await world.run("sync");
   expect(code).toBe(1);
-  expect(stdout).toMatch(/^The sync failed: GET was answered HTTP 401[\s\S]*check service\.api_key/);
+  expect(stdout).toMatch(
+    /^The sync failed: GET was answered HTTP 401[\s\S]*service\.api_key of the right environment/,
+  );
   expect(stdout + stderr).not.toContain("not-the-key-of-this-service");
   expect(await world.requests()).toMatchObject({ total: 2 });
   world.env.GROUPSYNC_API_KEY = key;

@@ -15,8 +15,12 @@ async function sharing(...ids: string[]): Promise<World> {
 const destructive = (world: World): string[] =>
   world.service.requests.flatMap(({ operation, id }) => (operation === "GET" ? [] : [`${operation} ${id}`]));
 
-test("the second group with a token fails, and its token is not stored", async () => {
+test.each([
+  ["outside of the ledger's database", false],
+  ["in the ledger's database", true],
+])("the second group with a token fails, and its token is not stored %s", async (_, sharesLedger) => {
   const world = await sharing("a", "b", "c");
+  world.store.sharesLedger = sharesLedger;
   expect(await world.sync()).toMatchObject({
     outcome: "partial",
     counts: { created: 2, failed: 1 },
