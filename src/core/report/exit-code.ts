@@ -31,19 +31,20 @@ export const isConfigError = ({ code }: Failure): boolean => code.startsWith("CO
 export const exitCodeOfRun = (outcome: RunOutcome, error: SyncError | undefined): ExitCode =>
   error ? exitCodeOfError(error) : OF_OUTCOME[outcome];
 
-/**
- * Whether a sync that ended with `partial` has done all but rejected rows and failing groups, and not nothing: no wanted token is
- * left, and the clocks agree.
- */
-export const isMostlyDone = (
-  outcome: RunOutcome,
-  { created, adopted, updated, replaced, unchanged, wanted }: Readonly<Counts>,
-  clocks: unknown,
-): boolean =>
-  outcome === "partial" &&
-  clocks === undefined &&
-  wanted === 0 &&
-  created + adopted + updated + replaced + unchanged > 0;
+/** What tells how much of a sync is done. */
+interface Done {
+  readonly outcome: RunOutcome;
+  readonly counts: Readonly<Counts>;
+  /** How the clocks differ; undefined if they agree. */
+  readonly clocks?: Failure | undefined;
+}
+
+/** Whether rejected rows and failing groups are all that a sync has left undone, and it has done anything. */
+export function isMostlyDone({ outcome, counts, clocks }: Done): boolean {
+  const { created, adopted, updated, replaced, unchanged, wanted } = counts;
+  const isAnyInSync = created + adopted + updated + replaced + unchanged > 0;
+  return outcome === "partial" && clocks === undefined && wanted === 0 && isAnyInSync;
+}
 
 const OF_OUTCOME: Readonly<Record<RunOutcome, ExitCode>> = {
   ok: EXIT.done,

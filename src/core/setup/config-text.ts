@@ -141,8 +141,8 @@ ${entries.join("")}`;
 
 const because = ({ column, reason }: Choice): string => comment(`Column ${column.name} ${reason}.`);
 
-/** A line of a comment. A name in it may have any character. */
-const comment = (line: string): string => `# ${printable(line, 1_000)}`;
+/** A line of a comment, whole: it may be SQL. A name in it may have any character. */
+const comment = (line: string): string => `# ${printable(line, Number.POSITIVE_INFINITY)}`;
 
 const columnRule = ({ column }: Choice): string => yamlValue(column.name);
 

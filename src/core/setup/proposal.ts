@@ -159,8 +159,10 @@ function proposalOf(
     (name) => name !== undefined && !hasColumn(table, name),
   );
   if (missing !== undefined) {
-    const child = joins.find(({ dataSource }) => dataSource.name === missing);
-    const instead = `, but ${child?.table.name}, which refers to it, has: leave --mapping out, and init writes a query for it`;
+    const child = wished.includes(missing)
+      ? undefined
+      : joins.find(({ dataSource }) => dataSource.name === missing);
+    const instead = `, and ${child?.table.name} refers to it and has one: leave --mapping out, and init writes a query for it`;
     return `it has no column ${missing}${child ? instead : ""}`;
   }
 

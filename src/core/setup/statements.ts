@@ -149,4 +149,4 @@ export function indexName({ name }: Pick<CatalogTable, "name">): string {
 }
 
 /** A name may have any character, and must not end the comment that it stands in. */
-const inComment = (text: string): string => printable(text, 1_000);
+const inComment = (text: string): string => printable(text, Number.POSITIVE_INFINITY);

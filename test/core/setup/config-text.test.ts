@@ -155,3 +155,15 @@ LEFT JOIN "public"."workspaces" AS d ON d.customer_id = t.id`),
   expect(source.removed_when).toBe("status IN ('cancelled', 'deleted')");
   expect(columnsOf(group)).toContain("warehouse");
 });
+
+test("a query that stands as a comment is whole, however many columns it has", () => {
+  const names = Array.from({ length: 40 }, (_, index) => `a_property_with_a_long_name_${index}`);
+  const table = aTable(
+    "customers",
+    names.map((name) => aColumn(name)),
+  );
+  const child = aTable("workspaces", [aLink("customer_id", table), aColumn("warehouse")]);
+  const setup = aSetup(table, {}, { properties: names }, [child]);
+  const { source } = load(uncommented(configText(setup)), environment(setup));
+  expect(source.query).toContain(`t.${names.at(-1)}, d.warehouse\nFROM`);
+});

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { type CatalogTable, titleOf } from "../../../src/core/setup/catalog.ts";
 import { removalCondition } from "../../../src/core/setup/config-text.ts";
-import { type Proposal, proposals } from "../../../src/core/setup/proposal.ts";
+import { type Proposal, proposals, type Wishes } from "../../../src/core/setup/proposal.ts";
 import { aColumn, aKey, aLink, aTable, tablesReferringTo } from "../../builders/catalog.ts";
 
 const best = (tables: readonly CatalogTable[], wishes = {}): Proposal => {
@@ -298,9 +298,12 @@ describe("a data source in another table", () => {
   });
 
   test("is named if somebody takes it for a column of the tenants", () => {
-    const wishes = { mapping: [{ schemaId: "40", column: "warehouse" }] };
-    const { unfit } = proposals([tenants, child("workspaces", aColumn("warehouse"))], wishes);
-    expect(unfit[0]?.lacks).toMatch(/^it has no column warehouse, but workspaces.* leave --mapping out/);
+    const lacks = (wishes: Wishes) =>
+      proposals([tenants, child("workspaces", aColumn("warehouse"))], wishes).unfit[0]?.lacks;
+    expect(lacks({ mapping: [{ schemaId: "40", column: "warehouse" }] })).toMatch(
+      /^it has no column warehouse, and workspaces refers to it.* leave --mapping out/,
+    );
+    expect(lacks({ properties: ["warehouse"] })).toBe("it has no column warehouse");
   });
 
   test("is none without that key, in a table of somebody else, or under a name that both tables have", () => {
