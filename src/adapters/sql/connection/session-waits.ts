@@ -69,7 +69,7 @@ export class SessionWaits {
         isAnswered = true;
       });
       const socket = this.#session.socket();
-      const heard = socket ? unlessSilent(socket, answered, silenceMs) : answered;
+      const heard = socket ? whileConnected(socket, answered, silenceMs) : answered;
       return await withinLimits(this.#stop, heard, limits);
     } catch (thrown) {
       // A connection that is cut off is lost too, but that is no reason.
@@ -104,17 +104,26 @@ export class SessionWaits {
   }
 }
 
-/** Settles as `work` does. Rejects once the socket has received nothing for this long; `work` itself goes on. */
-async function unlessSilent<T>(socket: Socket, work: Promise<T>, ms: number): Promise<T> {
-  if (ms === Number.POSITIVE_INFINITY) return work;
+/**
+ * Settles as `work` does. Rejects once the socket has received nothing for this long, or soon after it is closed: a driver
+ * that has the last row, but not yet the word that its statement is over, tells nobody that the connection is lost. `work`
+ * itself goes on.
+ */
+async function whileConnected<T>(socket: Socket, work: Promise<T>, ms: number): Promise<T> {
   let onSilence = (): void => {};
-  const isSilent = new Promise<never>((_, reject) => {
+  let onClose = (): void => {};
+  const isOver = new Promise<never>((_, reject) => {
     onSilence = () => reject(new NoAnswer(ms));
+    // What has arrived before comes first, and so does the driver's own error.
+    onClose = () => setImmediate(() => setImmediate(reject, new Error("the connection was closed")));
   });
-  socket.setTimeout(ms, onSilence);
+  if (ms !== Number.POSITIVE_INFINITY) socket.setTimeout(ms, onSilence);
+  socket.once("close", onClose);
+  if (socket.closed) onClose();
   try {
-    return await Promise.race([work, isSilent]);
+    return await Promise.race([work, isOver]);
   } finally {
     socket.setTimeout(0, onSilence);
+    socket.off("close", onClose);
   }
 }

@@ -179,6 +179,21 @@ test("a read ends if its connection falls silent, and an idle connection does no
   });
 });
 
+test("a read whose line breaks at any of its last bytes ends, and says so", async () => {
+  const database = await customers();
+  const line = await tcpProxy(database.url);
+  const source = SOURCES[kind](line.url, { table: "customers" });
+  line.limit(Number.POSITIVE_INFINITY);
+  const rows = await rowsOf(source, ["id", "name"]);
+  const whole = line.passed();
+  for (let bytes = whole - 60; bytes < whole; bytes++) {
+    line.limit(bytes);
+    const read = Promise.race([rowsOf(source, ["id", "name"]), sleep(5_000, "goes on", { ref: false })]);
+    const ended = await read.catch(({ code }: SyncError) => code);
+    expect({ bytes, ended }).toEqual({ bytes, ended: expect.toBeOneOf(["SOURCE_UNAVAILABLE", rows]) });
+  }
+});
+
 test.each(words.refused)(
   "a wrong %s is told with what to do, and without the password",
   async (_, change, message, hint) => {
