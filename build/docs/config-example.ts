@@ -1,12 +1,12 @@
 import { stringify } from "yaml";
 import { declaredSchema, type KeySchema } from "../../src/config/json-schema.ts";
-import { kindKey, kindOf, propertiesOf, sectionsIn } from "./config-reference.ts";
+import { kindKey, kindOf, propertiesOf, sectionsIn, typeOf } from "./config-reference.ts";
 
 const WIDTH = 120;
 
 const HEADER = `# yaml-language-server: $schema=./groupsync.schema.json
 # Editors check and complete this file by the line above: groupsync schema > groupsync.schema.json
-# docs/configuration.md has a table of all keys. \`npm run docs\` writes this file from their declarations.
+# docs/configuration.md has the keys of secret stores. \`npm run docs\` writes this file from the keys' declarations.
 #
 # groupsync keeps the user groups of a dashboard service equal to the tenants in your database,
 # and every group's token where your application can read it.
@@ -41,7 +41,9 @@ function entry(key: string, schema: KeySchema, isRequired: boolean): string {
   if (section === undefined) return comment(wrapped(textOf(schema))) + written(key, schema, isRequired);
   const kinds = others.map((other) => kindOf(kindKey(other)?.[1] ?? {}));
   const text =
-    kinds.length === 0 ? textOf(schema) : `${textOf(schema)} The other kinds are ${kinds.join(", ")}.`;
+    kinds.length === 0
+      ? textOf(schema)
+      : `${textOf(schema)} The other kinds are ${kinds.join(", ")}: see docs/configuration.md.`;
   const inside = propertiesOf(section).map(([name, inner]) =>
     entry(name, inner, section.required?.includes(name) === true),
   );
@@ -72,12 +74,19 @@ function textOf(schema: KeySchema): string {
   const says = needsWords && otherwise !== undefined && !otherwise.startsWith("required");
   const choices = description.replaceAll(/ (?=`\w+`: )/g, "\n  ");
   const more = [
+    ...limitOf(schema),
     ...(says ? [`If left out: ${otherwise}.`] : []),
     ...(see === undefined ? [] : [`See docs/${see}.`]),
   ].join(" ");
   return [choices, ...(more === "" ? [] : [more])]
     .join(choices.includes("\n") ? "\n" : " ")
     .replaceAll("`", "");
+}
+
+/** What a duration or a number may be, if that is less than anything. */
+function limitOf(schema: KeySchema): string[] {
+  const [limits] = /^an? (?:duration|whole number|number) .*?(?=, like |$)/.exec(typeOf(schema)) ?? [];
+  return limits === undefined ? [] : [`${limits.replace("a", "A")}.`];
 }
 
 const comment = (text: string, mark = "# "): string =>

@@ -20,8 +20,11 @@ interface ConfigSection {
   readonly keys: readonly ConfigKey[];
 }
 
-/** The reference of every key, section by section. A value's example stands beside the first key alone. */
-export function configReference(): string {
+/**
+ * The reference of the keys that config.example.yaml doesn't show: those of all token stores but the table. A value's example
+ * stands beside the first key alone.
+ */
+export function storeReference(): string {
   const shown = new Set<string>();
   const valueText = ({ schema }: ConfigKey): string => {
     const value = typeOf(schema);
@@ -29,7 +32,10 @@ export function configReference(): string {
     shown.add(value);
     return isNew ? value : value.replace(/, like .*/, "");
   };
-  return configSections()
+  const stores = propertiesOf(declaredSchema()).filter(([name]) => name === "tokens");
+  return stores
+    .flatMap(([name, schema]) => sectionsOf(name, schema))
+    .filter(({ heading }) => !heading.includes("store: table"))
     .map(({ heading, text, keys }) => `${heading}\n\n${text}\n\n${tableOf(keys, valueText)}`)
     .join("\n");
 }
@@ -67,12 +73,12 @@ function sectionsOf(name: string, schema: KeySchema): ConfigSection[] {
   const sharedIds = new Set(shared.map(({ key, schema }) => `${key}: ${described(schema)}`));
   return [
     {
-      heading: `${heading}\n\n${text}\n\n#### Keys of several stores`,
-      text: "What a store's own table leaves out.",
+      heading: "### Keys of several stores",
+      text: "These keys are the same for several stores.",
       keys: shared,
     },
     ...kinds.map(({ key, kind, name, keys }) => ({
-      heading: `#### \`${key}: ${name}\``,
+      heading: `### \`${key}: ${name}\``,
       text: described(kind),
       keys: keys.filter((one) => !sharedIds.has(idOf(one))),
     })),

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { commandHelp } from "./command-help.ts";
 import { configExample } from "./config-example.ts";
-import { configReference } from "./config-reference.ts";
+import { storeReference } from "./config-reference.ts";
 import { errorsTable } from "./errors-table.ts";
 import { installationsTable } from "./installations-table.ts";
 import { metricsTable } from "./metrics-table.ts";
@@ -10,12 +10,12 @@ import { serviceFailures } from "./service-failures.ts";
 
 /** What `<!-- generated: NAME … -->` in a page may name. */
 const GENERATORS: Readonly<Record<string, Generator>> = {
-  config: configReference,
   errors: errorsTable,
   help: commandHelp,
   installations: installationsTable,
   metrics: metricsTable,
   "service-failures": serviceFailures,
+  stores: storeReference,
 };
 
 /** The files that are generated as a whole, by their path. */

@@ -11,7 +11,7 @@ type AnswerCode = Exclude<ServiceFailureCode, "TOKEN_SHARED">;
 /** Every way in which a call to the service can fail, and what groupsync does then. */
 export const serviceFailures = (): string =>
   markdownTable(
-    ["the service's answer", "code", "groupsync", "may the call have had its effect?"],
+    ["the service's answer", "code", "groupsync", "may have had its effect?"],
     (Object.keys(ANSWERS) as AnswerCode[]).map((code) => {
       const { reaction, mayHaveHappened } = SERVICE_FAILURES[code];
       const does = EXCEPTIONS[code] ?? REACTIONS[reaction];
@@ -31,17 +31,17 @@ const ANSWERS: Readonly<Record<AnswerCode, string>> = {
   CONNECTION_LOST: "none: the connection breaks",
   SERVICE_ERROR: "any other 5xx",
   BAD_RESPONSE:
-    "anything else: a redirect, no JSON, no HTTP, more than 1 MiB, another group, a token that can't be one",
+    "anything else: a redirect, no JSON, no HTTP, more than 1 MiB, another group, the old token after a rotation, a token that is blank, invisible or the API key",
 };
 
 const EXCEPTIONS: Readonly<Partial<Record<AnswerCode, string>>> = {
-  OVERLOADED: "waits, and sends fewer calls; after eight times it fails this group",
-  UNREACHABLE: "tries again, up to eight times in all, then ends the run",
+  OVERLOADED: "slows down; fails this group after eight times",
+  UNREACHABLE: "tries eight times, then ends the run",
 };
 
 const REACTIONS: Readonly<Record<Reaction, string>> = {
-  ask: "fails this group; ends the run if a request that names no group is refused too",
-  slow: "waits, and sends fewer calls; once others have passed this one eight times, it fails this group",
-  retry: "tries again, up to eight times in all, then fails this group",
+  ask: "fails this group, or [ends the run](#whom-a-401-or-403-is-about)",
+  slow: "slows down; fails this group once others have passed it eight times",
+  retry: "tries eight times, then fails this group",
   fail: "fails this group",
 };

@@ -12,7 +12,7 @@ test("help tells what a code means and what to do, in any case", async () => {
   const { stdout, stderr, code } = await help("value_empty");
   expect({ stderr, code }).toEqual({ stderr: "", code: 0 });
   expect(stdout).toMatch(
-    /^VALUE_EMPTY\n\nThe name.* is an empty text or blanks alone\.\n\nWhat to do: Fill the column; .*source\.ready_when\.\n\nMore: \S*docs\/rows\.md#\S+\n$/,
+    /^VALUE_EMPTY\n\nThe name.* is empty or blank\.\n\nWhat to do: Fill the column, .*source\.ready_when\.\n\nMore: \S*docs\/rows\.md#\S+\n$/,
   );
 });
 

@@ -16,7 +16,7 @@ export const ERROR_CODES = {
     ],
     ID_TOO_LONG: ["the id has more than 512 bytes", "shorten the id"],
     ID_UNUSABLE: [
-      "the id is no text, integer or uuid, or holds what no JSON text can hold",
+      "the id is no text, integer or uuid, or holds what JSON can't carry",
       "correct the id; a query can cast it to text",
     ],
     ID_DUPLICATE: ["several rows have this id; none of them is used", "make the id unique in the source"],
@@ -25,11 +25,11 @@ export const ERROR_CODES = {
       "fill the column. Or give a column's rule a [`default`](rows.md#rules), and a template in `properties` an `optional: true`",
     ],
     VALUE_EMPTY: [
-      "the name, or the data source of a mapping, is an empty text or blanks alone",
-      "fill the column; a row that isn't complete yet can wait, with [`source.ready_when`](rows.md#tenants-that-arent-ready)",
+      "the name, or a value of the mapping, is empty or blank",
+      "fill the column, or let the row wait with [`source.ready_when`](rows.md#tenants-that-arent-ready)",
     ],
     VALUE_UNUSABLE: [
-      "the column holds what JSON can't carry or the rule can't use; the message says what",
+      "the column holds what JSON can't carry or the rule can't use",
       "correct the value, or use another column",
     ],
     GROUP_TOO_LARGE: ["the group is larger than 1 MiB of JSON", "put less into `properties`"],
@@ -40,15 +40,15 @@ export const ERROR_CODES = {
       "compare the group's name, mapping and properties with those of a group that works",
     ],
     NOT_UPDATED: [
-      "the service returned another name than was sent: it keeps or rewrites this group's name, or has shown that it keeps every group",
-      "compare the name with the row. Only if [`groupsync probe`](service.md#probe-the-service) finds that the service keeps every group, set `service.update` to `replace`, which gives changed groups new tokens, or to `never`",
+      "the service kept or rewrote the group's name, or is known to keep every group as it is",
+      "compare the name with the row. If [`groupsync probe`](service.md#probe-the-service) finds that a GET never changes a group, set `service.update` to `replace` or `never`",
     ],
     NOT_REPLACED: [
       "the service confirmed a deletion, and still has the group",
       "ask the service's operators",
     ],
     TOKEN_NOT_STORED: [
-      "a token store refuses the token. If a rotation failed with it, nothing was sent and the old token is good",
+      "a token store refuses the token. A rotation that fails like this has sent nothing: the old token is good",
       "look at the token column's type and constraints; with `rows: existing`, is there a row for the tenant?",
     ],
     NEW_TOKEN_NOT_STORED: [
@@ -56,55 +56,52 @@ export const ERROR_CODES = {
       "[fix the token store](runbooks.md#a-tenant-is-locked-out) now",
     ],
     NOT_ROTATED: [
-      "another group's new token could not be stored, so this group was not rotated; its token is good",
+      "not rotated, because another group's new token could not be stored; its own token is good",
       "fix the token store; the next sync rotates it",
     ],
     TOKEN_SHARED: [
-      "the service gave two groups one token. It is not stored, and neither group is deleted or rotated: a DELETE or POST could hit the other",
+      "the service gave two groups one token. groupsync doesn't store it, and deletes or rotates neither group",
       "ask the service's operators for another token",
     ],
     TOKEN_NOT_EVERYWHERE: [
-      "one of [several token stores](tokens.md#several-stores) has refused the token; the message says why",
+      "one of [several token stores](tokens.md#several-stores) refuses the token",
       "fix that store; the next sync writes the token there",
     ],
     TOKEN_UNSURE: [
-      "a process died while it stored a token of this group, and its request may still take effect",
+      "a process died while it stored a token of this group, and its write may still arrive",
       "nothing: the next sync checks the stored copies",
     ],
     UNSETTLED: [
       "the outcome of an earlier call for this group is not known",
-      "nothing: the next sync asks. If its row is rejected or not ready, correct the row first, because a GET could change the group",
+      "nothing: the next sync asks. If the row is rejected or not ready, correct it first",
     ],
     TOKEN_NOT_REMOVED: [
-      "the group is deleted, and its token is still stored; the message says why, such as a token column that takes no NULL",
-      "fix that; the next sync removes the token",
+      "the group is deleted, but its token is still stored, as in a token column that takes no NULL",
+      "fix what the message names; the next sync removes the token",
     ],
     IN_DOUBT: [
-      "the ledger went back in time, or somebody ran `sync --refresh`, and this sync has not asked the service for the group: time was over, its row is rejected or not ready, or the refresh is held or unsafe",
-      "the next sync goes on; correct the row. See [A database fails over](recovery.md#a-database-fails-over). `sync --refresh --cancel` takes a refresh back",
+      "the ledger went back in time, or somebody ran `sync --refresh`, and the service has not been asked for the group yet",
+      "the next sync goes on; correct the row if it is rejected. `sync --refresh --cancel` takes a refresh back. See [A database fails over](recovery.md#a-database-fails-over)",
     ],
     BAD_RESPONSE: [
-      "the answer is not what the interface promises: a redirect, no JSON, another group, the old token after a rotation, or a token that can't be one (blank, invisible characters, the API key). The call may have had its effect",
-      "is `service.base_url` the service itself, and not a login page or another application?",
+      "the answer is not what [the interface](service.md#what-the-interface-must-do) promises, such as a redirect, no JSON, or another group. The call may have had its effect",
+      "is `service.base_url` the service itself, and not a login page?",
     ],
     TIMEOUT: [
-      "no answer within `service.timeout`, up to eight times",
-      "raise `service.timeout` if the service is known to be slow; else ask its operators",
+      "no answer within `service.timeout`",
+      "raise `service.timeout`, or ask the service's operators",
     ],
-    CONNECTION_LOST: [
-      "the connection broke before the answer came, up to eight times",
-      "look at the proxies in between",
-    ],
+    CONNECTION_LOST: ["the connection broke before the answer came", "look at the proxies in between"],
     SERVICE_ERROR: [
-      "the service answered with a 5xx, up to eight times",
+      "the service answered with a 5xx",
       "ask the service's operators; tell them the time and the id",
     ],
     THROTTLED: [
-      "the service put this group off with 429 again and again, and not others",
+      "the service answers 429 for this group again and again, and not for others",
       "nothing; lower `service.concurrency` if it lasts",
     ],
     OVERLOADED: [
-      "the service, or a proxy before it, put this group off with 503, and not others",
+      "the service, or a proxy before it, answers 503 for this group, and not for others",
       "nothing; lower `service.concurrency` if it lasts",
     ],
   },
@@ -146,8 +143,8 @@ export const ERROR_CODES = {
       "check `service.base_url`, DNS, TLS; see [The service is slow or down](runbooks.md#the-service-is-slow-or-down)",
     ],
     UNREACHABLE: [
-      "no connection came about. In the log of level `debug`: one attempt",
-      "check `service.base_url`, DNS, TLS; see [The service is slow or down](runbooks.md#the-service-is-slow-or-down), if it lasts",
+      "no connection to the service came about",
+      "see [The service is slow or down](runbooks.md#the-service-is-slow-or-down)",
     ],
     TEAM_CHANGED: [
       "the key belongs to another team than the ledger's groups",
@@ -158,12 +155,12 @@ export const ERROR_CODES = {
       "put it back; or use another `name` and another place for tokens",
     ],
     SOURCE_UNAVAILABLE: [
-      "the source can't be read; the message has the database's own words and who holds a lock",
+      "the source can't be read; the message has the database's own words",
       "see [The database went away](runbooks.md#the-database-went-away)",
     ],
     SOURCE_ORDER: [
       "the database returned ids in another order than that of their bytes",
-      "should not happen: report it with the id column's type and collation",
+      "report it with the id column's type and collation",
     ],
     DATABASE_TOO_OLD: [
       "the database server is too old; the message has its version",
@@ -183,15 +180,15 @@ export const ERROR_CODES = {
     ],
     LEDGER_ENCODING: [
       "the ledger's database has another encoding than UTF8",
-      "put the ledger into a database with the encoding UTF8",
+      "put the ledger into another database",
     ],
     TOKEN_STORE_UNAVAILABLE: [
       "a token store can't be reached, asked to wait for ten minutes, or refused every token",
       "[secret store](secret-stores.md#if-the-store-is-slow-or-refuses), [table](runbooks.md#the-database-went-away)",
     ],
     LEDGER_REWOUND: [
-      "the ledger's database went back in time, or lies on another server: the groups that the message names are in doubt",
-      "run `groupsync sync`, or `sync --acknowledge-switchover` if the database was moved without loss: see [A database fails over](recovery.md#a-database-fails-over)",
+      "the ledger's database went back in time, or lies on another server",
+      "run `groupsync sync`; see [A database fails over](recovery.md#a-database-fails-over)",
     ],
     LEASE_HELD: [
       "another instance is at work, or a daemon has not handed over in time (exit code 5)",
@@ -225,7 +222,7 @@ export const ERROR_CODES = {
   },
   "The command line": {
     UNKNOWN_ID: [
-      "neither the source nor the ledger has this id; of `rotate`: there is no such group; in a report (exit code 3): somebody has removed the group from the ledger (exit code 64)",
+      "neither the source nor the ledger has this id (exit code 64). In a report (exit code 3): somebody has removed the group from the ledger",
       "ids compare byte by byte: check case, blanks and `source.where`",
     ],
     UNKNOWN_SCOPE: [
@@ -237,7 +234,7 @@ export const ERROR_CODES = {
       "the message says what becomes of its group",
     ],
     TENANT_PRESENT: [
-      "`sync --skip-grace` names a tenant whose row is there, so its group is not deleted (exit code 3)",
+      "`sync --skip-grace` names a tenant whose row is there (exit code 3)",
       "take the tenant out of the source first, or flag its row",
     ],
     TENANT_RETURNED: [
@@ -247,16 +244,16 @@ export const ERROR_CODES = {
   },
   "The config": {
     CONFIG_INVALID: [
-      "the config file, or `GROUPSYNC_HTTP_LISTEN`, has values that groupsync can't use",
-      "the report names each with its line, its key and what would be right: see [The config file](configuration.md)",
+      "the [config file](configuration.md), or `GROUPSYNC_HTTP_LISTEN`, has values that groupsync can't use",
+      "the report names each, with its line and what would be right",
     ],
     CONFIG_UNREADABLE: [
       "the config file isn't there, may not be read, or has more than 256 KiB; or a `${file:…}` has more than 1 MiB",
       "name the right file with `--config` or `GROUPSYNC_CONFIG`",
     ],
     CONFIG_TLS: [
-      "TLS would be switched off, or can't be used as it is written",
-      "the message names the variable, or the url's parameter; [TLS](security.md#tls) says how to name a CA of your own",
+      "TLS would be switched off, or is written wrongly",
+      "correct the variable or parameter that the message names: see [TLS](security.md#tls)",
     ],
     CONFIG_NAME: [
       "the database can't have a table or column of this name",
@@ -264,11 +261,11 @@ export const ERROR_CODES = {
     ],
     CONFIG_COLUMNS: [
       "a column isn't there or has a type that doesn't fit, or the token table can't take tokens",
-      "the message lists the columns, or has the statement that repairs the table",
+      "correct what the message lists",
     ],
     CONFIG_SOURCE: [
       "the database refuses the SQL in `source.query`, `where`, `removed_when` or `ready_when`",
-      "the message has the database's own words",
+      "correct it as the database's own words in the message say",
     ],
     CONFIG_TOKENS_OWNED: [
       "the tokens belong to another config or another ledger",
@@ -288,10 +285,10 @@ export const ERROR_CODES = {
     ],
     CONFIG_OTHER_SCOPE: [
       "`forget --delete-groups` was run with the config of another scope",
-      "name the scope's own config with `--config`; or leave the groups at the service",
+      "name the scope's own config with `--config`",
     ],
     CONFIG_NEEDS_RESTART: [
-      "in the daemon's log after SIGHUP: the new config has another `name`, ledger or `http.listen`, so the old config stays in force",
+      "after SIGHUP, the new config has another `name`, ledger or `http.listen`; the old config stays in force",
       "restart the daemon",
     ],
     CONFIG_DIRECTORY_UNSAFE: [
@@ -325,11 +322,11 @@ export const ERROR_CODES = {
       "check the address",
     ],
     SHUTDOWN_TIMEOUT: [
-      "something was still under way at the end of `shutdown_timeout` (exit code 1); the next start settles it",
-      "do the database and the token store answer? If so, raise it above `service.timeout`",
+      "something was still under way at the end of `shutdown_timeout` (exit code 1)",
+      "nothing: the next start settles it. If it happens often, raise `shutdown_timeout` above `service.timeout`",
     ],
     PROCESS_WARNING: [
-      "in the log: Node.js or a package warns of something, such as an old Node.js; the run is not affected",
+      "Node.js or a package warns of something, such as an old Node.js; the run is not affected",
       "mostly an upgrade will do",
     ],
   },
@@ -346,10 +343,7 @@ export const ERROR_CODES = {
       "the row has changed, and `service.update: never` leaves the group as it is",
       "nothing, or choose another `service.update`",
     ],
-    TOO_MANY_TENANTS: [
-      "10,000 tenants wait that somebody has asked for, and this one was not taken in",
-      "nothing: the next full sync finds it",
-    ],
+    TOO_MANY_TENANTS: ["10,000 tenants wait already", "nothing: the next full sync finds it"],
     LOOKUPS_NOT_INDEXED: [
       "the database reads the whole source to look at one tenant, so groupsync looks seldom",
       "create an index on the column of `group.id`",
@@ -364,7 +358,7 @@ export const ERROR_CODES = {
     ],
     CHANGES_NOT_NOTICED: [
       "a full sync found changes that nobody had named",
-      "does every insert and update move the column, or notify? With a `source.query` over several tables, a change of another table has to move the column in the tenant's own row, or to be told by [`POST /sync`](new-tenants.md#post-sync)",
+      "does every insert and update move the column, or notify? With a query over several tables, see [New tenants](new-tenants.md#several-tables)",
     ],
   },
   Warnings: {
@@ -377,16 +371,16 @@ export const ERROR_CODES = {
       "see [The token table is lost](recovery.md#the-token-table-is-lost)",
     ],
     TOKENS_UNMARKED: [
-      "groupsync may not keep its ownership marker beside the tokens, so no other config is kept from writing there",
+      "groupsync may not keep its ownership marker beside the tokens",
       "[run the statements in the message](runbooks.md#tokens_unmarked-the-tokens-cant-be-marked)",
     ],
     LEDGER_EMPTY: [
-      "the token store has tokens, and the ledger knows nothing: it was lost, or is another one. `rotate` ends with exit code 1",
+      "there are tokens, but the ledger is empty: it was lost, or is another one. `rotate` ends with exit code 1",
       "see [The ledger is lost](recovery.md#the-ledger-is-lost)",
     ],
     GROUP_UNTRACKED: [
-      "a token is stored of a group that the ledger doesn't know. A sync adopts the group if its tenant is there; otherwise nothing deletes it",
-      "see [The ledger is lost](recovery.md#the-ledger-is-lost)",
+      "a stored token belongs to no group in the ledger. If its tenant is there, a sync adopts the group; otherwise nothing deletes it",
+      "see [Untracked groups](recovery.md#untracked-groups)",
     ],
     COMMITS_AT_RISK: [
       "a crash of the database server can take commits back",
@@ -405,8 +399,8 @@ export const ERROR_CODES = {
       "give the source a role of its own: see [Roles and rights](databases.md#roles-and-rights)",
     ],
     SECRETS_READABLE: [
-      "everybody on this machine can read the config, and a secret stands in it",
-      "write `${NAME}` or `${file:/path}` there, or take that right away: see [The config file](security.md#the-config-file)",
+      "everybody on this machine can read the config, which has a secret in it",
+      "write `${NAME}` or `${file:/path}` [in its place](security.md#the-config-file), or restrict who may read the file",
     ],
     REFRESH_UNSAFE: [
       "a refresh could change groups although `service.update` is `never`, so there is none",
@@ -423,10 +417,10 @@ export const ERROR_CODES = {
     ],
     TOO_MANY_AT_ONCE: [
       "the service seems to limit how many calls it takes at a time",
-      "set `service.concurrency` to the number in the message. Until then calls are spaced, which is slower",
+      "set `service.concurrency` to the number in the message; until then groupsync spaces its calls",
     ],
     GROUP_LEFT_BEHIND: [
-      "a group was created in the wrong team and could not be taken back, or perhaps by a call whose answer was lost",
+      "a group was, or may have been, created in the wrong team, and could not be taken back",
       "remove it by hand",
     ],
   },

@@ -3,8 +3,8 @@ import { errorHelp, remediesOf } from "../../../src/core/failure/error-codes.ts"
 
 test("a code is explained in plain words, with the pages that say more", () => {
   expect(errorHelp("VALUE_EMPTY")).toEqual({
-    meaning: "the name, or the data source of a mapping, is an empty text or blanks alone",
-    action: "fill the column; a row that isn't complete yet can wait, with source.ready_when",
+    meaning: "the name, or a value of the mapping, is empty or blank",
+    action: "fill the column, or let the row wait with source.ready_when",
     links: ["rows.md#tenants-that-arent-ready"],
   });
   expect(errorHelp("UNHEARD_OF")).toBeUndefined();
