@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { parse } from "yaml";
-import { OPTIONAL_PACKAGES } from "../../src/adapters/token-stores/vendor-client.ts";
+
 import {
   parseSecretPath,
   SECRET_NAMING,
@@ -41,10 +41,6 @@ test.each(blocks)("a config of %s loads, as it stands and with what is behind a 
 test("there is a config for each store", () => {
   const stores = new Set<string>(blocks.flatMap(([, yaml]) => load(yaml).map(({ store }) => store)));
   expect([...stores].sort()).toEqual(["table", ...STORES].sort());
-});
-
-test.each(Object.entries(OPTIONAL_PACKAGES))("the packages of %s are named", (store, packages) => {
-  expect(rowOf("Install the client", store)[2]).toBe(`\`${packages.join(" ")}\``);
 });
 
 test.each(STORES)("the rule for the names of %s is the one on the page", (store) => {

@@ -115,7 +115,7 @@ export const ERROR_CODES = {
       "[repair `source`](deletions.md#bad-evidence); one valid row is enough",
     ],
     REFRESH_HELD: [
-      "more groups are gone at the service or have another token than `deletion.limit` allows",
+      "more groups are gone or have another token than `deletion.limit` allows",
       "[find out who changed them](runbooks.md#the-refresh-is-held)",
     ],
     APPROVAL_MISMATCH: [
@@ -139,8 +139,8 @@ export const ERROR_CODES = {
       "reach the service past it, or have it allow `/api/user`",
     ],
     SERVICE_UNAVAILABLE: [
-      "the service can't be reached, let nothing pass for ten minutes, or failed nearly always",
-      "check `service.base_url`, DNS, TLS; see [The service is slow or down](runbooks.md#the-service-is-slow-or-down)",
+      "the service can't be reached, or [failed nearly always](#when-a-run-gives-up)",
+      "check the network; see [The service is slow or down](runbooks.md#the-service-is-slow-or-down)",
     ],
     UNREACHABLE: [
       "no connection to the service came about",
@@ -183,7 +183,7 @@ export const ERROR_CODES = {
       "put the ledger into another database",
     ],
     TOKEN_STORE_UNAVAILABLE: [
-      "a token store can't be reached, asked to wait for ten minutes, or refused every token",
+      "a token store can't be reached, or refuses every token",
       "[secret store](secret-stores.md#if-the-store-is-slow-or-refuses), [table](runbooks.md#the-database-went-away)",
     ],
     LEDGER_REWOUND: [
@@ -195,7 +195,7 @@ export const ERROR_CODES = {
       "[wait, or see who holds the lease](runbooks.md#the-lease-is-held)",
     ],
     LEASE_LOST: [
-      "the ledger was out of reach, or the machine stood still, for longer than the lease lasts",
+      "ledger or machine stood still for longer than the lease lasts",
       "nothing: the next sync settles what was under way",
     ],
     LEASE_HANDED_OVER: [
@@ -211,11 +211,11 @@ export const ERROR_CODES = {
       "nothing: the next sync goes on. For a `forget`, see the message",
     ],
     NO_TEMPORARY_SPACE: [
-      "a plan of more than 10,000 entries doesn't fit into the temporary folder",
+      "a plan doesn't fit into the temporary folder",
       "give the folder more space, or name another one in `TMPDIR`",
     ],
     CANARY_REMAINS: [
-      "the group that a `probe` made could not be deleted (exit code 3); the next sync tries again",
+      "the group that `probe` made could not be deleted (exit code 3)",
       "see [If the canary remains](service.md#if-the-canary-remains)",
     ],
     INTERNAL: ["a bug", "report it with the log"],
@@ -238,7 +238,7 @@ export const ERROR_CODES = {
       "take the tenant out of the source first, or flag its row",
     ],
     TENANT_RETURNED: [
-      "a row has come back or changed after the source was read, so its group is not removed (exit code 0)",
+      "a row came back after the source was read, so its group is not removed (exit code 0)",
       "nothing: the next sync looks at it again",
     ],
   },
@@ -248,7 +248,7 @@ export const ERROR_CODES = {
       "the report names each, with its line and what would be right",
     ],
     CONFIG_UNREADABLE: [
-      "the config file isn't there, may not be read, or has more than 256 KiB; or a `${file:…}` has more than 1 MiB",
+      "the config file can't be read, or has more than 256 KiB",
       "name the right file with `--config` or `GROUPSYNC_CONFIG`",
     ],
     CONFIG_TLS: [
@@ -260,7 +260,7 @@ export const ERROR_CODES = {
       "write `table` or `schema.table`, odd names in double quotes",
     ],
     CONFIG_COLUMNS: [
-      "a column isn't there or has a type that doesn't fit, or the token table can't take tokens",
+      "a column is missing or of the wrong type, or the token table can't take tokens",
       "correct what the message lists",
     ],
     CONFIG_SOURCE: [
@@ -326,7 +326,7 @@ export const ERROR_CODES = {
       "nothing: the next start settles it. If it happens often, raise `shutdown_timeout` above `service.timeout`",
     ],
     PROCESS_WARNING: [
-      "Node.js or a package warns of something, such as an old Node.js; the run is not affected",
+      "Node.js or a package warns of something; the run is not affected",
       "mostly an upgrade will do",
     ],
   },
@@ -375,11 +375,11 @@ export const ERROR_CODES = {
       "[run the statements in the message](runbooks.md#tokens_unmarked-the-tokens-cant-be-marked)",
     ],
     LEDGER_EMPTY: [
-      "there are tokens, but the ledger is empty: it was lost, or is another one. `rotate` ends with exit code 1",
+      "there are tokens, but the ledger is empty: it was lost, or is another one",
       "see [The ledger is lost](recovery.md#the-ledger-is-lost)",
     ],
     GROUP_UNTRACKED: [
-      "a stored token belongs to no group in the ledger. If its tenant is there, a sync adopts the group; otherwise nothing deletes it",
+      "a stored token belongs to no group in the ledger",
       "see [Untracked groups](recovery.md#untracked-groups)",
     ],
     COMMITS_AT_RISK: [
@@ -412,7 +412,7 @@ export const ERROR_CODES = {
       "nothing; after a restore see [Recovery](recovery.md#an-older-ledger-is-restored)",
     ],
     SOURCE_CHANGED: [
-      "the config names another source, and the ledger has groups whose tenants it doesn't have",
+      "the config names another source, which lacks tenants that the ledger has",
       "is it the right source? Their deletions are held: see [Deletions](deletions.md)",
     ],
     TOO_MANY_AT_ONCE: [
