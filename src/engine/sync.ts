@@ -107,6 +107,8 @@ async function syncOnce(
     for (const id of await settleCalls(plan.leftUnderWay, run)) rotations.tried.add(id);
     await rotations.rotateWanted();
     if (isWhole) await rotations.rotateAged(plan.owing > 0);
+    // No refresh asks for a group whose copies are unsure. The tokens that it finds may be unsure again.
+    await verifyAfterTakeover(run);
     await refreshGroups(plan, options, settings, run);
     await verifyAfterTakeover(run);
     const { silence } = settings.refresh;

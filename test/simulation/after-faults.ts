@@ -48,8 +48,9 @@ export async function checkAfterFaults(
   }
 
   if (isHasty || world.poison !== null) {
+    const waited = waitingIn(world);
     await oneSync(world, command);
-    await rotateAll(world);
+    await rotateAll(world, waited);
     world.setPoison(null);
     await untilNextTries(world);
   }
@@ -200,12 +201,18 @@ function isCutOff(id: string, world: SimulatedWorld): boolean {
   return known.tokenFingerprint !== tokenFingerprint(new Secret(live));
 }
 
-/** Expects that `rotate --all` gives every group a new token, whatever the state of this group and of other groups. */
-async function rotateAll(world: SimulatedWorld): Promise<void> {
+/**
+ * Expects that `rotate --all` gives every group a new token, whatever the state of this group and of other groups. `waited`: what
+ * waited for its next try as the last sync began, and may be left to the next one.
+ */
+async function rotateAll(
+  world: SimulatedWorld,
+  waited: ReturnType<typeof waitingIn> = new Map(),
+): Promise<void> {
   const { watch, time, clockOffset } = world;
   const selection = { kind: "all" } as const;
   const asked = askedFor(selection, world, new Date(time.now().getTime() + clockOffset));
-  const mayWait = waitingIn(world);
+  const mayWait = new Map([...waited, ...waitingIn(world)]);
   const mayEndWith = knowsNoGroup(world) ? "LEDGER_EMPTY" : undefined;
   const report = await run(world, { command: { name: "rotate", selection } }, mayEndWith);
   if (report === undefined) return;

@@ -40,6 +40,14 @@ type Ending = Started & { readonly stopping: AbortController };
 const CANCEL = { mark: { kind: "trusted", doubt: "operator" } } as const;
 
 describe("sync --refresh", () => {
+  test("leaves no group in doubt, at whatever moment a rotation was killed before", async () => {
+    for (let diesAt = 0, end: unknown = "died"; end === "died"; diesAt++) {
+      const world = await aSyncedWorld(["a"]);
+      end = await world.startRotation({ kind: "all" }, { diesAt }).report;
+      expect({ diesAt, ...(await refresh(world)) }).toMatchObject({ diesAt, outcome: "ok", errors: [] });
+    }
+  });
+
   test("asks for every group once, and changes nothing if nobody has changed anything", async () => {
     const world = await worldWith("a", "b", "c");
     const before = new Map(world.service.tokens);
