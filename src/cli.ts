@@ -28,8 +28,8 @@ const MAX_LINE = 2_000;
 export async function cli(args: readonly string[], raw: CommandIo): Promise<void> {
   const io: CommandIo = {
     ...raw,
-    stdout: (text) => raw.stdout(withPages(visible(text))),
-    stderr: (text) => raw.stderr(withPages(visible(text))),
+    stdout: (text) => raw.stdout(visible(text)),
+    stderr: (text) => raw.stderr(visible(text)),
   };
   try {
     await program(io).parseAsync(args, { from: "user" });
@@ -46,13 +46,6 @@ export async function cli(args: readonly string[], raw: CommandIo): Promise<void
     io.stderr(lines.map((line) => `${printable(line, MAX_LINE)}\n`).join(""));
     io.finish(exitCodeOfError(error));
   }
-}
-
-/** Names the pages of the documentation by their paths, for whoever stands in another folder. Leaves JSON as it is. */
-function withPages(text: string): string {
-  const folder = fileURLToPath(new URL("../", import.meta.url));
-  if (text.startsWith("{") || !existsSync(`${folder}docs`)) return text;
-  return text.replaceAll(/(?<![\w/])(docs\/[a-z/-]+\.md|config\.example\.yaml)/g, (page) => folder + page);
 }
 
 function program(io: CommandIo): Command {
@@ -97,6 +90,7 @@ function program(io: CommandIo): Command {
   const context: CommandContext = {
     io,
     version: version(),
+    pages: pages(),
     flagsOf,
     readConfig: async (command) => {
       const { readConfig } = await import("./compose/config.ts");
@@ -136,6 +130,11 @@ Exit codes:
   0 done   1 the run failed   2 changes pending (plan --detailed-exitcode)
   3 done, but some rows were rejected or some groups failed   4 deletions held
   5 another instance holds the lease   64 wrong usage   78 wrong config`;
+
+function pages(): string | undefined {
+  const folder = fileURLToPath(new URL("../docs", import.meta.url));
+  return existsSync(folder) ? folder : undefined;
+}
 
 function version(): string {
   const text = readFileSync(new URL("../package.json", import.meta.url), "utf8");

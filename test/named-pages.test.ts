@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { declaredSchema } from "../src/config/json-schema.ts";
 import { anchorsOf, isThere } from "./support/pages.ts";
+import { readSource } from "./support/source-text.ts";
 
 const REPOSITORY = new URL("../", import.meta.url);
 
@@ -26,6 +27,17 @@ test.each([...new Set([...configPages].map(([, page = ""]) => page))])(
   "the description of a key of the config names a page that is there: %s",
   (see) => expectPage(`docs/${see}`),
 );
+
+test("no text that the program prints names a file that a container doesn't have", () => {
+  const texts = files
+    .filter((file) => file.startsWith("src/"))
+    .flatMap((file) => {
+      const { strings, templates } = readSource(readFileSync(new URL(file, REPOSITORY), "utf8"));
+      return [...strings, ...templates].map((text) => ({ file, text }));
+    });
+  expect(texts.length).toBeGreaterThan(5_000);
+  expect(texts.filter(({ text }) => /\bdocs\/|config\.example|runbooks\b(?!\.md#)/.test(text))).toEqual([]);
+});
 
 function expectPage(named: string): void {
   const [page = "", anchor] = named.split("#");

@@ -36,6 +36,8 @@ export interface CommandContext {
   readonly io: CommandIo;
   /** Of groupsync. */
   readonly version: string;
+  /** The folder of the documentation's pages; undefined if it isn't installed, as in a container. */
+  readonly pages: string | undefined;
   readonly flagsOf: (command: Command) => GlobalFlags;
   /** Reads and checks the config file. Rejects with a CONFIG_… code. */
   readonly readConfig: (command: Command) => Promise<Config>;

@@ -4,7 +4,7 @@ import { asSentence } from "../core/text/printable.ts";
 import type { CommandContext } from "./context.ts";
 
 /** `groupsync help`: what an error code means, without a network or docs at hand; or the help of a command. */
-export const helpCommand = ({ io }: CommandContext): Command =>
+export const helpCommand = ({ io, pages }: CommandContext): Command =>
   new Command("help")
     .description("show what an error code means and what helps; or the help of a command")
     .argument("[WHAT]", "an error code such as KEY_REFUSED, or a command")
@@ -15,7 +15,7 @@ export const helpCommand = ({ io }: CommandContext): Command =>
       if (named) return named.outputHelp();
       const code = what.toUpperCase();
       const help = errorHelp(code);
-      if (help) return io.stdout(helpText(code, help));
+      if (help) return io.stdout(helpText(code, help, pages));
       const { closestMatch } = await import("leven");
       const near = closestMatch(code, KNOWN_CODES);
       command.error(
@@ -23,7 +23,9 @@ export const helpCommand = ({ io }: CommandContext): Command =>
       );
     });
 
-function helpText(code: string, { meaning, action, links }: ErrorHelp): string {
-  const more = links.length > 0 ? `\nMore: ${links.map((link) => `docs/${link}`).join(", ")}\n` : "";
+/** Names pages only if they are there to be read. */
+function helpText(code: string, { meaning, action, links }: ErrorHelp, pages: string | undefined): string {
+  const isMore = pages !== undefined && links.length > 0;
+  const more = isMore ? `\nMore: ${links.map((link) => `${pages}/${link}`).join(", ")}\n` : "";
   return `${code}\n\n${asSentence(meaning)}\n\nWhat to do: ${asSentence(action)}\n${more}`;
 }

@@ -41,7 +41,7 @@ export interface CheckSetup extends Omit<CheckLimits, "stop"> {
 /** How long one check may take, in milliseconds. Long enough to read a source of millions of rows. */
 const LIMIT = 300_000;
 const TIMES_SHOWN = 3;
-const RIGHTS = "the rights of its user: docs/databases.md#roles-and-rights";
+const RIGHTS = "the rights of its user; `groupsync init` writes the statements that grant them";
 
 /** What `check` needs. Throws CONFIG_… if the config is wrong. Contacts nothing before a check begins. */
 export function composeCheck(path: string, host: Host, { notify }: CheckOptions): CheckSetup {
@@ -54,7 +54,7 @@ export function composeCheck(path: string, host: Host, { notify }: CheckOptions)
 
   const configCheck: Check = {
     title: "config",
-    remedy: "see docs/configuration.md",
+    remedy: "groupsync schema describes every key",
     async *run() {
       yield ok(`${path} is valid; its name is ${name}`);
       yield* warnings;
@@ -81,7 +81,7 @@ export function composeCheck(path: string, host: Host, { notify }: CheckOptions)
   const { column, channel } = source.changes;
   const changesCheck: Check = {
     title: "changes",
-    remedy: "see docs/new-tenants.md",
+    remedy: `check source.changes, and ${RIGHTS}`,
     async *run(stop) {
       if (column !== undefined) yield* columnFindings(await changeFeed(config, column), stop);
       if (channel !== undefined) yield* channelFindings(await changeChannel(config, channel), stop);
@@ -98,7 +98,7 @@ export function composeCheck(path: string, host: Host, { notify }: CheckOptions)
 
   const tokenCheck: Check = {
     title: "tokens",
-    remedy: "check the config's section tokens, and the rights there: docs/databases.md#roles-and-rights",
+    remedy: `check the config's section tokens, and ${RIGHTS}`,
     run: opened(({ ports, tokens }) => tokenFindings({ ledger: ports.ledger, tokens }, { name, baseUrl })),
   };
 
@@ -110,7 +110,7 @@ export function composeCheck(path: string, host: Host, { notify }: CheckOptions)
 
   const connectionCheck: Check = {
     title: "connections",
-    remedy: "see docs/databases.md",
+    remedy: "let the users of source, ledger and tokens have more connections at once",
     run: whileOpen((stop) => connectionsAtOnce(config, { ...host, stop }), connectionFindings),
   };
 
@@ -130,7 +130,7 @@ export function composeCheck(path: string, host: Host, { notify }: CheckOptions)
   const schedule = { line: config.schedule, timezone: config.timezone };
   const scheduleCheck: Check = {
     title: "schedule",
-    remedy: "see docs/configuration.md",
+    remedy: "check schedule and timezone; groupsync schema describes them",
     async *run() {
       yield scheduleFinding(schedule, dueTimesOf(schedule).nextRuns(TIMES_SHOWN, new Date()));
     },

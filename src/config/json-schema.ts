@@ -32,10 +32,10 @@ const schemaOf = (finish: (schema: KeySchema) => void): KeySchema =>
 
 /** Makes one text of a key's meta. It has no code marks, because editors show plain text. */
 function forEditors(schema: KeySchema): void {
-  const { description, otherwise, see } = schema;
+  const { description, otherwise } = schema;
   for (const key of META_KEYS) delete schema[key];
   if (description === undefined) return;
-  const parts = [description, otherwise && `If left out: ${otherwise}.`, see && `See docs/${see}.`];
+  const parts = [description, otherwise && `If left out: ${otherwise}.`];
   schema.description = parts.filter(Boolean).join(" ").replaceAll("`", "");
 }
 

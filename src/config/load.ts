@@ -60,7 +60,7 @@ function readText(path: string, { readFile }: ValueSources): string {
     return text;
   } catch (cause) {
     throw new SyncError("CONFIG_UNREADABLE", `cannot read the config file: ${describe(cause)}`, {
-      hint: `name it with --config or GROUPSYNC_CONFIG; config.example.yaml shows what belongs in it`,
+      hint: "name it with --config or GROUPSYNC_CONFIG; `groupsync init` writes one",
       cause,
     });
   }
@@ -74,7 +74,7 @@ const unverified = (): SyncError =>
 
 const invalid = (path: string, problems: readonly Problem[]): SyncError =>
   new SyncError("CONFIG_INVALID", problemReport(path, problems), {
-    hint: "config.example.yaml explains every key",
+    hint: "`groupsync schema` describes every key",
   });
 
 /** What the schema finds wrong. `hasList` says whether the file has a list of token stores. */

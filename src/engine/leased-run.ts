@@ -168,7 +168,7 @@ async function warnOfRisks({ durabilityRisks }: RunPorts, observe: Observe): Pro
       kind: "warning",
       code: "COMMITS_AT_RISK",
       message: `the database has ${setting}: a crash of its server takes back what it committed last, and a rotated token may be lost`,
-      hint: `set ${safe}, or find out after each crash which tokens are live: see docs/guarantees.md`,
+      hint: `set ${safe}, or run \`groupsync sync --refresh\` after each crash`,
       isStanding: true,
     });
   }

@@ -33,6 +33,7 @@ export function anIo(): { io: CommandIo; context: CommandContext; printed: Print
   const context: CommandContext = {
     io,
     version: "1.2.3",
+    pages: undefined,
     flagsOf: (command) => command.optsWithGlobals(),
     readConfig: () => Promise.reject(new Error("there is no config")),
     observe: () => {},

@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
 import { cli } from "../../src/cli.ts";
+import { helpCommand } from "../../src/commands/help.ts";
+import { KNOWN_CODES } from "../../src/core/failure/error-codes.ts";
 import { anIo } from "./an-io.ts";
 
 async function help(...args: string[]) {
@@ -7,6 +9,13 @@ async function help(...args: string[]) {
   await cli(["help", ...args], io);
   return printed;
 }
+
+test.each(KNOWN_CODES)("what help says of %s needs no page, because a container has none", async (code) => {
+  const { context, printed } = anIo();
+  await helpCommand({ ...context, pages: undefined }).parseAsync([code], { from: "user" });
+  expect(printed.stdout).toMatch(/^[A-Z_]+\n\n[^\n]+\n\nWhat to do: [^\n]+\n$/);
+  expect(printed.stdout).not.toMatch(/\.md|\]\(|What to do: See /);
+});
 
 test("help tells what a code means and what to do, in any case", async () => {
   const { stdout, stderr, code } = await help("value_empty");

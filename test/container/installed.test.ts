@@ -28,11 +28,12 @@ test("the package made by `npm pack` starts and syncs without any other package"
   const [archive = ""] = await readdir(folder);
   await run("tar", ["-xzf", archive, "--strip-components=1"], { cwd: folder });
 
-  // A message names a file of the package, in whatever folder its reader is.
+  // Help names a page of the package, in whatever folder its reader is.
   const main = join(folder, "dist/main.js");
-  const { stderr } = await startProcess(process.execPath, [main, "--config", "none.yaml", "check"]).ended;
-  expect(stderr).toContain(`${folder}/config.example.yaml`);
-  expect(existsSync(join(folder, "config.example.yaml"))).toBe(true);
+  const { stdout: help } = await startProcess(process.execPath, [main, "help", "LEASE_HELD"]).ended;
+  const [, page = ""] = /^More: (.+\.md)#/m.exec(help) ?? [];
+  expect(page).toBe(`${folder}/docs/runbooks.md`);
+  expect(existsSync(page)).toBe(true);
 
   const world = await aWorld({ tenants: 3 });
   const sync = (...flags: string[]) =>

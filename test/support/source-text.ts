@@ -3,6 +3,8 @@ export interface SourceText {
   /** The code without comments and template text; a string literal is `"N"`, its place in `strings`. */
   readonly code: string;
   readonly strings: readonly string[];
+  /** The text of the templates, without what is in `${…}`. */
+  readonly templates: readonly string[];
 }
 
 const PLAIN = /[\s\w$#]+/y;
@@ -18,6 +20,7 @@ const BEFORE_REGEX = /(?:^|[(,=:[!&|?{};+\-*%~^<>]|\b(?:return|typeof|case|in|of
 /** Takes TypeScript apart just far enough to tell code from strings and comments. */
 export function readSource(source: string): SourceText {
   const strings: string[] = [];
+  const templates: string[] = [];
   let code = "";
   let at = 0;
 
@@ -51,7 +54,9 @@ export function readSource(source: string): SourceText {
     }
   };
   const readTemplate = (): void => {
-    while (take(TEMPLATE_TEXT)?.[1] === "${") {
+    for (let text = take(TEMPLATE_TEXT); text; text = take(TEMPLATE_TEXT)) {
+      templates.push(text[0].slice(0, -(text[1]?.length ?? 0)));
+      if (text[1] !== "${") break;
       code += "${";
       readBlock();
     }
@@ -59,7 +64,7 @@ export function readSource(source: string): SourceText {
   };
 
   while (at < source.length) readBlock();
-  return { code, strings };
+  return { code, strings, templates };
 }
 
 /**

@@ -122,7 +122,7 @@ export function nextSteps(setup: Setup, places: Places, url: string): string {
   const shown = steps.map(([title = "", ...lines], index) =>
     [`${index + 1}. ${title}`, ...lines.map((line) => `     ${line}`)].join("\n"),
   );
-  return `What to do next:\n\n${shown.join("\n\n")}\n\ndocs/quick-start.md explains each step.\n`;
+  return `What to do next:\n\n${shown.join("\n\n")}\n`;
 }
 
 function readConfig({ proposal: { mapping, joined } }: Setup, { config }: Places): readonly string[] {
@@ -187,7 +187,7 @@ function mountedFiles(dialect: Setup["dialect"], url: string) {
 }
 
 const CONTAINER_COMMANDS = [
-  "Give both to the container as docs/deploy.md says, and run check, probe, plan and sync there before the daemon.",
+  `Mount the config as /etc/groupsync/config.yaml and the secrets as ${SECRETS_FOLDER}. Run check, probe, plan and sync there before the daemon.`,
 ];
 
 function commandLines({ config }: Places): readonly string[] {

@@ -16,7 +16,7 @@ export const LOOKUPS_NOT_INDEXED = {
   code: "LOOKUPS_NOT_INDEXED",
   message:
     "the database reads the whole source to look one tenant up, so groupsync looks single tenants up for no more than a tenth of the time",
-  hint: "create an index on the column of group.id; a query must let the condition on its id through to the table's index. See docs/new-tenants.md",
+  hint: "create an index on the column of group.id; a query must let the condition on its id through to the table's index",
 };
 
 /** Without a hint: the database knows which index would help. */

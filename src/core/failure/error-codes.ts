@@ -53,7 +53,7 @@ export const ERROR_CODES = {
     ],
     NEW_TOKEN_NOT_STORED: [
       "a new token could not be stored, and the old one is dead: the tenant is locked out",
-      "[fix the token store](runbooks.md#a-tenant-is-locked-out) now",
+      "don't kill the process; [fix the token store](runbooks.md#a-tenant-is-locked-out) now; then run `groupsync sync --only ID`",
     ],
     NOT_ROTATED: [
       "not rotated, because another group's new token could not be stored; its own token is good",
@@ -81,7 +81,7 @@ export const ERROR_CODES = {
     ],
     IN_DOUBT: [
       "the ledger went back in time, or somebody ran `sync --refresh`, and the service has not been asked for the group yet",
-      "the next sync goes on; correct the row if it is rejected. `sync --refresh --cancel` takes a refresh back. See [A database fails over](recovery.md#a-database-fails-over)",
+      "the next sync [goes on](recovery.md#a-database-fails-over); correct the row if it is rejected. `sync --refresh --cancel` takes a refresh back",
     ],
     BAD_RESPONSE: [
       "the answer is not what [the interface](service.md#what-the-interface-must-do) promises, such as a redirect, no JSON, or another group. The call may have had its effect",
@@ -108,7 +108,7 @@ export const ERROR_CODES = {
   "Something is held": {
     DELETIONS_HELD: [
       "more removals are due than `deletion.limit` allows",
-      "[are these tenants really gone?](runbooks.md#deletions-are-held)",
+      "[are these tenants really gone?](runbooks.md#deletions-are-held) `groupsync plan` names them, and the command that approves",
     ],
     SOURCE_INCONCLUSIVE: [
       "no valid row came from the source, so nobody counts as gone",
@@ -116,7 +116,7 @@ export const ERROR_CODES = {
     ],
     REFRESH_HELD: [
       "more groups are gone or have another token than `deletion.limit` allows",
-      "[find out who changed them](runbooks.md#the-refresh-is-held)",
+      "[find out who changed them](runbooks.md#the-refresh-is-held); `groupsync status` has the command that goes on",
     ],
     APPROVAL_MISMATCH: [
       "the code that you gave stands for another set, or was used before",
@@ -140,11 +140,11 @@ export const ERROR_CODES = {
     ],
     SERVICE_UNAVAILABLE: [
       "the service can't be reached, or [failed nearly always](#when-a-run-gives-up)",
-      "check the network; see [The service is slow or down](runbooks.md#the-service-is-slow-or-down)",
+      "[check](runbooks.md#the-service-is-slow-or-down) `service.base_url`, DNS and TLS",
     ],
     UNREACHABLE: [
       "no connection to the service came about",
-      "see [The service is slow or down](runbooks.md#the-service-is-slow-or-down)",
+      "[check](runbooks.md#the-service-is-slow-or-down) `service.base_url`, DNS and TLS",
     ],
     TEAM_CHANGED: [
       "the key belongs to another team than the ledger's groups",
@@ -156,7 +156,7 @@ export const ERROR_CODES = {
     ],
     SOURCE_UNAVAILABLE: [
       "the source can't be read; the message has the database's own words",
-      "see [The database went away](runbooks.md#the-database-went-away)",
+      "run [`groupsync check`](runbooks.md#the-database-went-away)",
     ],
     SOURCE_ORDER: [
       "the database returned ids in another order than that of their bytes",
@@ -164,11 +164,11 @@ export const ERROR_CODES = {
     ],
     DATABASE_TOO_OLD: [
       "the database server is too old; the message has its version",
-      "upgrade it: see [What it runs on](databases.md#what-it-runs-on)",
+      "[upgrade it](databases.md#what-it-runs-on)",
     ],
     LEDGER_UNAVAILABLE: [
       "the ledger can't be reached or written",
-      "see [The database went away](runbooks.md#the-database-went-away)",
+      "run [`groupsync check`](runbooks.md#the-database-went-away)",
     ],
     LEDGER_TOO_NEW: [
       "a newer groupsync has upgraded the ledger",
@@ -176,7 +176,7 @@ export const ERROR_CODES = {
     ],
     LEDGER_OUTDATED: [
       "a groupsync from before the first release made the ledger",
-      "[move its groups](runbooks.md#upgrades)",
+      "let that groupsync delete the groups of tenants that are gone; then set a new `ledger.table_prefix` and [run `groupsync sync`](runbooks.md#upgrades)",
     ],
     LEDGER_ENCODING: [
       "the ledger's database has another encoding than UTF8",
@@ -184,15 +184,15 @@ export const ERROR_CODES = {
     ],
     TOKEN_STORE_UNAVAILABLE: [
       "a token store can't be reached, or refuses every token",
-      "[secret store](secret-stores.md#if-the-store-is-slow-or-refuses), [table](runbooks.md#the-database-went-away)",
+      "run `groupsync check`; see [secret stores](secret-stores.md#if-the-store-is-slow-or-refuses), [tables](runbooks.md#the-database-went-away)",
     ],
     LEDGER_REWOUND: [
       "the ledger's database went back in time, or lies on another server",
-      "run `groupsync sync`; see [A database fails over](recovery.md#a-database-fails-over)",
+      "run `groupsync sync`; if the database was moved [without loss](recovery.md#a-database-fails-over), `groupsync sync --acknowledge-switchover`",
     ],
     LEASE_HELD: [
       "another instance is at work, or a daemon has not handed over in time (exit code 5)",
-      "[wait, or see who holds the lease](runbooks.md#the-lease-is-held)",
+      "wait; [`groupsync status` names it](runbooks.md#the-lease-is-held). If it is gone, and a clock was set back: `UPDATE groupsync_leases SET expires_at = '1970-01-02' WHERE scope = 'default'`, with your prefix and `name`",
     ],
     LEASE_LOST: [
       "ledger or machine stood still for longer than the lease lasts",
@@ -216,7 +216,7 @@ export const ERROR_CODES = {
     ],
     CANARY_REMAINS: [
       "the group that `probe` made could not be deleted (exit code 3)",
-      "see [If the canary remains](service.md#if-the-canary-remains)",
+      "[delete it by hand](service.md#if-the-canary-remains), then run `groupsync probe --forget ID`",
     ],
     INTERNAL: ["a bug", "report it with the log"],
   },
@@ -273,15 +273,15 @@ export const ERROR_CODES = {
     ],
     CONFIG_TABLE_OWNER: [
       "on PostgreSQL, a table that groupsync takes for its own belongs to another role",
-      "[find out who made the table](runbooks.md#config_table_owner-the-table-belongs-to-another-role)",
+      "[find out who made the table](runbooks.md#config_table_owner-the-table-belongs-to-another-role); if you know it, run the statement in the message",
     ],
     CONFIG_TABLE_MOVED: [
       "the same config leads to another table than before",
-      "[find out who did it](runbooks.md#config_table_moved-the-same-config-leads-to-another-table)",
+      "[find out who did it](runbooks.md#config_table_moved-the-same-config-leads-to-another-table); if it was you, name the schema in the config",
     ],
     CONFIG_SCOPE_SHARED: [
       "groups of this scope belong to another scope of this ledger, too",
-      "the message names it: see [Several environments](environments.md)",
+      "give [this config](environments.md) a key of another team, or other ids",
     ],
     CONFIG_OTHER_SCOPE: [
       "`forget --delete-groups` was run with the config of another scope",
@@ -364,11 +364,11 @@ export const ERROR_CODES = {
   Warnings: {
     TOKENS_MOVED: [
       "the config names another place for tokens; a sync writes the missing ones there",
-      "nothing: see [Move to another place](tokens.md#move-to-another-place)",
+      "[nothing](tokens.md#move-to-another-place)",
     ],
     TOKENS_LOST: [
       "a token store has lost all tokens; a sync writes them again",
-      "see [The token table is lost](recovery.md#the-token-table-is-lost)",
+      "[nothing](recovery.md#the-token-table-is-lost)",
     ],
     TOKENS_UNMARKED: [
       "groupsync may not keep its ownership marker beside the tokens",
@@ -376,15 +376,15 @@ export const ERROR_CODES = {
     ],
     LEDGER_EMPTY: [
       "there are tokens, but the ledger is empty: it was lost, or is another one",
-      "see [The ledger is lost](recovery.md#the-ledger-is-lost)",
+      "check `ledger` and `name`: is the ledger [lost](recovery.md#the-ledger-is-lost)?",
     ],
     GROUP_UNTRACKED: [
       "a stored token belongs to no group in the ledger",
-      "see [Untracked groups](recovery.md#untracked-groups)",
+      "[put the tenant's row back](recovery.md#untracked-groups), sync, remove the row",
     ],
     COMMITS_AT_RISK: [
       "a crash of the database server can take commits back",
-      "set what the message names: see [What is not guaranteed](guarantees.md#what-is-not-guaranteed)",
+      "set what the message names, or run `groupsync sync --refresh` after [each crash](guarantees.md#what-is-not-guaranteed)",
     ],
     COMMITS_UNCHECKED: [
       "a run failed, and groupsync could not check whether the ledger has all that it wrote",
@@ -392,11 +392,11 @@ export const ERROR_CODES = {
     ],
     SOURCE_ROLE_READS_TOKENS: [
       "the role in `source.url` can read the tokens or the ledger",
-      "give the source a role of its own: see [Roles and rights](databases.md#roles-and-rights)",
+      "give the source [a role of its own](databases.md#roles-and-rights), as `groupsync init` writes it",
     ],
     SOURCE_PATH_OPEN: [
       "others may have code run as the role in `source.url`",
-      "give the source a role of its own: see [Roles and rights](databases.md#roles-and-rights)",
+      "give the source [a role of its own](databases.md#roles-and-rights)",
     ],
     SECRETS_READABLE: [
       "everybody on this machine can read the config, which has a secret in it",
@@ -409,7 +409,7 @@ export const ERROR_CODES = {
     APPROVAL_NOT_NEEDED: ["a code was given, and nothing is held", "nothing; the report names it too"],
     GRACE_PERIOD_RESTARTED: [
       "there was no sync for [unusually long](deletions.md#the-grace-period), so all grace periods start anew",
-      "nothing; after a restore see [Recovery](recovery.md#an-older-ledger-is-restored)",
+      "nothing; after [a restore](recovery.md#an-older-ledger-is-restored) run `groupsync sync --verify-tokens`",
     ],
     SOURCE_CHANGED: [
       "the config names another source, which lacks tenants that the ledger has",

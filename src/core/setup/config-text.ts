@@ -24,7 +24,7 @@ export function configText(setup: Setup): string {
 #
 # Editors check and complete this file by the line above: groupsync schema > groupsync.schema.json
 # \`groupsync init\` wrote it from the database's catalog. Read each line before the first sync. The keys that are left
-# out have defaults: config.example.yaml explains all of them.
+# out have defaults: \`groupsync schema\` describes all of them.
 
 service:
   # Requests go to {base_url}/api/user.
@@ -85,7 +85,7 @@ function query({ dialect, proposal }: Setup): string {
     ...(change === null
       ? []
       : [
-          `Changes of ${joined.table.name} have to move ${change.column.name}: docs/new-tenants.md, "Several tables".`,
+          `Changes of ${joined.table.name} have to move ${change.column.name} in the tenant's own row, by a trigger.`,
         ]),
     "query: |",
     ...sql.map((line) => `  ${line.replaceAll("$", "$$$$")}`),
@@ -118,8 +118,8 @@ function removedWhen({ dialect, proposal: { removals, status } }: Setup): string
 
 const changes = ({
   change,
-}: Proposal): string => `  # How \`groupsync run\` notices single tenants between two full syncs. On PostgreSQL a trigger tells it of each change:
-  # docs/new-tenants.md.
+}: Proposal): string => `  # How \`groupsync run\` notices single tenants between two full syncs. On PostgreSQL a trigger that runs
+  # pg_notify with the id tells it of each change, if \`channel\` names the trigger's channel here.
 ${change === null ? "" : `  changes:\n    ${because(change)}\n    column: ${columnRule(change)}\n`}`;
 
 function mappingText({ mapping }: Proposal): string {

@@ -52,7 +52,7 @@ export class UnnoticedChanges {
       level: "warn",
       code: "CHANGES_NOT_NOTICED",
       message: `a full sync has found changes that source.changes didn't name, such as those of tenant ${JSON.stringify(unnoticed[0])}: ${unnoticed.length} in one sync`,
-      hint: "each insert and update has to move the column, or to notify the channel; else tenants wait for the full sync. With a source.query over several tables, whoever changes another table has to move the column in the tenant's own row, or to call POST /sync. With source.changes.column, a value below the newest one is not noticed: groupsync check shows the newest one. See docs/new-tenants.md",
+      hint: "each insert and update has to move the column, or to notify the channel; else tenants wait for the full sync. With a source.query over several tables, whoever changes another table has to move the column in the tenant's own row, or to call POST /sync. With source.changes.column, a value below the newest one is not noticed: groupsync check shows the newest one",
     });
   }
 

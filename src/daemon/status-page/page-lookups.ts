@@ -94,7 +94,7 @@ export const indexedOnly = (source: TenantSource): TenantSource => ({
       "LOOKUPS_NOT_INDEXED",
       "the database would read the whole source to find one tenant, so the page doesn't ask it",
       {
-        hint: "create an index on the column of group.id (see docs/new-tenants.md), or run groupsync explain",
+        hint: "create an index on the column of group.id, or run groupsync explain",
       },
     );
   },

@@ -23,7 +23,8 @@ export interface CheckedDatabase {
   readonly privacy: ConnectionPrivacy;
 }
 
-const TLS_HINT = "see docs/security.md#tls";
+const TLS_HINT =
+  "write sslmode=verify-full in the url, or ssl-mode=VERIFY_IDENTITY for MySQL and MariaDB; sslrootcert or ssl-ca names a CA of your own";
 
 /** The finding for a connection that has worked. */
 export function connectionFinding({ title, privacy }: CheckedDatabase): Finding {

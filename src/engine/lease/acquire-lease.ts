@@ -175,7 +175,7 @@ function notRenewed({ holder, expiresAt }: LeaseHolder, locked: string | undefin
     );
   const until = expiresAt.toISOString();
   return new SyncError("LEASE_HELD", `${holder} has the lease until ${until}, and has stopped renewing it`, {
-    hint: "end that process if it still runs; if the clock of the ledger's database was set back, end the lease by hand: see docs/runbooks.md#the-lease-is-held",
+    hint: "end that process if it still runs; if the clock of the ledger's database was set back, end the lease by hand: `groupsync help LEASE_HELD` has the statement",
   });
 }
 

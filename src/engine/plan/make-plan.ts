@@ -169,7 +169,7 @@ function graceWarnings({ counts, isWhole }: Plan, { longPauseMs = null }: Ledger
       kind: "warning",
       code: "GRACE_PERIOD_RESTARTED",
       message: `the last good sync ended ${durationText(longPauseMs)} ago, which is far longer than usual, and the tenants of ${quantity(missing, "group")} are missing: they may have been back in between, so their grace period begins anew`,
-      hint: "there is nothing to do, unless the ledger was restored from a backup: then see docs/recovery.md",
+      hint: "there is nothing to do, unless the ledger was restored from a backup: then run `groupsync sync --verify-tokens` once",
     },
   ];
 }

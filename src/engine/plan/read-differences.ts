@@ -105,7 +105,7 @@ export function roleWarnings({ name, secrets, openSchemas }: SourceRole): readon
   const reads = {
     code: "SOURCE_ROLE_READS_TOKENS",
     message: `user ${name} of source.url can read ${secrets.join(" and ")}, and so can the owner of a view or function that the source reads`,
-    hint: "give source.url a user of its own that can read the tenants alone: see docs/databases.md#roles-and-rights",
+    hint: "give source.url a user of its own that can read the tenants alone; `groupsync init` writes its statements",
   };
   const finds = openSchemas.map((schema) => ({
     code: "SOURCE_PATH_OPEN",

@@ -34,7 +34,7 @@ test.each([
 ] as const)("a connection of %s to %s: %s", (dialect, url, sign) => {
   const finding = connectionFinding({ title: "app", privacy: connectionPrivacy(dialect, url) });
   expect(signsOf([finding])).toEqual([sign]);
-  if (sign === "!") expect(finding.hint).toContain("docs/security.md#tls");
+  if (sign === "!") expect(finding.hint).toContain("sslmode=verify-full");
 });
 
 /** What is found of three connections to a database that gives `most` at once. */

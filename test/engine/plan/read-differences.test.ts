@@ -19,7 +19,7 @@ it("warns of each table that the role can read, at once, and of each schema that
       kind: "warning",
       code: "SOURCE_ROLE_READS_TOKENS",
       message: expect.stringContaining("user app of source.url can read ops.groups and vault.tokens"),
-      hint: expect.stringContaining("docs/databases.md#roles-and-rights"),
+      hint: expect.stringContaining("`groupsync init` writes its statements"),
       isStanding: true,
     },
     ...schemas.map((name) => ({

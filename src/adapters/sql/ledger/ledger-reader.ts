@@ -101,7 +101,7 @@ export async function ledgerVersion(database: Database, { migrations }: LedgerTa
       "LEDGER_OUTDATED",
       `the ledger has version ${version}: a groupsync from before the first release made it, and this groupsync can't read it`,
       {
-        hint: "nothing was changed. First let the groupsync that made it delete the groups of tenants that are gone: a new ledger doesn't know them. Then set ledger.table_prefix to a new name and run `groupsync sync`, which takes over all other groups with their tokens: see docs/runbooks.md#upgrades",
+        hint: "nothing was changed. First let the groupsync that made it delete the groups of tenants that are gone: a new ledger doesn't know them. Then set ledger.table_prefix to a new name and run `groupsync sync`, which takes over all other groups with their tokens",
       },
     );
   }

@@ -91,7 +91,7 @@ class SqlChangeReader<Session extends SourceSession> implements ChangeReader {
     if (isIndexed) return null;
     return query === undefined
       ? `create an index on the column ${column} of ${relation}; if ${name} is a view, of the table that it reads`
-      : `the database has to apply a condition on ${column} before it does the rest of source.query, and to have an index for it: see docs/new-tenants.md`;
+      : `the database has to apply a condition on ${column} before it does the rest of source.query, and to have an index for it`;
   }
 
   close(): Promise<void> {
