@@ -1,7 +1,8 @@
 import { Counter, Gauge, type Registry } from "prom-client";
+import { isClockDifference } from "../../core/failure/sync-error.ts";
 import { rejectedRows } from "../../core/group/rejections.ts";
 import { GROUP_STATES } from "../../engine/ledger-status.ts";
-import type { DaemonState } from "../state/state.ts";
+import type { DaemonState, LedgerSnapshot } from "../state/state.ts";
 import { feedsOf } from "../state/state.ts";
 
 /** Null or undefined if not known. Then the metric has no sample, instead of 0 or NaN. */
@@ -63,6 +64,11 @@ const GAUGES: readonly StateGauge[] = [
     name: "groupsync_ledger_read_timestamp_seconds",
     help: "When the ledger was read for the metrics that come from it: after the last run, or at the start.",
     value: ({ ledger }) => timestamp(ledger?.readAt),
+  },
+  {
+    name: "groupsync_clocks_differ",
+    help: "1 while the clocks of groupsync's host and of the ledger's database differ too much to delete anything, otherwise 0.",
+    value: ({ ledger }) => ledger && (clocksDiffer(ledger) ? 1 : 0),
   },
   {
     name: "groupsync_groups",
@@ -200,6 +206,12 @@ const oldestOf = (times: readonly Date[]): Date | null =>
   times.reduce<Date | null>((oldest, time) => (oldest && oldest < time ? oldest : time), null);
 
 const timestamp = (at: Date | null | undefined): Sample => at && at.getTime() / 1_000;
+
+/** As the last sync that ended has found. */
+function clocksDiffer({ history }: LedgerSnapshot): boolean {
+  const last = history.find(({ command, result }) => command === "sync" && result !== null);
+  return last?.result?.error ? isClockDifference(last.result.error) : false;
+}
 
 const lastSyncCounts = (ledger: DaemonState["ledger"]) =>
   ledger?.history.find(({ command, result }) => command === "sync" && result && result.outcome !== "failed")

@@ -2,6 +2,8 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { parse, stringify } from "yaml";
+import manifest from "../../../package.json" with { type: "json" };
+import { KNOWN_CODES } from "../../../src/core/failure/error-codes.ts";
 import { Metrics } from "../../../src/daemon/metrics/metrics.ts";
 import { aDaemonState } from "../../builders/daemon-state.ts";
 import { everyMetric } from "../../builders/every-metric.ts";
@@ -16,7 +18,7 @@ interface Rules {
 
 interface Rule {
   readonly alert: string;
-  readonly annotations: { readonly runbook?: string };
+  readonly annotations: { readonly runbook_url?: string; readonly description?: string };
 }
 
 interface Scenarios {
@@ -40,11 +42,17 @@ describe("the alert rules", () => {
     for (const name of asked) expect(samples).toContain(name);
   });
 
-  test.each(allRules().map(({ alert, annotations }) => [alert, annotations.runbook ?? ""]))(
+  test.each(allRules().map(({ alert, annotations }) => [alert, annotations.runbook_url ?? "", annotations]))(
     "%s names a runbook that is there: %s",
-    (_, runbook) => {
-      const [page = "", anchor = ""] = runbook.split("#");
+    (_, url, { description = "" }) => {
+      const pages = `${manifest.repository.replace(/\.git$/, "")}/blob/main/`;
+      expect(url.startsWith(pages)).toBe(true);
+      const [page = "", anchor = ""] = url.slice(pages.length).split("#");
       expect(anchorsOf(page)).toContain(anchor);
+      // Whoever has no page at hand is told what to look at, and no code that help doesn't know.
+      expect(description).not.toBe("");
+      const codes = [...description.matchAll(/groupsync help (\w+)/g)].map(([, code]) => code);
+      expect(KNOWN_CODES).toEqual(expect.arrayContaining(codes));
     },
   );
 

@@ -131,6 +131,17 @@ describe("of the daemon's state", () => {
     const gauges = await gaugesOf(aDaemonState({ ledger: aLedgerSnapshot({ history }) }));
     expect(gauges).toMatchObject({ groupsync_not_ready_rows: 5 });
   });
+
+  test("the clocks differ as the last sync that ended has found", async () => {
+    const counts = noCounts();
+    const error = { code: "CLOCK_DIFFERS", message: "the clocks differ" };
+    const differing = aRecordedRun({ result: { outcome: "partial", counts, requests: 0, error } });
+    const history = [aRecordedRun({ command: "rotate" }), aRecordedRun({ result: null }), differing];
+    const found = await gaugesOf(aDaemonState({ ledger: aLedgerSnapshot({ history }) }));
+    expect(found).toMatchObject({ groupsync_clocks_differ: 1 });
+    const agreeing = aLedgerSnapshot({ history: [aRecordedRun(), ...history] });
+    expect(await gaugesOf(aDaemonState({ ledger: agreeing }))).toMatchObject({ groupsync_clocks_differ: 0 });
+  });
 });
 
 describe("of single tenants", () => {
