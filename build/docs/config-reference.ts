@@ -30,7 +30,8 @@ export function storeReference(): string {
     const value = typeOf(schema);
     const isNew = !shown.has(value);
     shown.add(value);
-    return isNew ? value : value.replace(/, like .*/, "");
+    if (CHOICES.test(value)) return value;
+    return isNew ? (/, like (.+)/.exec(value)?.[1] ?? "") : "";
   };
   const stores = propertiesOf(declaredSchema()).filter(([name]) => name === "tokens");
   return stores
@@ -40,9 +41,12 @@ export function storeReference(): string {
     .join("\n");
 }
 
+/** What a value may be, if it is one of a few words. */
+const CHOICES = /^`.*`$/;
+
 const tableOf = (keys: readonly ConfigKey[], valueText: (key: ConfigKey) => string): string =>
   markdownTable(
-    ["key", "value", "default", "meaning"],
+    ["key", "value, for example", "default", "meaning"],
     keys.map((one) => [`\`${one.key}\``, valueText(one), one.defaults ?? defaultOf(one), meaningOf(one)]),
   );
 
