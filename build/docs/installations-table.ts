@@ -7,35 +7,29 @@ export function installationsTable(): string {
   const steps = Object.values(STEPS).filter((text) => text !== undefined);
   return [
     markdownTable(["server", "version", "through what", "shown", "not shown"], rowsOf(results())),
-    `*All* is: ${steps.join("; ")}. At the end a judge that knows nothing of groupsync compares tenants, groups and tokens.`,
+    `*All* is: ${steps.join("; ")}. At the end all tenants, groups and tokens are compared.`,
   ].join("\n");
 }
 
 /** What is shown of each step; undefined if only one kind of installation has it. */
 const STEPS: Readonly<Record<Step, string | undefined>> = {
-  init: "the roles, rights and schemas that `init` writes",
+  init: "what `init` writes",
   check: "`check`",
   probe: "`probe`",
-  sync: "`plan`, and two syncs, the second without a request",
+  sync: "`plan` and two syncs",
   changes: "new and changed tenants",
-  deletions: "deletions within the limit and beyond it",
+  deletions: "deletions, also beyond the limit",
   failure: "a token that its table refuses",
-  rotation: "the rotation of all tokens",
+  rotation: "rotation",
   "kill -9": "`kill -9` during a sync",
-  column: "a daemon that notices tenants by a column",
-  channel: "and one by a channel",
+  column: "tenants noticed by a column",
+  channel: "and by a channel",
   failover: undefined,
 };
 
 /** What no test can start, in the table's columns. */
 const NEVER_TRIED: readonly (readonly string[])[] = [
-  [
-    "MySQL",
-    "",
-    "nothing in between",
-    "",
-    "all: no registry of packages has its server. `GROUPSYNC_TEST_MYSQL_URL` names one",
-  ],
+  ["MySQL", "", "nothing in between", "", "all: its server is in no registry of packages"],
   ["distributed SQL", "", "such as CockroachDB, YugabyteDB, TiDB, Vitess", "", "all: never tried"],
 ];
 
@@ -69,8 +63,10 @@ function rowOf(kind: readonly Result[]): readonly (readonly string[])[] {
   return [[first.server, [...versions].join(", "), through, shownBy(lived), notShown]];
 }
 
-const variantsOf = (results: readonly Result[]): string =>
-  results.flatMap(({ variant }) => variant ?? []).join(", ");
+function variantsOf(results: readonly Result[]): string {
+  const variants = results.flatMap(({ variant }) => variant ?? []);
+  return variants.length > 3 ? `${variants.length} of them` : variants.join(", ");
+}
 
 function shownBy(results: readonly Result[]): string {
   const shown = (step: Step): boolean => results.every((result) => result.shown.includes(step));

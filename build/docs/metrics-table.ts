@@ -10,10 +10,9 @@ export async function metricsTable(...names: readonly string[]): Promise<string>
     return found;
   });
   return markdownTable(
-    ["metric", "type", "labels", "meaning"],
-    (names.length === 0 ? metrics : wanted).map(({ name, type, labels, meaning }) => [
+    ["metric", "labels", "meaning"],
+    (names.length === 0 ? metrics : wanted).map(({ name, labels, meaning }) => [
       `\`${name}\``,
-      type,
       labels.map(labelText).join("; "),
       meaning.replace(CONFIG_KEY, "`$&`"),
     ]),
@@ -24,24 +23,22 @@ const CONFIG_KEY = /\b(?:deletion|http|service|source)\.[a-z_]+/g;
 
 interface Metric {
   readonly name: string;
-  readonly type: string;
   readonly labels: readonly (readonly [name: string, values: readonly string[]])[];
   readonly meaning: string;
 }
 
-const FAMILY = /^# HELP (groupsync_\S+) (.*)\n# TYPE \S+ (\S+)\n((?:[^#\n].*\n)*)/gm;
+const FAMILY = /^# HELP (groupsync_\S+) (.*)\n# TYPE .*\n((?:[^#\n].*\n)*)/gm;
 const LABEL = /[{,]([a-z_]+)="([^"]*)"/g;
 
 /** What stands in a text in the format of Prometheus. */
 const metricsIn = (text: string): Metric[] =>
-  [...text.matchAll(FAMILY)].map(([, name = "", meaning = "", type = "", samples = ""]) => {
+  [...text.matchAll(FAMILY)].map(([, name = "", meaning = "", samples = ""]) => {
     const values = new Map<string, Set<string>>();
     for (const [, label = "", value = ""] of samples.matchAll(LABEL)) {
       if (label !== "le") values.set(label, (values.get(label) ?? new Set()).add(value));
     }
     return {
       name,
-      type,
       labels: [...values].map(([label, found]) => [label, [...found]] as const),
       meaning,
     };

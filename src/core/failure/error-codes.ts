@@ -40,7 +40,7 @@ export const ERROR_CODES = {
       "compare the group's name, mapping and properties with those of a group that works",
     ],
     NOT_UPDATED: [
-      "the service kept or rewrote the group's name, or is known to keep every group as it is",
+      "the service kept or rewrote the group's name, or keeps every group as it is",
       "compare the name with the row. If [`groupsync probe`](service.md#probe-the-service) finds that a GET never changes a group, set `service.update` to `replace` or `never`",
     ],
     NOT_REPLACED: [
@@ -49,7 +49,7 @@ export const ERROR_CODES = {
     ],
     TOKEN_NOT_STORED: [
       "a token store refuses the token. A rotation that fails like this has sent nothing: the old token is good",
-      "look at the token column's type and constraints; with `rows: existing`, is there a row for the tenant?",
+      "look at the token column's type and constraints; is there a row for the tenant?",
     ],
     NEW_TOKEN_NOT_STORED: [
       "a new token could not be stored, and the old one is dead: the tenant is locked out",
@@ -68,12 +68,12 @@ export const ERROR_CODES = {
       "fix that store; the next sync writes the token there",
     ],
     TOKEN_UNSURE: [
-      "a process died while it stored a token of this group, and its write may still arrive",
+      "a process died while it stored this token, and its write may still arrive",
       "nothing: the next sync checks the stored copies",
     ],
     UNSETTLED: [
       "the outcome of an earlier call for this group is not known",
-      "nothing: the next sync asks. If the row is rejected or not ready, correct it first",
+      "nothing: the next sync asks, once the row is valid and ready",
     ],
     TOKEN_NOT_REMOVED: [
       "the group is deleted, but its token is still stored, as in a token column that takes no NULL",
@@ -125,7 +125,7 @@ export const ERROR_CODES = {
   },
   "The clocks": {
     CLOCK_DIFFERS: [
-      "the clocks of groupsync's host and of the ledger's database are more than five minutes apart. Until they agree, [nothing is deleted or replaced](deletions.md#the-grace-period)",
+      "the clocks of host and ledger's database are more than five minutes apart, so [nothing is deleted or replaced](deletions.md#the-grace-period)",
       "set the clock that is wrong, best by NTP",
     ],
   },
@@ -264,7 +264,7 @@ export const ERROR_CODES = {
       "correct what the message lists",
     ],
     CONFIG_SOURCE: [
-      "the database refuses the SQL in `source.query`, `where`, `removed_when` or `ready_when`",
+      "the database refuses the SQL in `source`",
       "correct it as the database's own words in the message say",
     ],
     CONFIG_TOKENS_OWNED: [
@@ -288,7 +288,7 @@ export const ERROR_CODES = {
       "name the scope's own config with `--config`",
     ],
     CONFIG_NEEDS_RESTART: [
-      "after SIGHUP, the new config has another `name`, ledger or `http.listen`; the old config stays in force",
+      "after SIGHUP, the new config has another `name`, ledger or `http.listen`, which takes no effect",
       "restart the daemon",
     ],
     CONFIG_DIRECTORY_UNSAFE: [
@@ -322,8 +322,8 @@ export const ERROR_CODES = {
       "check the address",
     ],
     SHUTDOWN_TIMEOUT: [
-      "something was still under way at the end of `shutdown_timeout` (exit code 1)",
-      "nothing: the next start settles it. If it happens often, raise `shutdown_timeout` above `service.timeout`",
+      "not all was done at the end of `shutdown_timeout` (exit code 1)",
+      "nothing: the next start settles it. Keep `shutdown_timeout` above `service.timeout`",
     ],
     PROCESS_WARNING: [
       "Node.js or a package warns of something; the run is not affected",
@@ -387,7 +387,7 @@ export const ERROR_CODES = {
       "set what the message names, or run `groupsync sync --refresh` after [each crash](guarantees.md#what-is-not-guaranteed)",
     ],
     COMMITS_UNCHECKED: [
-      "a run failed, and groupsync could not check whether the ledger has all that it wrote",
+      "groupsync could not check whether the ledger has all that it wrote",
       "if the database server crashed or failed over, run `groupsync sync --refresh`",
     ],
     SOURCE_ROLE_READS_TOKENS: [
@@ -420,7 +420,7 @@ export const ERROR_CODES = {
       "set `service.concurrency` to the number in the message; until then groupsync spaces its calls",
     ],
     GROUP_LEFT_BEHIND: [
-      "a group was, or may have been, created in the wrong team, and could not be taken back",
+      "a group was perhaps created in the wrong team, and could not be taken back",
       "remove it by hand",
     ],
   },
