@@ -2,7 +2,7 @@ import { ABSENCE_TEXT } from "../../core/deletion/missing-tenants.ts";
 import { DRIFT_TEXT } from "../../core/drift/drift.ts";
 import { isNoFault } from "../../core/failure/sync-error.ts";
 import type { Rejection } from "../../core/group/rejections.ts";
-import { type Counts, summaryText } from "../../core/report/counts.ts";
+import { type Counts, countsText, summaryText } from "../../core/report/counts.ts";
 import { queuedText } from "../../core/report/progress.ts";
 import { durationText, quantity } from "../../core/text/quantity.ts";
 import type { RunEvent, RunSummary } from "../../ports/observer.ts";
@@ -10,6 +10,9 @@ import type { Served } from "../../ports/serve-tenant.ts";
 
 /** A failing group and a rejected row have lines of their own only in the runs that try them, or find them for the first time. */
 const SEE_STATUS = "`groupsync status` names the failing groups and the rejected rows";
+
+/** What was there before: a token or a group of its own. Each has a line. */
+const WITH_A_LINE: ReadonlySet<string> = new Set(["adopted", "replaced"]);
 
 export type Fields = Readonly<Record<string, unknown>>;
 
@@ -131,14 +134,21 @@ export function lineOf(event: RunEvent): Line {
       };
     }
     case "finished":
-      return { level: levelOf(event), text: summaryText(event), fields: summaryFields(event) };
+      return { level: levelOf(event), text: finishedText(event), fields: summaryFields(event) };
   }
 }
 
 function servedLine(served: Served): Line {
   switch (served.kind) {
-    case "done":
-      return { level: served.outcome === "unchanged" ? "debug" : "info", text: served.outcome };
+    case "done": {
+      const { outcome } = served;
+      if (outcome === "unchanged") return { level: "debug", text: outcome };
+      return {
+        level: "info",
+        text: outcome,
+        alike: WITH_A_LINE.has(outcome) ? undefined : `served alone, ${outcome}`,
+      };
+    }
     case "pending":
       return { level: "debug", text: "not served yet" };
     case "unknown":
@@ -164,8 +174,21 @@ const rejectionFields = ({ user_group_id, code, rows }: Rejection): Fields => ({
   rows: user_group_id === null ? rows : undefined,
 });
 
+/** Short after a sync that had nothing to do: most lines of a daemon's log are about those. */
+function finishedText(summary: RunSummary): string {
+  const { command, outcome, counts, requests } = summary;
+  const isQuiet = outcome === "ok" && requests === 0 && counts.unchanged > 0;
+  return isQuiet ? `${command} ok: ${countsText(counts)}` : summaryText(summary);
+}
+
 const summaryFields = ({ command, outcome, counts, requests, durationMs, error }: RunSummary): Fields => ({
-  ...{ command, outcome, ...shownCounts(counts), requests, duration_ms: Math.round(durationMs) },
+  ...{
+    command,
+    outcome,
+    ...shownCounts(counts),
+    ...withoutZeros({ requests }),
+    duration_ms: Math.round(durationMs),
+  },
   code: error?.code,
   hint: error ? error.hint : counts.rejected + counts.failed > 0 ? SEE_STATUS : undefined,
 });

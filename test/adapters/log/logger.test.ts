@@ -68,7 +68,7 @@ describe("the log", () => {
     const colour = new RegExp(`${ESC}\\[[\\d;]*m`, "g");
     const lines = text.replace(colour, "");
     expect(lines).toContain("WARN: run 17: the ledger is empty\n");
-    expect(lines).toContain("INFO: run 17: sync ok: 7 unchanged; 0 requests in 20 ms\n[");
+    expect(lines).toContain("INFO: run 17: sync ok: 7 unchanged\n[");
     expect(lines).toMatch(/WARN: run 17: a\\u001b.*b: failed: it said a.*\n {4}code: "REFUSED"\n/);
     expect(lines).toContain("ERROR: with a secret\n");
     expect(text.replace(colour, "").replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Cf}]/u);

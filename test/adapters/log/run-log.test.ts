@@ -190,6 +190,11 @@ describe("lines that are alike", () => {
       { level: "warn", code: "REFUSED", msg: /^served alone, failed \(REFUSED\): / },
     ],
     [
+      "served alone",
+      (id) => ({ kind: "served", user_group_id: id, served: { kind: "done", outcome: "created" }, ms: 5 }),
+      { level: "info", msg: /^served alone, created: / },
+    ],
+    [
       "unsettled",
       (id) => ({ kind: "warning", code: "UNSETTLED", message: `of ${id}`, hint: "x" }),
       { level: "warn", code: "UNSETTLED", msg: /^UNSETTLED: / },
