@@ -31,7 +31,7 @@ export function eventMetrics(registry: Registry, clock: Clock): Observe {
   const registers = [registry];
   const runs = new Counter({
     name: "groupsync_runs_total",
-    help: "Runs that have ended, by outcome: as in sync --json, or interrupted if a run was told to stop or made room for a command. Waiting for the lease is no run, and no failure.",
+    help: "Runs that have ended, by outcome: as in sync --json, or interrupted if a run was told to stop or made room for a command.",
     labelNames: ["outcome"],
     registers,
   });
@@ -44,29 +44,29 @@ export function eventMetrics(registry: Registry, clock: Clock): Observe {
   });
   const changes = new Counter({
     name: "groupsync_changes_total",
-    help: "Changes of groups that are done and recorded, by what was done.",
+    help: "Changes of groups that are done.",
     labelNames: ["change"],
     registers,
   });
   const drifts = new Counter({
     name: "groupsync_drift_total",
-    help: "What somebody else had changed at the service, as GETs found it: another token, a group that is gone, another name.",
+    help: "What somebody else had changed at the service.",
     labelNames: ["drift"],
     registers,
   });
   const failures = new Counter({
     name: "groupsync_change_failures_total",
-    help: "Changes of groups that failed in a run, after all its tries; the next runs try again.",
+    help: "Changes of groups that failed in a run; the next runs try again.",
     registers,
   });
   const retries = new Counter({
     name: "groupsync_request_retries_total",
-    help: "Requests that were sent again because they failed; those that were throttled don't count.",
+    help: "Requests that were sent again because they failed; throttled ones don't count.",
     registers,
   });
   const unstored = new Counter({
     name: "groupsync_unstored_tokens_total",
-    help: "Attempts to store a new token that failed while the old one was dead: a tenant is locked out.",
+    help: "Failed attempts to store a new token: a tenant is locked out.",
     registers,
   });
   const throttled = new Counter({
@@ -83,7 +83,7 @@ export function eventMetrics(registry: Registry, clock: Clock): Observe {
   });
   const tokenSeconds = new Histogram({
     name: "groupsync_notice_to_token_seconds",
-    help: "How long after a tenant was noticed its token was stored and its group was as its row says. A lookup that found nothing to do doesn't count.",
+    help: "Time from the notice of a tenant until its token was stored and its group was as its row says.",
     buckets: TOKEN_SECONDS,
     registers,
   });

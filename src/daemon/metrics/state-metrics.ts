@@ -37,32 +37,32 @@ const GAUGES: readonly StateGauge[] = [
   },
   {
     name: "groupsync_standby",
-    help: "1 while another instance holds the lease and this one waits for it, otherwise 0.",
+    help: "1 while this instance waits for the lease, otherwise 0.",
     value: ({ standby }) => (standby === null ? 0 : 1),
   },
   {
     name: "groupsync_config_last_reload_successful",
-    help: "0 while the config that was read last is rejected and the one before it stays in force, otherwise 1.",
+    help: "0 while the config that was read last is rejected, otherwise 1.",
     value: ({ rejectedConfig }) => (rejectedConfig === null ? 1 : 0),
   },
   {
     name: "groupsync_current_run_start_timestamp_seconds",
-    help: "When the run that goes on began; only while one does.",
+    help: "When the present run began; none between two runs.",
     value: ({ current }) => timestamp(current?.since),
   },
   {
     name: "groupsync_current_run_planned_changes",
-    help: "Changes, tokens to restore and rotations that the run that goes on has to make.",
+    help: "Changes that the present run has to make, rotations included.",
     value: ({ current }) => current?.total,
   },
   {
     name: "groupsync_current_run_done_changes",
-    help: "Planned changes, tokens to restore and rotations of the run that goes on that are done, or have failed.",
+    help: "Those of them that are done or have failed.",
     value: ({ current }) => current?.done,
   },
   {
     name: "groupsync_ledger_read_timestamp_seconds",
-    help: "When the ledger was read for the metrics that come from it: after the last run, or at the start.",
+    help: "When the ledger was last read for these metrics.",
     value: ({ ledger }) => timestamp(ledger?.readAt),
   },
   {
@@ -82,12 +82,12 @@ const GAUGES: readonly StateGauge[] = [
   },
   {
     name: "groupsync_refresh_held",
-    help: "1 while every refresh is held, because too many groups were gone at the service or had another token, otherwise 0.",
+    help: "1 while every refresh is held, because too much had changed at the service, otherwise 0.",
     value: ({ ledger }) => ledger && (ledger.refreshHold ? 1 : 0),
   },
   {
     name: "groupsync_recently_missing_groups",
-    help: "Groups whose tenants went missing in the 24 hours before the ledger was read, without those that are held.",
+    help: "Groups whose tenants went missing in the last 24 hours, without those that are held.",
     value: ({ ledger }) => ledger?.missing.count,
   },
   {
@@ -97,7 +97,7 @@ const GAUGES: readonly StateGauge[] = [
   },
   {
     name: "groupsync_missing_groups_to_be_held",
-    help: "Missing groups that will be held when their grace period is over, because deletion.limit lets fewer go.",
+    help: "Missing groups that deletion.limit will hold when their grace period is over.",
     value: ({ ledger }) => ledger?.missing.toBeHeld,
   },
   {
@@ -107,27 +107,27 @@ const GAUGES: readonly StateGauge[] = [
   },
   {
     name: "groupsync_oldest_rejected_row_timestamp_seconds",
-    help: "Since when the row is rejected that has been so for the longest; none if no row is.",
+    help: "Since when the longest-rejected row is rejected; none if no row is.",
     value: ({ ledger }) => ledger && timestamp(oldestOf(ledger.rejected.map(({ since }) => since))),
   },
   {
     name: "groupsync_not_ready_rows",
-    help: "Rows that wait for source.ready_when, as the last sync that reached its end counted them.",
+    help: "Rows that wait for source.ready_when.",
     value: ({ ledger }) => lastSyncCounts(ledger)?.not_ready,
   },
   {
     name: "groupsync_oldest_unsynced_timestamp_seconds",
-    help: "Since when the change waits that has been failing or under way for the longest; none if all is in sync.",
+    help: "Since when the oldest failing or open change waits; none if all is in sync.",
     value: ({ ledger }) => timestamp(ledger?.oldestUnsynced),
   },
   {
     name: "groupsync_oldest_token_timestamp_seconds",
-    help: "Since when the token is live that has been so for the longest.",
+    help: "Since when the oldest token is live.",
     value: ({ ledger }) => timestamp(ledger?.oldestToken),
   },
   {
     name: "groupsync_oldest_unserved_tenant_seconds",
-    help: "For how long the noticed tenant waits that has waited for longest; 0 if none waits, none on standby. A tenant whose change fails isn't counted here.",
+    help: "How long the oldest noticed tenant has waited; 0 if none waits, none on standby. Tenants whose changes fail don't count.",
     // While this instance stands by, another one serves.
     value: ({ serving, standby }) => (serving === null || standby !== null ? null : serving.oldestMs / 1_000),
   },
@@ -163,7 +163,7 @@ export function registerStateMetrics(registry: Registry, state: () => DaemonStat
   });
   new Gauge({
     name: "groupsync_notify_last_send_successful",
-    help: "0 if the address got nothing when something was last sent to it, otherwise 1.",
+    help: "0 if the last message could not be sent, otherwise 1.",
     labelNames: ["to"],
     registers,
     collect() {
@@ -173,7 +173,7 @@ export function registerStateMetrics(registry: Registry, state: () => DaemonStat
   });
   new Gauge({
     name: "groupsync_noticing_up",
-    help: "1 while tenants are noticed by this feed, 0 while they should be, and are not; none while another instance holds the lease.",
+    help: "1 while tenants are noticed by this feed, 0 while the feed is broken; none on standby.",
     labelNames: ["feed"],
     registers,
     collect() {
