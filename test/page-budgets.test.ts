@@ -4,7 +4,7 @@ import { pages, pageText } from "./support/pages.ts";
 /** How many words each page may have, generated parts included. A page that needs more says less elsewhere. */
 const BUDGETS: Readonly<Record<string, number>> = {
   "README.md": 750,
-  "CHANGELOG.md": 525,
+  "CHANGELOG.md": 500,
   "CONTRIBUTING.md": 1_375,
   "SECURITY.md": 425,
   "docs/README.md": 250,
