@@ -70,6 +70,11 @@ export class PageLookups {
       if (stop.aborted) throw interrupted();
       return { kind: "explained", explanation: await this.#ports.explain(id, stop) };
     } catch (error) {
+      // Whoever copies an id often copies blanks around it. An id may begin with a blank, so the id as it is comes first.
+      const trimmed = id.trim();
+      const isPadded = trimmed !== "" && trimmed !== id;
+      if (isPadded && error instanceof SyncError && error.code === "UNKNOWN_ID")
+        return this.#lookUp(trimmed, stop);
       if (error instanceof SyncError)
         return { kind: error.code === "UNKNOWN_ID" ? "unknown" : "failed", error };
       const { code, message } = asSyncError(error);

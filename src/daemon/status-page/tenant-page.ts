@@ -8,14 +8,14 @@ import type { DaemonState } from "../state/state.ts";
 import { documentOf } from "./document.ts";
 import { headlineBox } from "./headline-box.ts";
 import { copied, failureHtml, outside } from "./html.ts";
-import { instant, type PageTime, roundText, timedHtml, took } from "./number-and-time-text.ts";
+import { exactMoment, instant, type PageTime, roundText, timedHtml, took } from "./number-and-time-text.ts";
 import type { Lookup } from "./page-lookups.ts";
 
 /** One tenant, as `groupsync explain` explains it; or why it can't be explained. */
 export function tenantPage(id: string, lookup: Lookup, state: DaemonState, now: Date): string {
-  const { name, configPath, timezone: timeZone } = state;
+  const { name, timezone: timeZone } = state;
   const at = { now, timeZone };
-  const { tone, title, main } = shownOf(id, lookup, configPath, at);
+  const { tone, title, main } = shownOf(id, lookup, state, at);
   return documentOf({ name, title, tone, main, asked: id, refreshSeconds: null }, at);
 }
 
@@ -25,11 +25,11 @@ interface Shown {
   readonly main: Html;
 }
 
-function shownOf(id: string, lookup: Lookup, configPath: string, at: PageTime): Shown {
+function shownOf(id: string, lookup: Lookup, daemon: DaemonState, at: PageTime): Shown {
   const unexplained = `${printableId(id)} can't be explained`;
   switch (lookup.kind) {
     case "explained":
-      return explained(lookup.explanation, configPath, at);
+      return explained(lookup.explanation, daemon, at);
     case "unknown":
       return headlineAlone("idle", "There is no such tenant", [failureHtml(lookup.error, LONGEST)]);
     case "failed":
@@ -37,7 +37,7 @@ function shownOf(id: string, lookup: Lookup, configPath: string, at: PageTime): 
     case "slow": {
       const text = `The lookup was given up after ${took(lookup.ms)}. Is a table locked, or a token store slow?`;
       const shown = headlineAlone("bad", unexplained, [text]);
-      const help = html`<section aria-labelledby="help"><h2 id="help">What waits for longer</h2>${copied(`groupsync explain -- ${shellWord(id)}`, configPath)}</section>`;
+      const help = html`<section aria-labelledby="help"><h2 id="help">What waits for longer</h2>${copied(`groupsync explain -- ${shellWord(id)}`, daemon.configPath)}</section>`;
       return { ...shown, main: html`${shown.main}\n${help}` };
     }
     case "refused": {
@@ -56,19 +56,32 @@ const headlineAlone = (tone: Tone, title: string, paragraphs: readonly Content[]
   main: headlineBox(1, tone, title, paragraphs),
 });
 
-function explained(explanation: Explanation, configPath: string, at: PageTime): Shown {
+function explained(explanation: Explanation, daemon: DaemonState, at: PageTime): Shown {
+  const { configPath } = daemon;
   const { state, tone, reason, advice, command } = standingOf(explanation);
   const title = `${printableId(explanation.user_group_id)}: ${state.replaceAll("_", " ")}`;
   const { failures } = explanation;
   const main = html`${headlineBox(1, tone, title, [
     html`<bdi>${textHtml(reason, at)}</bdi>`,
     advice === null ? null : outside(advice, LONGEST),
+    state === "new" ? whenMade(daemon, at) : null,
   ])}
 ${command === null ? null : html`<section aria-labelledby="help"><h2 id="help">What helps</h2>${copied(command, configPath)}</section>`}
 <section aria-labelledby="facts"><h2 id="facts">What is known</h2><ul class="facts">${factsOf(explanation).map((fact) => factHtml(fact, at))}</ul></section>
-${failures.length === 0 ? null : html`<section aria-labelledby="failures"><h2 id="failures">Why a sync would fail</h2>${failures.map((failure) => html`<p>${failureHtml(failure, LONGEST)}</p>`)}</section>`}`;
+${failures.length === 0 ? null : html`<section aria-labelledby="failures"><h2 id="failures">Why a sync would fail</h2>${failures.map((failure) => html`<p>${failureHtml(failure, LONGEST)}</p>`)}</section>`}
+${state === "in_sync" ? askAgain(explanation.user_group_id, configPath) : null}`;
   return { tone, title, main };
 }
+
+/** When a tenant that is new gets its group. */
+function whenMade({ current, nextRun }: DaemonState, at: PageTime): Content {
+  if (current !== null) return "A run is under way now.";
+  return nextRun && html`The next sync begins at ${exactMoment(nextRun, at)}.`;
+}
+
+/** Ledger and store can't tell that somebody else has changed the token at the service. */
+const askAgain = (id: string, configPath: string): Html =>
+  html`<section aria-labelledby="help"><h2 id="help">Is its token refused all the same?</h2>${copied(`groupsync sync --refresh --only ${shellWord(id)}`, configPath)}</section>`;
 
 function factHtml({ name, value, confirmed }: Fact, at: PageTime): Html {
   const differs =

@@ -102,6 +102,19 @@ test("an id that nobody has, and one that is too long to be anybody's, are unkno
   expect(visit.asked).toEqual(["a"]);
 });
 
+test("blanks around an id don't count, unless somebody has the id with them", async () => {
+  const visit = aVisit();
+  const lookup = visit.at(" a\t");
+  visit.answers(new SyncError("UNKNOWN_ID", "nobody has it"));
+  await new Promise(setImmediate);
+  visit.answers(anExplanation());
+  expect(await lookup).toMatchObject({ kind: "explained" });
+  expect(visit.asked).toEqual([" a\t", "a"]);
+  const blank = visit.at(" ");
+  visit.answers(new SyncError("UNKNOWN_ID", "nobody has it"));
+  expect(await blank).toMatchObject({ kind: "unknown" });
+});
+
 test("what fails is told as it is, but a mistake of groupsync only in its log", async () => {
   const visit = aVisit();
   const failing = visit.at("a");

@@ -6,6 +6,7 @@ import type { Lookup } from "../../../src/daemon/status-page/page-lookups.ts";
 import { tenantPage } from "../../../src/daemon/status-page/tenant-page.ts";
 import type { Explanation } from "../../../src/engine/explain/explain-tenant.ts";
 import { factsOf } from "../../../src/engine/explain/facts.ts";
+import { aCurrentRun } from "../../builders/daemon-state.ts";
 import { anExplanation, aRecordedGroup, NO_RECORDED_FAILURES } from "../../builders/explained.ts";
 import { aChangeFailure, aDesiredTenant, aRow } from "../../builders/groups.ts";
 import { aHealthyDaemon, NOW } from "../a-healthy-daemon.ts";
@@ -40,6 +41,26 @@ describe("the page of a tenant", () => {
     expect(text).toContain("token hash the-hash token since 2026-02-03 05:45:00 , for 24 h 0 min");
     expect(text).toContain("first recorded 2026-02-01 05:45:00");
     for (const { name } of factsOf(waiting())) expect(text).toContain(` ${name} `);
+  });
+
+  test("of a tenant in sync ends with what asks the service about its token, however odd its id is", () => {
+    const tenant = aDesiredTenant({ user_group_id: "o'hara <b>" });
+    const group = aRecordedGroup({ fingerprint: tenant.fingerprint });
+    const page = readOf(explained(anExplanation({ user_group_id: "o'hara <b>", tenant, group })));
+    expect(page).toContain("o'hara <b>: in sync");
+    expect(page).toContain(
+      "Is its token refused all the same? groupsync --config /etc/groupsync/config.yaml sync --refresh --only 'o'\\''hara <b>'",
+    );
+  });
+
+  test("of a new tenant says when its group is made", () => {
+    const isNew = explained(anExplanation({ tenant: aDesiredTenant(), group: null }));
+    const at = (state: Parameters<typeof aHealthyDaemon>[0]): string =>
+      textOf(tenantPage("acme", isNew, aHealthyDaemon(state), NOW));
+    const nextRun = new Date(NOW.getTime() + 180_000);
+    expect(at({ nextRun, current: null })).toMatch(/The next sync begins at 2026-\S+ \S+ \(in 3.min\)/);
+    expect(at({ nextRun, current: aCurrentRun() })).toContain("A run is under way now.");
+    expect(readOf(explained(anExplanation()))).not.toContain("next sync begins");
   });
 
   test("has the id in its box, and isn't asked for anew by itself", () => {
