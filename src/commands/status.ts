@@ -1,17 +1,18 @@
 import { Command, InvalidArgumentError, Option } from "commander";
 import { using } from "../compose/opened.ts";
 import type { Config } from "../config/config.ts";
-import { shownTable } from "../core/tokens/destination.ts";
+import { exitCodeOfTone } from "../core/report/exit-code.ts";
 import { ledgerStatus } from "../engine/ledger-status.ts";
 import type { LedgerView } from "../ports/ledger/ledger.ts";
 import type { CommandContext, CommandIo } from "./context.ts";
-import { type KnownStatus, statusJson, statusText } from "./output/status.ts";
+import { type KnownStatus, shownStatus, statusJson, statusText } from "./output/status.ts";
 
 const EVER = new Date(0);
 
 export interface StatusFlags {
   readonly runs: number;
   readonly json?: boolean;
+  readonly exitCode?: boolean;
 }
 
 /** `groupsync status`: prints what the ledger knows. Changes nothing and takes no lease. */
@@ -22,6 +23,7 @@ export const statusCommand = ({ io, readConfig }: CommandContext): Command =>
       new Option("--runs <N>", "how many of the last runs to show").argParser(wholeNumber).default(10),
     )
     .option("--json", "print it as one JSON object")
+    .option("--exit-code", "exit 0 if all is well, 3 if something needs attention, 1 if nothing works")
     .action(async (flags: StatusFlags, command: Command) => {
       const { composeLedgerView } = await import("../compose/databases.ts");
       const config = await readConfig(command);
@@ -32,18 +34,15 @@ export const statusCommand = ({ io, readConfig }: CommandContext): Command =>
 export async function status(
   ledger: LedgerView,
   config: Pick<Config, "name" | "deletion">,
-  { runs, json }: StatusFlags,
+  { runs, json, exitCode }: StatusFlags,
   io: CommandIo,
 ): Promise<void> {
   const known: KnownStatus = {
     ...(await ledgerStatus(ledger, config, new Date())),
-    tables: {
-      tokens: (await ledger.scope()).tokens.tables.map(shownTable),
-      ledger: (await ledger.tables()).place,
-    },
     shownRuns: await ledger.history(EVER, runs),
   };
   io.stdout(json ? statusJson(known) : statusText(known, io.isTerminal));
+  if (exitCode) io.finish(exitCodeOfTone(shownStatus(known).headline.tone));
 }
 
 function wholeNumber(text: string): number {

@@ -94,9 +94,9 @@ function messageText(name: string, { began, ended, lasting }: News, run: RunSumm
 const sentenceOf = ({ sentence, discreet = sentence }: Incident): string => discreet;
 
 function withAdvice(incident: Incident): string[] {
-  const { advice, discreet, details } = incident;
-  const help = details?.help ? [`${details.help.when}: ${details.help.command}`] : [];
-  const all = discreet === undefined ? [...advice, ...help] : [SEE_PAGE];
+  const { advice, discreet, help } = incident;
+  const commands = help.map(({ when, command }) => `${when}: ${command}`);
+  const all = discreet === undefined ? [...advice, ...commands] : [SEE_PAGE];
   return [sentenceOf(incident), all.join(" ")];
 }
 

@@ -6,21 +6,22 @@ import { FAILED_BY_SERVICE } from "../core/failure/service-failure.ts";
 import type { DeletionPolicy } from "../core/plan/deletion-policy.ts";
 import { STALE_CODE } from "../core/plan/read-history.ts";
 import { namesOf } from "../core/record/candidates.ts";
-import type { GroupCounts, GroupSums } from "../core/record/group-sums.ts";
-import { owedFailures } from "../core/record/owes.ts";
+import type { GroupSums } from "../core/record/group-sums.ts";
+import { owedFailures, owes } from "../core/record/owes.ts";
 import type { LedgerFacts } from "../core/report/scope-facts.ts";
+import { shownTable } from "../core/tokens/destination.ts";
 import type { LedgerView } from "../ports/ledger/ledger.ts";
 import type { KnownService, RecordedRun, ScopeState } from "../ports/ledger/scope.ts";
 import { heldRefresh } from "./refresh/held-refresh.ts";
 
 /** What `status`, the status page and the metrics show of a scope. */
 export interface LedgerStatus
-  extends Omit<GroupSums, "counts" | "missing">,
-    Pick<ScopeState, "service" | "lease">,
-    Pick<LedgerFacts, "readAt" | "held" | "failing" | "rejected" | "missing" | "refreshHold"> {
-  readonly groups: GroupCounts;
+  extends Omit<LedgerFacts, "service" | "lease">,
+    Omit<GroupSums, "counts" | "missing">,
+    Pick<ScopeState, "service" | "lease"> {
   /** Newest first, ten at most. */
   readonly runs: readonly RecordedRun[];
+  readonly history: readonly RecordedRun[];
   /** The last run that the service made fail; null if the service has given a good answer since. */
   readonly unanswered: RecordedRun | null;
   /** The names of the groups that are listed, as far as the service told them. */
@@ -33,21 +34,13 @@ interface StatusSettings {
   readonly deletion: DeletionPolicy;
 }
 
-/** The states of which a group may be in several, as they are listed. */
-export const GROUP_STATES = [
-  "in_sync",
-  "under_way",
-  "failing",
-  "in_doubt",
-  "wanted",
-  "missing",
-  "unverified",
-] as const satisfies readonly (keyof GroupCounts)[];
-
 /** A list of groups shows this many at most. */
 const SHOWN = 100;
 const SHOWN_RUNS = 10;
 const EVER = new Date(0);
+/** In milliseconds. */
+const HISTORY = 7 * 86_400_000;
+const MOST_RUNS = 5_000;
 
 /** Changes nothing. Rejects with LEDGER_…. */
 export async function ledgerStatus(
@@ -55,22 +48,32 @@ export async function ledgerStatus(
   settings: StatusSettings,
   now: Date,
 ): Promise<LedgerStatus> {
-  const { service, lease } = await ledger.scope();
+  const { service, lease, tokens } = await ledger.scope();
   const { counts, missing, ...sums } = await ledger.sums();
   const held = await heldGroups(ledger);
-  const records = await ledger.candidates({ kind: "failing" }, { limit: SHOWN });
-  const failing = records.flatMap((record) => failingGroup(record.user_group_id, owedFailures(record)) ?? []);
+  const fails = await ledger.candidates({ kind: "failing" }, { limit: SHOWN });
+  const failing = fails.flatMap((record) => failingGroup(record.user_group_id, owedFailures(record)) ?? []);
+  const owing = await ledger.candidates({ kind: "owing" }, { limit: SHOWN });
   const rejected = await ledger.rejections();
-  const listed = [...(held?.groups ?? []), ...failing, ...rejected];
-  const ids = new Set(listed.flatMap(({ user_group_id }) => user_group_id ?? []));
+  const listed = [...(held?.groups ?? []), ...failing, ...owing, ...rejected];
+  const ids = [...new Set(listed.flatMap(({ user_group_id }) => user_group_id ?? []))];
+  const records = await ledger.records(ids);
   const [failed] = await ledger.history(EVER, 1, { failedWith: FAILED_BY_SERVICE });
   return {
     ...{ ...sums, readAt: now, service, lease, held, failing, rejected },
     // A service that updates has taken mapping and properties, even if no answer shows it.
     groups: doesUpdate(service.evidence) ? { ...counts, unverified: 0 } : counts,
+    owing: owing.map((record) => {
+      const { user_group_id, wantedSince } = record;
+      return { user_group_id, wantedSince, owed: owes(record) };
+    }),
+    tokenless: new Set(ids.filter((id) => !records.get(id)?.tokenFingerprint)),
+    tokensVerifiedAt: tokens.verifiedAt,
+    tables: { tokens: tokens.tables.map(shownTable), ledger: (await ledger.tables()).place },
     runs: await ledger.history(EVER, SHOWN_RUNS),
+    history: await ledger.history(new Date(now.getTime() - HISTORY), MOST_RUNS),
     unanswered: failed && !hasAnsweredSince(failed, service) ? failed : null,
-    names: namesOf(await ledger.records([...ids])),
+    names: namesOf(records),
     missing: wentMissing(missing, counts.total, settings.deletion, now),
     refreshHold: await heldRefresh(ledger, settings, now),
   };

@@ -22,6 +22,8 @@ export const aDaemonState = (overrides: Partial<DaemonState> = {}): DaemonState 
   version: "1.2.3",
   name: "default",
   startedAt: STARTED_AT,
+  configReadAt: STARTED_AT,
+  reachedAt: {},
   schedule: "*/5 * * * *",
   timezone: "UTC",
   nextRun: new Date("2026-03-01T00:05:00Z"),
@@ -76,6 +78,11 @@ export const aLedgerStatus = (overrides: Partial<LedgerStatus> = {}): LedgerStat
   groups: someGroups({ total: 1, in_sync: 1 }),
   oldestToken: new Date("2026-02-01T00:00:00Z"),
   oldestUnsynced: null,
+  owing: [],
+  tokenless: new Set(),
+  tokensVerifiedAt: null,
+  tables: { tokens: ["public.groupsync_tokens"], ledger: "public.groupsync_*" },
+  history: [],
   held: null,
   failing: [],
   rejected: [],
@@ -96,7 +103,6 @@ export const aLedgerStatus = (overrides: Partial<LedgerStatus> = {}): LedgerStat
 
 export const aLedgerSnapshot = (overrides: Partial<LedgerSnapshot> = {}): LedgerSnapshot => ({
   ...aLedgerStatus(),
-  history: [],
   tooOld: null,
   ...overrides,
 });

@@ -28,7 +28,7 @@ async function status(world: World, ...flags: string[]): Promise<string> {
 
 test("shows since when the oldest token has been live", async () => {
   const world = new World(tenants("a"));
-  expect(await status(world)).toContain("\nTokens   none yet\n");
+  expect(await status(world)).toContain("\nOldest token  none yet\n");
   expect(JSON.parse(await status(world, "--json"))).toMatchObject({ tokens: { oldest: null } });
 
   await world.sync();
@@ -36,7 +36,7 @@ test("shows since when the oldest token has been live", async () => {
   await world.time.sleep(60_000);
   world.tenants = tenants("a", "b");
   await world.sync();
-  expect(await status(world)).toContain(`\nTokens   oldest from ${since}\n`);
+  expect(await status(world)).toContain(`\nOldest token  ${since}\n`);
   expect(JSON.parse(await status(world, "--json"))).toMatchObject({ tokens: { oldest: since } });
 });
 
@@ -105,7 +105,7 @@ test("shows since when a group has been failing", async () => {
     at: failing("before", "getOrCreate", () => new ServiceFailure("REFUSED", "HTTP 422")),
   });
   const since = world.ledger.rows.get("a")?.failures.change?.since.toISOString();
-  expect(await status(world)).toContain(`(1 in a row since ${since}, next try after `);
+  expect(await status(world)).toContain(`REFUSED (since ${since}, next try after `);
   expect(JSON.parse(await status(world, "--json"))).toMatchObject({
     failing: [{ user_group_id: "a", since }],
   });
@@ -118,9 +118,9 @@ test("shows the rejected rows by their reasons, and since when", async () => {
   const since = world.ledger.rejections[0]?.since.toISOString();
   const reason = "name (column name) is null";
   expect(await status(world)).toContain(`
-Rejected
-  7 rows  n-0, n-1, n-2, n-3, n-4, n-5, n-6  VALUE_NULL (since ${since}): ${reason}
-  1 row  ID_NULL (since ${since}): column id is null
+  8 rows, at least 7 of them without any token:
+    7 rows  n-0, n-1, n-2, n-3, n-4, n-5, n-6  VALUE_NULL (since ${since}): ${reason}
+    1 row  ID_NULL (since ${since}): column id is null
   what helps against VALUE_NULL: fill the column. Or give a column's rule a default, and a template in properties an optional: true
   what helps against ID_NULL: fill the column of group.id, or leave the row out with source.where
 `);
@@ -132,12 +132,12 @@ Rejected
     ],
     rows: nameless.map(({ id }) => ({ user_group_id: id, code: "VALUE_NULL", message: reason, since })),
   });
-  expect(await status(new World(tenants("a")))).not.toContain("Rejected");
+  expect(await status(new World(tenants("a")))).not.toContain("rejected");
 });
 
 test("shows the schema-qualified tables of the tokens and of the ledger", async () => {
   const world = new World(tenants("a"));
-  expect(await status(world)).toContain("\nTables   ledger in memory.groupsync_*\n");
+  expect(await status(world)).toContain("; memory.groupsync_*\n");
   const tables = { tokens: [], ledger: "memory.groupsync_*" };
   expect(JSON.parse(await status(world, "--json"))).toMatchObject({ tables });
 });
@@ -147,7 +147,7 @@ test("shows when the service last answered well", async () => {
   const { answeredAt } = world.ledger.service;
   await world.time.sleep(3_600_000);
   await world.sync();
-  expect(await status(world)).toContain(`, team 7, last answered well at ${answeredAt?.toISOString()}\n`);
+  expect(await status(world)).toContain(`\nService  answered ${answeredAt?.toISOString()}; `);
   expect(JSON.parse(await status(world, "--json")).service).toMatchObject({
     team_id: 7,
     answered_at: answeredAt?.toISOString(),
@@ -185,9 +185,9 @@ test("lists held removals with the command that approves them", () => {
   const text = textAfter([aRun("sync", { held: 2 })], { held, runs: [aRun("sync", { held: 2 })] });
   expect(text.split("\n")[0]).toBe("Needs attention: 2 removals held.");
   expect(text).toContain(`
-Held
-  delete  acme
-  replace  globex  "Globex\\u{202e} Ltd"
+  2 groups:
+    delete  acme
+    replace  globex  "Globex\\u{202e} Ltd"
   If they are meant to go: groupsync sync --approve-deletions 0123456789ab
 `);
 });
@@ -237,4 +237,25 @@ test("the first line is about the last sync, even if --runs doesn't show that sy
   const text = statusText(known({ runs, shownRuns: runs.slice(0, 1) }), false);
   expect(text.split("\n")[0]).toBe("Needs attention: 2 outdated groups.");
   expect(text).not.toContain("  sync  ");
+});
+
+test("--exit-code tells whether all is well, and --json which incidents there are", async () => {
+  const world = await aSyncedWorld(["a"]);
+  const { ledger } = world.ports(new Instance(), new VirtualClock(world.time));
+  const codeOf = async (
+    flags: Partial<StatusFlags>,
+  ): Promise<[number | undefined, { incidents: unknown }]> => {
+    const { io, printed } = anIo();
+    const codes: number[] = [];
+    const told = { ...io, finish: (exit: number) => void codes.push(exit) };
+    await runStatus(ledger, { name: "test", deletion: DELETION }, { runs: 1, json: true, ...flags }, told);
+    return [codes[0], JSON.parse(printed.stdout)];
+  };
+  expect(await codeOf({ exitCode: true })).toMatchObject([0, { state: "good", incidents: [] }]);
+  world.tenants = [{ id: "b", name: null }];
+  await world.sync();
+  const rejected = { kind: "rejected", state: "attention", since: expect.any(String), commands: [] };
+  const [code, { incidents }] = await codeOf({ exitCode: true });
+  expect([code, incidents]).toEqual([3, expect.arrayContaining([expect.objectContaining(rejected)])]);
+  expect((await codeOf({}))[0]).toBeUndefined();
 });

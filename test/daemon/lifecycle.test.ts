@@ -14,7 +14,7 @@ const someSettings = (overrides: Partial<LifecycleSettings> = {}): LifecycleSett
   name: "eu",
   configPath: "/etc/groupsync/config.yaml",
   schedule: { line: "*/5 * * * *", timezone: "UTC", jitterMs: 0, runAtStart: false },
-  notifier: { tell: async () => {}, beat: async () => {}, unreached: [] },
+  notifier: { tell: async () => {}, beat: async () => {}, unreached: [], reachedAt: {} },
   listen: "off",
   allowedHosts: [],
   shutdownTimeoutMs: 25_000,
@@ -142,7 +142,7 @@ describe("a config that is read again", () => {
   test("that is refused is shown and told until one is taken, whatever lies in between", async () => {
     const told: string[] = [];
     const tell = async (message: string) => void told.push(message);
-    const notifier = { tell, beat: async () => {}, unreached: [] };
+    const notifier = { tell, beat: async () => {}, unreached: [], reachedAt: {} };
     const { lifecycle, world } = aLifecycle({ notifier });
     await lifecycle.begin();
     expect(lifecycle.daemon.state.rejectedConfig).toBeNull();

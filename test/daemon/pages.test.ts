@@ -48,7 +48,8 @@ test("the status page is of now, and may load and run nothing", async () => {
   expect(answer.headers.get("content-type")).toBe("text/html; charset=utf-8");
   const policy = answer.headers.get("content-security-policy");
   expect(policy).toMatch(/default-src 'none'.*style-src/);
-  expect(policy).not.toMatch(/connect-src|unsafe|'none'.*script-src (?!'sha256-[^ ]*';)/);
+  expect(policy).toContain("connect-src 'self';");
+  expect(policy).not.toMatch(/unsafe|https?:|\*|'none'.*script-src (?!'sha256-[^ ]*';)/);
   expect(await answer.text()).toContain("asia-7");
 });
 

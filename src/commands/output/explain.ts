@@ -1,13 +1,10 @@
 import { Unusable } from "../../core/group/tenant.ts";
 import { plainText, printable, printableId } from "../../core/text/printable.ts";
 import type { Explanation } from "../../engine/explain/explain-tenant.ts";
-import { type Fact, factsOf, failuresOf, LONGEST, rowOf } from "../../engine/explain/facts.ts";
+import { factsOf, failuresOf, LONGEST, rowOf } from "../../engine/explain/facts.ts";
 import { standingOf } from "../../engine/explain/standing.ts";
 import { failureText, messageJson } from "./attention.ts";
-import { inTone, type Paint, painter } from "./colours.ts";
-
-/** A longer name pushes its own value to the right, and no other. */
-const WIDEST_NAME = 40;
+import { factLines, inTone, painter } from "./colours.ts";
 
 /** One tenant on one page: how it stands and what helps, then a table of all that is known. */
 export function explainText(explanation: Explanation, colours: boolean): string {
@@ -15,23 +12,16 @@ export function explainText(explanation: Explanation, colours: boolean): string 
   const { state, tone, reason, advice, command } = standingOf(explanation);
   const title = `${printableId(explanation.user_group_id, LONGEST)}: ${state.replaceAll("_", " ")}`;
   const { failures } = explanation;
-  const facts = factsOf(explanation);
-  const width = Math.min(WIDEST_NAME, Math.max(...facts.map(({ name }) => name.length)));
   const lines = [
     inTone(paint, tone, title),
     `  ${printable(plainText(reason), LONGEST)}`,
     ...(advice === null ? [] : [`  ${printable(advice, LONGEST)}`]),
     ...(command === null ? [] : [`  ${advice === null ? "what helps" : "then"}: ${paint("bold", command)}`]),
     "",
-    ...facts.map((fact) => `  ${factText(fact, width, paint)}`),
+    ...factLines(factsOf(explanation), paint).map((line) => `  ${line}`),
     ...(failures.length === 0 ? [] : ["", ...failures.map((failure) => failureText(failure, paint))]),
   ];
   return `${lines.join("\n")}\n`;
-}
-
-function factText({ name, value, confirmed }: Fact, width: number, paint: Paint): string {
-  const before = confirmed === undefined ? "" : paint("yellow", `  the service confirmed ${confirmed}`);
-  return `${name.padEnd(width)}  ${plainText(value)}${before}`;
 }
 
 /** The object of `explain --json`. */

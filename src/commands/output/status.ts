@@ -1,28 +1,27 @@
 import { doesUpdate } from "../../core/apply/update-evidence.ts";
 import { reasonsOf, rejectedRows } from "../../core/group/rejections.ts";
-import { countsText } from "../../core/report/counts.ts";
-import type { IncidentDetails, IncidentItem } from "../../core/report/incident-details.ts";
-import { type Headline, headlineIfWell, incidentsOf } from "../../core/report/incidents.ts";
-import { type ResolvedTables, tablesText } from "../../core/report/tables-text.ts";
+import { type Dependency, dependenciesOf } from "../../core/report/dependencies.ts";
+import { type IncidentItem, MOST_SHOWN } from "../../core/report/incident-details.ts";
+import { type Headline, headlineIfWell, type Incident, incidentsOf } from "../../core/report/incidents.ts";
+import type { ScopeFacts } from "../../core/report/scope-facts.ts";
+import { runText, sectionsOf } from "../../core/report/sections.ts";
 import { plainText, printable } from "../../core/text/printable.ts";
-import { durationText, quantity } from "../../core/text/quantity.ts";
-import { GROUP_STATES, type LedgerStatus } from "../../engine/ledger-status.ts";
-import type { KnownService, RecordedRun } from "../../ports/ledger/scope.ts";
+import { durationText } from "../../core/text/quantity.ts";
+import type { LedgerStatus } from "../../engine/ledger-status.ts";
+import type { RecordedRun } from "../../ports/ledger/scope.ts";
 import {
   heldJson,
   LONGEST_REASON,
   leaseJson,
-  leaseText,
   type Names,
   refreshHoldJson,
   remedyLines,
   tenantText,
 } from "./attention.ts";
-import { inTone, painter } from "./colours.ts";
+import { factLines, inTone, type Paint, painter } from "./colours.ts";
 
 /** What `status` has read of the ledger. */
 export interface KnownStatus extends LedgerStatus {
-  readonly tables: ResolvedTables;
   /** As many of the last runs as are to be shown. */
   readonly shownRuns: readonly RecordedRun[];
 }
@@ -30,58 +29,66 @@ export interface KnownStatus extends LedgerStatus {
 /** The longest error message in the list of runs, in characters. */
 const LONGEST = 120;
 
-/** What the ledger knows: all that is wrong, the numbers, what needs attention, the last runs. */
-export function statusText(status: KnownStatus, colours: boolean): string {
-  const paint = painter(colours);
-  const { groups, oldestToken, lease, service, names, tables, shownRuns: runs, readAt: now } = status;
+interface ShownStatus {
+  readonly facts: ScopeFacts;
+  readonly incidents: readonly Incident[];
+  /** The worst incident, or what is said if there is none. */
+  readonly headline: Headline;
+}
+
+export function shownStatus(status: KnownStatus): ShownStatus {
   const serving = { oldestMs: oldestWaitMs(status), failing: 0 };
   const facts = { ...status, ledger: status, serving, daemon: null };
-  const incidents = incidentsOf(facts, now);
-  const headlines: readonly Headline[] = incidents.length > 0 ? incidents : [headlineIfWell(facts, now)];
-  const states = GROUP_STATES.flatMap((state) =>
-    groups[state] > 0 ? [`${groups[state]} ${state.replace("_", " ")}`] : [],
-  );
+  const incidents = incidentsOf(facts, status.readAt);
+  return { facts, incidents, headline: incidents[0] ?? headlineIfWell(facts, status.readAt) };
+}
+
+/** What the ledger knows: all that is wrong, with what helps; all else; the last runs. */
+export function statusText(status: KnownStatus, colours: boolean): string {
+  const paint = painter(colours);
+  const { lease, names, shownRuns: runs, readAt: now } = status;
+  const { facts, incidents, headline } = shownStatus(status);
   const lines = [
-    ...headlines.flatMap(({ tone, sentence, advice }) => [
-      inTone(paint, tone, sentence),
-      ...advice.map((line) => `  ${printable(line, LONGEST_REASON)}`),
+    ...(incidents.length === 0 ? headlineLines(headline, paint) : []),
+    ...incidents.flatMap((incident, index) => [
+      ...(index > 0 ? [""] : []),
+      ...headlineLines(incident, paint),
+      ...incidentLines(incident, names),
     ]),
-    "",
-    `Groups   ${[`${groups.total} in all`, ...states].join(", ")}`,
-    `Tokens   ${oldestToken ? `oldest from ${oldestToken.toISOString()}` : "none yet"}`,
-    `Service  ${serviceText(service)}`,
-    `Tables   ${tablesText(tables) || "not known yet"}`,
-    `Lease    ${leaseText(lease)}`,
-    ...incidents.flatMap(({ details }) => (details ? ["", ...detailsLines(details, names)] : [])),
+    ...sectionsOf(facts, now).flatMap((section) => ["", ...factLines(section.facts, paint)]),
     ...(runs.length > 0 ? ["", "Last runs", ...runLines(runs, now, lease !== null)] : []),
   ];
   return `${lines.join("\n")}\n`;
 }
 
-/** Which groups or rows an incident is about, what helps against their failures, and the command that helps. */
-function detailsLines({ title, items, more, help }: IncidentDetails, names: Names): string[] {
-  const failures = items.flatMap(({ failure }) => failure ?? []);
+const headlineLines = ({ tone, sentence, advice }: Headline, paint: Paint): string[] => [
+  inTone(paint, tone, sentence),
+  ...advice.map((line) => `  ${printable(line, LONGEST_REASON)}`),
+];
+
+/** Since when, whom, why, and what helps. */
+function incidentLines({ since, details, help, code }: Incident, names: Names): string[] {
+  const { whom, items, more } = details ?? { whom: "", items: [], more: "" };
   return [
-    title,
-    ...items.map((item) => itemLine(item, names)),
-    ...(more.count > 0 ? [`  … and ${more.count} more; ${more.command} lists them`] : []),
-    ...remedyLines(failures),
-    ...(help ? [`  ${help.when}: ${help.command}`] : []),
+    ...(since ? [`  Since ${since.toISOString()}`] : []),
+    ...(whom === "" ? [] : [`  ${whom}${items.length > 0 ? ":" : ""}`]),
+    ...items.map((item) => `  ${itemLine(item, names)}`),
+    ...(more === "" ? [] : [`    ${more}`]),
+    ...remedyLines(items.flatMap(({ failure }) => failure ?? [])),
+    ...help.map(({ when, command }) => `  ${when}: ${command}`),
+    ...(code === null ? [] : [`  What ${code} means: groupsync help ${code}`]),
   ];
 }
 
 /** What, whom, why. */
 function itemLine({ label, tenants, others, failure, note }: IncidentItem, names: Names): string {
-  const who = tenants.map((id) => tenantText(id, names)).join(", ");
-  const andOthers = others > 0 ? ` and ${others} more` : "";
+  const shown = tenants.slice(0, MOST_SHOWN);
+  const left = tenants.length - shown.length + others;
+  const who = shown.map((id) => tenantText(id, names)).join(", ");
   const why = failure ? `${failure.code} (${plainText(note)}): ${printable(failure.message)}` : "";
-  return `  ${[label, `${who}${andOthers}`, why].filter((part) => part !== "").join("  ")}`;
+  const parts = [label, `${who}${left > 0 ? ` and ${left} more` : ""}`, why];
+  return `  ${parts.filter((part) => part !== "").join("  ")}`;
 }
-
-const serviceText = ({ baseUrl, teamId, answeredAt }: KnownService): string =>
-  baseUrl === null
-    ? "not known yet"
-    : `${printable(baseUrl)}, team ${teamId ?? "not known yet"}${answeredAt ? `, last answered well at ${answeredAt.toISOString()}` : ""}`;
 
 /** Between two runs, what is under way is the change of a single tenant, or what a run has left. */
 const oldestWaitMs = ({ groups, oldestUnsynced, runs, readAt }: LedgerStatus): number =>
@@ -89,37 +96,27 @@ const oldestWaitMs = ({ groups, oldestUnsynced, runs, readAt }: LedgerStatus): n
 
 function runLines(runs: readonly RecordedRun[], now: Date, leaseHeld: boolean): string[] {
   const width = Math.max(...runs.map(({ command }) => command.length));
-  // Only the newest run can still be running. Another run without an end was killed.
-  return runs.map((run, index) =>
-    runLine({ ...run, command: run.command.padEnd(width) }, now, leaseHeld && index === 0),
-  );
-}
-
-function runLine(
-  { command, startedAt, finishedAt, result }: RecordedRun,
-  now: Date,
-  mayGoOn: boolean,
-): string {
-  const when = `  ${startedAt.toISOString()}  ${command}`;
-  if (!result || !finishedAt) {
-    return `${when}  ${mayGoOn ? `running for ${durationText(now.getTime() - startedAt.getTime())}` : "did not finish"}`;
-  }
-  const { outcome, counts, requests, error } = result;
-  const changed = countsText({ ...counts, unchanged: 0 });
-  const what = [
-    // A probe changes no group of a tenant.
-    ...(changed === "" && (error || command === "probe") ? [] : [changed || "nothing to do"]),
-    `${quantity(requests, "request")} in ${durationText(finishedAt.getTime() - startedAt.getTime())}`,
-    ...(error ? [`${error.code}: ${printable(error.message, LONGEST)}`] : []),
-  ];
-  return `${when}  ${outcome.padEnd(7)}  ${what.join("; ")}`;
+  return runs.map((run, index) => {
+    const { command, startedAt, result } = run;
+    // Only the newest run can still be running. Another run without an end was killed.
+    const goesOn = !result && leaseHeld && index === 0;
+    const what = goesOn
+      ? `running for ${durationText(now.getTime() - startedAt.getTime())}`
+      : runText(run, LONGEST);
+    const outcome = result ? `${result.outcome.padEnd(7)}  ` : "";
+    return `  ${startedAt.toISOString()}  ${command.padEnd(width)}  ${outcome}${what}`;
+  });
 }
 
 /** The object of `status --json`. */
 export function statusJson(status: KnownStatus): string {
   const { groups, oldestToken, held, failing, rejected, lease, service } = status;
   const { names, tables, missing, refreshHold, shownRuns } = status;
+  const { facts, incidents, headline } = shownStatus(status);
   const object = {
+    state: headline.tone,
+    incidents: incidents.map(incidentJson),
+    dependencies: dependenciesOf(facts).map(dependencyJson),
     groups,
     went_missing: { count: missing.count, allowed: missing.allowed, to_be_held: missing.toBeHeld },
     tokens: { oldest: oldestToken },
@@ -165,3 +162,12 @@ export function statusJson(status: KnownStatus): string {
   };
   return `${JSON.stringify(object)}\n`;
 }
+
+const incidentJson = ({ kind, tone, code, sentence, since, help }: Incident): object => ({
+  ...{ kind, state: tone, code, sentence, since: since ?? null },
+  commands: help.map(({ command }) => command),
+});
+
+const dependencyJson = ({ name, tone, contact, error }: Dependency): object => ({
+  ...{ name, state: tone, last_contact: contact?.at ?? null, last_error: error },
+});

@@ -1,5 +1,6 @@
 import { type Failure, isUsageMistake, type SyncError } from "../failure/sync-error.ts";
 import type { Counts, RunOutcome } from "./counts.ts";
+import type { Tone } from "./incidents.ts";
 
 /** The exit codes that users and other programs rely on. */
 export const EXIT = {
@@ -30,6 +31,12 @@ export const isConfigError = ({ code }: Failure): boolean => code.startsWith("CO
 /** The exit code of a sync. An error outranks the outcome. */
 export const exitCodeOfRun = (outcome: RunOutcome, error: SyncError | undefined): ExitCode =>
   error ? exitCodeOfError(error) : OF_OUTCOME[outcome];
+
+/** The exit code of `status --exit-code`, by the worst that is wrong. */
+export function exitCodeOfTone(tone: Tone): ExitCode {
+  if (tone === "bad") return EXIT.failed;
+  return tone === "attention" ? EXIT.partial : EXIT.done;
+}
 
 /** What tells how much of a sync is done. */
 interface Done {

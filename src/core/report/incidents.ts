@@ -1,19 +1,20 @@
 import { isAlarming, recently, wentMissingText } from "../deletion/missing-tenants.ts";
-import { LONGEST_SILENCE, refreshHoldText } from "../drift/refresh.ts";
+import { approveRefreshCommand, LONGEST_SILENCE, refreshHoldText } from "../drift/refresh.ts";
 import { isClockDifference, isHandOver, isInterruption } from "../failure/sync-error.ts";
 import { rejectedRows } from "../group/rejections.ts";
 import { asSentence, printable } from "../text/printable.ts";
 import { durationText, quantity } from "../text/quantity.ts";
 import { FORGET } from "./forgotten.ts";
 import {
+  earliest,
   failingDetails,
   heldDetails,
-  heldRefreshDetails,
   type IncidentDetails,
+  owingDetails,
   rejectedDetails,
 } from "./incident-details.ts";
 import { queuedText } from "./progress.ts";
-import type { PastRun, ScopeFacts } from "./scope-facts.ts";
+import type { DaemonFacts, LedgerFacts, PastRun, ScopeFacts } from "./scope-facts.ts";
 
 /** From `good` (nothing to do) to `bad` (somebody is needed now). */
 export type Tone = "good" | "idle" | "busy" | "attention" | "bad";
@@ -36,12 +37,23 @@ type IncidentKind =
 export interface Incident extends Headline {
   readonly kind: IncidentKind;
   readonly tone: "bad" | "attention";
+  /** What `groupsync help` explains; null if there is nothing. */
+  readonly code: string | null;
   /** The sentence where anybody may read, if a database's words in sentence or advice may quote a tenant's text. */
   readonly discreet?: string;
-  /** Set if it is known, and the sentence doesn't say it. */
-  readonly since?: Date;
-  /** Which groups or rows, and the command that helps. */
-  readonly details?: IncidentDetails;
+  /** Set if it is known. */
+  readonly since?: Date | undefined;
+  /** What to type, in the order in which it is best tried. */
+  readonly help: readonly Help[];
+  readonly details?: IncidentDetails | undefined;
+}
+
+/** A command, `groupsync …`, or statements for a database. */
+export interface Help {
+  /** When it is right, or what it does. */
+  readonly when: string;
+  readonly command: string;
+  readonly note?: string;
 }
 
 /**
@@ -57,9 +69,7 @@ export function incidentsOf(facts: ScopeFacts, now: Date): readonly Incident[] {
     ...ofRuns,
     ...incidentsOfService(facts, now),
     ...incidentsOfGroups(facts),
-    ...(facts.ledger === null && facts.runs.length > 0 && !hasFailed
-      ? [bad("ledger", "The ledger cannot be read.", "Is the database of ledger.url up?", retry)]
-      : []),
+    ...(facts.ledger === null && facts.runs.length > 0 && !hasFailed ? [ledgerIsAway(retry)] : []),
     ...incidentsOfDaemon(facts, retry, now),
   ];
   return incidents.toSorted((a, b) => Number(b.tone === "bad") - Number(a.tone === "bad"));
@@ -97,9 +107,13 @@ const headline = <T extends Tone>(tone: T, sentence: string, ...advice: readonly
   advice: advice.filter((line) => line !== ""),
 });
 
-const bad = (kind: IncidentKind, sentence: string, ...advice: readonly string[]): Incident => ({
-  kind,
+/** What an incident says beside its sentence and advice. */
+type More = Partial<Pick<Incident, "code" | "discreet" | "since" | "help" | "details">>;
+
+const bad = (kind: IncidentKind, sentence: string, advice: readonly string[], more: More = {}): Incident => ({
+  ...{ kind, code: null, help: [] },
   ...headline("bad", sentence, ...advice),
+  ...more,
 });
 
 /** `what` has neither a capital letter nor an end. */
@@ -107,42 +121,101 @@ const attention = (
   kind: IncidentKind,
   what: string,
   advice: string | readonly string[],
-  more: Pick<Incident, "since" | "details"> = {},
-): Incident => ({ kind, ...headline("attention", `Needs attention: ${what}.`, ...[advice].flat()), ...more });
+  more: More = {},
+): Incident => ({
+  ...{ kind, code: null, help: [] },
+  ...headline("attention", `Needs attention: ${what}.`, ...[advice].flat()),
+  ...more,
+});
+
+const CHECK: Help = { when: "To try it now", command: "groupsync check" };
+
+const ledgerIsAway = (retry: string): Incident =>
+  bad("ledger", "The ledger cannot be read.", ["Is the database of ledger.url up?", retry], {
+    code: "LEDGER_UNAVAILABLE",
+    help: [CHECK],
+  });
 
 function* incidentsOfRuns(facts: ScopeFacts, now: Date): Generator<Incident> {
   const { unanswered, ledger, daemon } = facts;
   const run = decidingRun(facts);
   const { outcome, error } = run?.result ?? {};
   const retry = retryText(facts, now);
-  const isKilled = withoutHandedOver(facts)[0]?.result === null && !ledger?.lease;
+  const [newest] = withoutHandedOver(facts);
+  const isKilled = newest?.result === null && !ledger?.lease;
   const hasFailed = !isKilled && outcome === "failed";
   // A run that was told to stop has shown nothing, and is no failure, even though it counts as failed.
   const wasStopped = hasFailed && error !== null && error !== undefined && isInterruption(error);
   const sentence = "The last run was killed; the next one settles what it left.";
-  if (isKilled && !daemon?.current) yield bad("killed", sentence, retry);
+  if (isKilled && !daemon?.current) yield bad("killed", sentence, [retry], { since: newest.startedAt });
   // What the service has done to a run lasts until it gives a good answer, however later runs end.
-  if (unanswered && (!hasFailed || wasStopped))
-    yield failure(unanswered, "The service made a", "fail, and has given no good answer since", UNANSWERED);
-  else if (run && hasFailed && !(wasStopped && daemon?.current)) {
-    const failed = failure(run, "The last", "failed", asSentence(error?.hint ?? ""), retry);
+  if (unanswered && (!hasFailed || wasStopped)) {
+    const told = failure(facts, unanswered, "The service made a", "fail, and has given no good answer since");
+    const check = { ...CHECK, when: "To try the service now" };
+    yield { ...told, advice: [UNANSWERED], help: [check] };
+  } else if (run && hasFailed && !(wasStopped && daemon?.current)) {
+    const failed = failure(facts, run, "The last", "failed", retry);
     yield wasStopped ? { ...failed, kind: "stopped", tone: "attention" } : failed;
   }
 }
 
-function failure(
-  { command, result }: PastRun,
-  before: string,
-  after: string,
-  ...advice: readonly string[]
-): Incident {
-  const { code, message } = result?.error ?? { code: "INTERNAL", message: "unknown" };
-  const what = `${before} ${command} ${after}`;
-  return { ...bad("failed", `${what}: ${printable(message)}`, ...advice), discreet: `${what}: ${code}` };
+function failure(facts: ScopeFacts, run: PastRun, before: string, after: string, retry = ""): Incident {
+  const { code, message, hint } = run.result?.error ?? { code: "INTERNAL", message: "unknown" };
+  const what = `${before} ${run.command} ${after}`;
+  const { advice, help } = adviceIn(hint);
+  const { ledger } = facts;
+  return bad("failed", `${what}: ${printable(message)}`, [...advice, retry], {
+    ...{ code, help, discreet: `${what}: ${code}` },
+    since: streakSince(facts, ({ outcome, error }) => outcome === "failed" && error?.code === code),
+    details: ledger ? waitingDetails(ledger) : undefined,
+  });
+}
+
+/** The tenants whose first change was not made. The others keep their tokens while nothing works. */
+function waitingDetails(ledger: LedgerFacts): IncidentDetails | undefined {
+  const waiting = ledger.owing.filter(({ user_group_id }) => ledger.tokenless.has(user_group_id));
+  if (waiting.length === 0) return undefined;
+  return owingDetails("under way", waiting.length, { ...ledger, owing: waiting });
+}
+
+/** A statement for a database, as hints have it: from its first word to the end, or to the next words in small letters. */
+const STATEMENT = /(?<=^|; |: |\bor )(?:GRANT|REVOKE|ALTER|CREATE) .+?(?=; [a-z]|$)/su;
+
+/** Takes the statements out of a hint, to be copied. */
+function adviceIn(hint = ""): Pick<Incident, "advice" | "help"> {
+  const command = STATEMENT.exec(hint)?.[0];
+  if (command === undefined) return { advice: [asSentence(hint)], help: [] };
+  const [before = "", after = ""] = hint.split(command).map((part) => part.replace(/^[;:, ]+|[;:, ]+$/g, ""));
+  const when = "As a user of the database who may";
+  return { advice: [before, after].map(asSentence), help: [{ when, command }] };
+}
+
+/**
+ * Since when the runs end in this way, up to the last one; undefined if nobody knows. Runs that were told to stop or handed their
+ * lease over have shown nothing.
+ */
+function streakSince(
+  { runs, ledger }: ScopeFacts,
+  isSo: (result: NonNullable<PastRun["result"]>) => boolean,
+): Date | undefined {
+  let since: Date | undefined;
+  for (const { command, finishedAt, result } of [...runs, ...(ledger?.history ?? [])]) {
+    const { error = null } = result ?? {};
+    if (
+      !result ||
+      !finishedAt ||
+      command === "probe" ||
+      (error && (isInterruption(error) || isHandOver(error)))
+    )
+      continue;
+    if (!isSo(result)) return since;
+    if (since === undefined || finishedAt < since) since = finishedAt;
+  }
+  return since;
 }
 
 const UNANSWERED =
-  "Whatever ran since then had nothing to send, or got no good answer. The next good answer ends this; groupsync check tries the service now.";
+  "Whatever ran since then had nothing to send, or got no good answer. The next good answer ends this.";
 
 const LONGEST = 500;
 /** How long a tenant may wait before something is wrong, in milliseconds. */
@@ -156,6 +229,10 @@ function* incidentsOfService(facts: ScopeFacts, now: Date): Generator<Incident> 
       "waiting",
       `a tenant has been waiting for ${durationText(serving.oldestMs)}`,
       `It has no token yet, or its change isn't made. ${queueOf(daemon) || "The log says what keeps groupsync: the service, its limit, or a database."}`,
+      {
+        since: new Date(now.getTime() - serving.oldestMs),
+        details: ledger ? waitingDetails(ledger) : undefined,
+      },
     );
   // No command asks the service, so its silence means nothing there.
   if (daemon && !daemon.standby && ledger && ledger.service.teamId !== null) {
@@ -167,7 +244,8 @@ function* incidentsOfService(facts: ScopeFacts, now: Date): Generator<Incident> 
       yield attention(
         "silent",
         `the service has given no good answer for ${durationText(ms)}`,
-        "Is service.api_key still valid? groupsync check tries it; the log says what the daemon gets when it asks.",
+        "Is service.api_key still valid? The log says what the daemon gets when it asks.",
+        { since: lastAnswer ?? startedAt, help: [CHECK] },
       );
   }
   const error = decidingRun(facts)?.result?.error;
@@ -176,6 +254,7 @@ function* incidentsOfService(facts: ScopeFacts, now: Date): Generator<Incident> 
       "clocks",
       printable(error.message, LONGEST),
       "Set the clock that is wrong, best by NTP. All else goes on meanwhile.",
+      { code: error.code, since: streakSince(facts, (result) => result.error?.code === error.code) },
     );
 }
 
@@ -189,20 +268,27 @@ function* incidentsOfGroups(facts: ScopeFacts): Generator<Incident> {
       "refresh",
       refreshHoldText(ledger.refreshHold),
       "Find out who has deleted these groups or changed their tokens: to ask for a group that is gone makes it again.",
-      { details: heldRefreshDetails(ledger.refreshHold) },
+      {
+        code: "REFRESH_HELD",
+        help: [
+          {
+            when: "If the refresh is to go on",
+            command: approveRefreshCommand(ledger.refreshHold.approval),
+            note: "The code is good until a refresh finds another such group.",
+          },
+        ],
+      },
     );
   if (ledger && isAlarming(ledger.missing))
-    yield attention(
-      "missing",
-      wentMissingText(ledger.missing),
-      `${LOOK_AT_SOURCE} groupsync plan names them, and says when their groups are due.`,
-    );
+    yield attention("missing", wentMissingText(ledger.missing), LOOK_AT_SOURCE, {
+      help: [{ when: "Who they are, and when their groups are due", command: "groupsync plan" }],
+    });
   if (ledger && ledger.rejected.length > 0)
     yield attention(
       "rejected",
       quantity(rejectedRows(ledger.rejected), "rejected row"),
       "The groups of rejected rows stay as they are until somebody corrects the rows.",
-      { details: rejectedDetails(ledger.rejected) },
+      { since: earliest(ledger.rejected.map(({ since }) => since)), details: rejectedDetails(ledger) },
     );
   const { failing, in_doubt, wanted } = ledger?.groups ?? { failing: 0, in_doubt: 0, wanted: 0 };
   const lastEnded = runs.find(({ result }) => result !== null)?.result;
@@ -213,50 +299,81 @@ function* incidentsOfGroups(facts: ScopeFacts): Generator<Incident> {
       "failing",
       quantity(allFailing, "failing group"),
       "Groups that fail are tried again by themselves.",
-      ledger && failing > 0 ? { details: failingDetails(ledger.failing, failing) } : {},
+      ledger && ledger.failing.length > 0
+        ? { since: earliest(ledger.failing.map(({ since }) => since)), details: failingDetails(ledger) }
+        : {},
     );
-  if (in_doubt > 0)
+  if (ledger && in_doubt > 0)
     yield attention(
       "in_doubt",
       `${quantity(in_doubt, "group")} in doubt, and to be asked for again`,
-      "Each sync asks the service for these groups, and stores their live tokens. If somebody ran groupsync sync --refresh, groupsync sync --refresh --cancel takes it back. If the ledger went back in time only because its database was moved without loss: groupsync sync --acknowledge-switchover.",
+      "The ledger went back in time, or somebody ran groupsync sync --refresh. Each sync asks the service for these groups, and stores their live tokens.",
+      { code: "IN_DOUBT", help: OUT_OF_DOUBT, details: owingDetails("doubted", in_doubt, ledger) },
     );
   const isRotating = ledger?.lease && runs[0]?.command === "rotate" && runs[0].result === null;
-  if (wanted > 0 && !isRotating)
+  if (ledger && wanted > 0 && !isRotating) {
+    const times = ledger.owing.flatMap(({ wantedSince }) => wantedSince ?? []);
     yield attention(
       "wanted",
       `${quantity(wanted, "new token")} wanted`,
-      "Somebody has asked for new tokens with groupsync rotate. Every sync goes on with that; groupsync rotate --cancel takes it back.",
+      "Somebody has asked for new tokens with groupsync rotate. Every sync goes on with that.",
+      {
+        since: times.length > 0 ? earliest(times) : undefined,
+        help: [{ when: "To take it back", command: "groupsync rotate --cancel" }],
+        details: owingDetails("wanted", wanted, ledger),
+      },
     );
+  }
   const outdated = decidingRun(facts)?.result?.counts.outdated ?? 0;
   if (outdated > 0)
     yield attention(
       "outdated",
       quantity(outdated, "outdated group"),
-      "groupsync plan names these groups: their rows have changed, and service.update is never.",
+      "The rows of these groups have changed, and service.update is never.",
+      { code: "OUTDATED", help: [{ when: "Which they are", command: "groupsync plan" }] },
     );
 }
 
+const OUT_OF_DOUBT: readonly Help[] = [
+  { when: "To ask for them now", command: "groupsync sync" },
+  { when: "If the refresh was a mistake", command: "groupsync sync --refresh --cancel" },
+  {
+    when: "If the ledger went back in time only because its database was moved without loss",
+    command: "groupsync sync --acknowledge-switchover",
+  },
+];
+
 function* removalsHeld(facts: ScopeFacts): Generator<Incident> {
-  const held = facts.ledger?.held;
+  const { ledger } = facts;
+  const held = ledger?.held;
   const { outcome, error } = decidingRun(facts)?.result ?? {};
   // The refresh and the clocks are incidents of their own.
   const isTold = outcome === "held" && error && error.code !== "REFRESH_HELD" && !isClockDifference(error);
   const message = isTold ? printable(error.message, LONGEST) : "";
-  if (held) {
+  const since = isTold ? streakSince(facts, (result) => result.error?.code === error.code) : undefined;
+  if (ledger && held) {
     const onlyReplaced = held.groups.length > 0 && held.groups.every(({ kind }) => kind === "replace");
     const advice = onlyReplaced
       ? "Each of these groups gets a new token: will your application read it?"
       : LOOK_AT_SOURCE;
     yield attention("held", message || `${quantity(held.count, "removal")} held`, advice, {
-      details: heldDetails(held),
+      ...{ code: isTold ? error.code : "DELETIONS_HELD", since },
+      help: [
+        held.code === null
+          ? { when: "For the code that approves them", command: "groupsync plan" }
+          : {
+              when: "If they are meant to go",
+              command: `groupsync sync --approve-deletions ${held.code}`,
+              note: "The code approves exactly these, once.",
+            },
+      ],
+      details: heldDetails(held, ledger),
     });
   } else if (isTold)
-    yield attention(
-      "held",
-      message,
-      asSentence(error.hint ?? "") || `${LOOK_AT_SOURCE} groupsync plan says more.`,
-    );
+    yield attention("held", message, asSentence(error.hint ?? "") || LOOK_AT_SOURCE, {
+      ...{ code: error.code, since },
+      help: [{ when: "What the next sync would do", command: "groupsync plan" }],
+    });
 }
 
 /** In lines. The log has the whole report. */
@@ -268,9 +385,10 @@ function* incidentsOfDaemon({ daemon, ledger }: ScopeFacts, retry: string, now: 
   if (!daemon) return;
   const { staleAt, lastGoodSync, startedAt, rejectedConfig, unreached } = daemon;
   if (now > staleAt) {
-    const since = durationText(age(lastGoodSync ?? startedAt, now));
-    const when = lastGoodSync ? `for ${since}` : `in the ${since} since the start`;
-    yield bad("stale", `No sync has reached its end ${when}.`, whyStale(daemon), retry);
+    const since = lastGoodSync ?? startedAt;
+    const ms = durationText(age(since, now));
+    const when = lastGoodSync ? `for ${ms}` : `in the ${ms} since the start`;
+    yield bad("stale", `No sync has reached its end ${when}.`, [whyStale(daemon), retry], { since });
   }
   if (rejectedConfig) {
     const { since, code, message, hint = "" } = rejectedConfig;
@@ -284,7 +402,7 @@ function* incidentsOfDaemon({ daemon, ledger }: ScopeFacts, retry: string, now: 
         asSentence(hint),
         "A restart reads the file as it is; after it is corrected, send SIGHUP.",
       ],
-      { since },
+      { code, since },
     );
     yield { ...incident, discreet: incident.sentence };
   }
@@ -294,20 +412,27 @@ function* incidentsOfDaemon({ daemon, ledger }: ScopeFacts, retry: string, now: 
       `${namesOf(unreached)} ${unreached.length === 1 ? "was" : "were"} not reached`,
       [
         ...unreached.map(({ key, message }) => `${key}: ${printable(message, LONGEST)}.`),
-        "Nobody was told what they had to say. Syncs go on all the same; groupsync check --notify sends a test to both.",
+        "Nobody was told what they had to say. Syncs go on all the same.",
       ],
-      { since: firstOf(unreached) },
+      {
+        ...{ code: "NOTIFY_FAILED", since: earliest(unreached.map(({ since }) => since)) },
+        help: [{ when: "To send a test to both", command: "groupsync check --notify" }],
+      },
     );
-  const broken = daemon.brokenFeeds.filter(({ since }) => age(since, now) >= SHORTEST_BREAK);
+  const broken = brokenFeeds(daemon).filter(({ since }) => age(since, now) >= SHORTEST_BREAK);
   if (broken.length > 0)
     yield attention(
       "unnoticed",
       `${namesOf(broken)} ${broken.length === 1 ? "doesn't" : "don't"} work`,
-      "Full syncs find what is missed; until the next one, a tenant that only this would notice has no token.",
-      { since: firstOf(broken) },
+      [
+        ...broken.map(({ key, message }) => `${key}: ${printable(message, LONGEST)}.`),
+        ...broken.flatMap(({ hint }) => asSentence(hint ?? "")),
+        "Full syncs find what is missed; until the next one, a tenant that only this would notice has no token.",
+      ],
+      { code: broken[0]?.code ?? null, since: earliest(broken.map(({ since }) => since)) },
     );
   // Drift is healed in the run that finds it, but somebody goes on changing groups.
-  const drift = ledger ? driftSince(recently(ledger.readAt), ledger.history ?? []) : 0;
+  const drift = ledger ? driftSince(recently(ledger.readAt), ledger.history) : 0;
   if (drift > 0)
     yield attention(
       "drift",
@@ -318,8 +443,11 @@ function* incidentsOfDaemon({ daemon, ledger }: ScopeFacts, retry: string, now: 
 
 const namesOf = (all: readonly { readonly key: string }[]): string => all.map(({ key }) => key).join(" and ");
 
-const firstOf = (all: readonly { readonly since: Date }[]): Date =>
-  new Date(Math.min(...all.map(({ since }) => since.getTime())));
+/** The feeds of changed tenants that don't work. What they would notice waits for the next full sync. */
+const brokenFeeds = ({ feeds }: DaemonFacts) =>
+  feeds.flatMap(({ feed, state }) =>
+    state?.error ? [{ key: `source.changes.${feed}`, since: state.since, ...state.error }] : [],
+  );
 
 const driftSince = (since: Date, history: readonly PastRun[]): number =>
   history

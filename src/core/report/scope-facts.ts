@@ -3,11 +3,13 @@ import type { HeldGroups } from "../deletion/removals.ts";
 import type { RefreshHold } from "../drift/refresh.ts";
 import type { FailingGroup } from "../failure/group-failures.ts";
 import type { FailureWithHint } from "../failure/sync-error.ts";
+import type { Owed } from "../group/ledger-group.ts";
 import type { RememberedRejection } from "../group/rejections.ts";
 import type { Counts, RunOutcome } from "./counts.ts";
 import type { Queued } from "./progress.ts";
+import type { ResolvedTables } from "./tables-text.ts";
 
-/** All that decides what is wrong with a scope. */
+/** All that decides what is wrong with a scope, and what else is shown of it. */
 export interface ScopeFacts {
   /** Null if the ledger was not read yet. */
   readonly ledger: LedgerFacts | null;
@@ -23,59 +25,108 @@ export interface ScopeFacts {
 
 export interface PastRun {
   readonly command: string;
+  readonly startedAt: Date;
   readonly finishedAt: Date | null;
   /** Null while the run goes on, and for ever if it was killed. */
   readonly result: {
     readonly outcome: RunOutcome;
     readonly counts: Readonly<Counts>;
+    readonly requests: number;
     readonly error: FailureWithHint | null;
   } | null;
 }
 
+/** The states of which a group may be in several, as they are listed. */
+export const GROUP_STATES = [
+  "in_sync",
+  "under_way",
+  "failing",
+  "in_doubt",
+  "wanted",
+  "missing",
+  "unverified",
+] as const;
+
 /** What the ledger knows of a scope. */
 export interface LedgerFacts {
   readonly readAt: Date;
-  readonly groups: Readonly<
-    Record<"total" | "in_sync" | "missing" | "failing" | "in_doubt" | "wanted", number>
-  >;
+  readonly groups: Readonly<Record<"total" | (typeof GROUP_STATES)[number], number>>;
   /** The longest-failing first, a hundred at most. */
   readonly failing: readonly FailingGroup[];
+  /** Groups of which something is not done, in the order of the ids, a hundred at most. */
+  readonly owing: readonly OwingGroup[];
   /** About a thousand at most: beyond them rows are only counted. */
   readonly rejected: readonly RememberedRejection[];
   readonly held: HeldGroups | null;
+  /** Of the groups and rows in these lists: the ids of those that have no token. */
+  readonly tokenless: ReadonlySet<string>;
   readonly refreshHold: RefreshHold | null;
   readonly missing: WentMissing;
+  readonly oldestToken: Date | null;
+  readonly oldestUnsynced: Date | null;
+  /** When a run began that read every token in every store; null if none has. */
+  readonly tokensVerifiedAt: Date | null;
+  /** How many tokens are older than `rotation.max_age`; null if the config has no such age, left out if nobody has counted. */
+  readonly tooOld?: { readonly maxAgeMs: number; readonly tokens: number } | null;
   /** The instance that holds the lease; null if none does. */
-  readonly lease: object | null;
-  readonly service: { readonly teamId: number | null };
-  /** The runs of at least the last day, if somebody has read them. */
-  readonly history?: readonly PastRun[];
+  readonly lease: { readonly holder: string; readonly acquiredAt: Date } | null;
+  readonly service: {
+    readonly baseUrl: string | null;
+    readonly teamId: number | null;
+    readonly answeredAt: Date | null;
+  };
+  readonly tables: ResolvedTables;
+  /** The runs of the last seven days, newest first, at most 5,000. */
+  readonly history: readonly PastRun[];
+}
+
+interface OwingGroup {
+  readonly user_group_id: string;
+  readonly owed: readonly Owed[];
+  /** Since when somebody wants a new token for the group; null if nobody does. */
+  readonly wantedSince: Date | null;
 }
 
 /** What a daemon knows beside the ledger. */
 export interface DaemonFacts {
+  readonly version: string;
+  readonly configPath: string;
+  /** A cron line. */
+  readonly schedule: string;
   readonly startedAt: Date;
+  /** When the config that is in force was read. */
+  readonly configReadAt: Date;
   /** Null after the signal to stop. */
   readonly nextRun: Date | null;
   /** The run that is under way. Its `run` is null until it holds the lease. */
   readonly current: {
     readonly run: string | null;
-    readonly waiting: { readonly reason: string } | null;
+    readonly since: Date;
+    readonly done: number;
+    readonly total: number;
+    /** Set while the run waits for the service. */
+    readonly waiting: { readonly until: Date; readonly reason: string } | null;
   } | null;
   /** Set while another instance holds the lease. */
-  readonly standby: object | null;
+  readonly standby: { readonly message: string } | null;
   /** When a sync last reached its end, on any instance. Null if no such sync is known. */
   readonly lastGoodSync: Date | null;
   /** When the service last answered well, to any instance, and to the minute. Null if no answer is known. */
   readonly lastAnswer: Date | null;
   /** From when on the daemon counts as not ready, unless a sync reaches its end before. */
   readonly staleAt: Date;
+  /** How many scheduled times came while a run was under way. */
+  readonly skippedRuns: number;
   /** The config that was read last, if it was rejected. The one before it is in force. */
   readonly rejectedConfig: RejectedConfig | null;
   /** The addresses of `notify` that got nothing when something was last sent to them. */
-  readonly unreached: readonly (Broken & { readonly message: string })[];
-  /** The feeds of changed tenants that don't work. */
-  readonly brokenFeeds: readonly Broken[];
+  readonly unreached: readonly Unreached[];
+  /** When each address of `notify` last got something; null if nothing was sent to it yet, or nothing arrived. */
+  readonly reachedAt: Readonly<Record<string, Date | null>>;
+  /** The feeds of changed tenants that the config names. */
+  readonly feeds: readonly FeedFacts[];
+  /** Whether applications can ask for a tenant with POST /sync/{user_group_id}. */
+  readonly takesRequests: boolean;
   /** What calls have been waiting for, for a run or for single tenants; null if none waits for long. */
   readonly queued: Queued | null;
 }
@@ -85,8 +136,16 @@ export interface RejectedConfig extends FailureWithHint {
   readonly since: Date;
 }
 
-interface Broken {
+interface Unreached {
   /** Its key in the config. */
   readonly key: string;
   readonly since: Date;
+  readonly message: string;
+}
+
+export interface FeedFacts {
+  /** `column` or `channel`. */
+  readonly feed: string;
+  /** Since when it works, or has been failing, and why. Null while another instance notices tenants. */
+  readonly state: { readonly since: Date; readonly error: FailureWithHint | null } | null;
 }

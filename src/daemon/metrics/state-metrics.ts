@@ -1,7 +1,7 @@
 import { Counter, Gauge, type Registry } from "prom-client";
 import { isClockDifference } from "../../core/failure/sync-error.ts";
 import { rejectedRows } from "../../core/group/rejections.ts";
-import { GROUP_STATES } from "../../engine/ledger-status.ts";
+import { GROUP_STATES } from "../../core/report/scope-facts.ts";
 import type { DaemonState, LedgerSnapshot } from "../state/state.ts";
 import { feedsOf } from "../state/state.ts";
 

@@ -2,21 +2,24 @@ import type { FailureWithHint } from "../../core/failure/sync-error.ts";
 import { type Incident, incidentsOf } from "../../core/report/incidents.ts";
 import type { ScopeFacts } from "../../core/report/scope-facts.ts";
 import type { RecordedRun, RunResult } from "../../ports/ledger/scope.ts";
-import { brokenFeedsOf, type DaemonState, type FinishedRun } from "./state.ts";
+import { type DaemonState, type FinishedRun, feedsOf } from "./state.ts";
 
 /** Everything that is wrong, the worst first. Empty if nothing is. */
 export const incidentsOfState = (state: DaemonState, now: Date): readonly Incident[] =>
   incidentsOf(factsOf(state), now);
 
-/** All that decides what is wrong with the scope. */
-export const factsOf = (state: DaemonState): ScopeFacts => ({
-  ledger: state.ledger,
-  runs: pastRuns(state),
-  unanswered: unansweredRun(state),
-  // While this instance stands by, another one serves.
-  serving: state.standby ? null : state.serving,
-  daemon: { ...state, brokenFeeds: brokenFeedsOf(state.serving) },
-});
+/** All that decides what is wrong with the scope, and what else is shown of it. */
+export function factsOf(state: DaemonState): ScopeFacts {
+  const { ledger, serving, standby } = state;
+  return {
+    ledger,
+    runs: pastRuns(state),
+    unanswered: unansweredRun(state),
+    // While this instance stands by, another one serves.
+    serving: standby ? null : serving,
+    daemon: { ...state, feeds: feedsOf(serving), takesRequests: serving?.takesRequests ?? false },
+  };
+}
 
 /** A finished or killed run, from this process's memory or from the ledger. Only the memory has the error's hint. */
 export interface PastRun extends RecordedRun {

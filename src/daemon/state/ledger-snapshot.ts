@@ -4,10 +4,6 @@ import { ledgerStatus } from "../../engine/ledger-status.ts";
 import type { LedgerView } from "../../ports/ledger/ledger.ts";
 import type { LedgerSnapshot } from "./state.ts";
 
-/** In milliseconds. */
-const HISTORY = 7 * 86_400_000;
-const MOST_RUNS = 5_000;
-
 export interface SnapshotSettings extends Pick<RotationPolicy, "maxAgeMs"> {
   /** The scope: `name` in the config. */
   readonly name: string;
@@ -22,9 +18,8 @@ export async function readLedgerSnapshot(
 ): Promise<LedgerSnapshot> {
   const { maxAgeMs } = settings;
   const status = await ledgerStatus(ledger, settings, now);
-  const history = await ledger.history(new Date(now.getTime() - HISTORY), MOST_RUNS);
   const old = (ms: number) => ({ kind: "rotatable", due: new Date(now.getTime() - ms) }) as const;
   const tooOld =
     maxAgeMs === null ? null : { maxAgeMs, tokens: (await ledger.sums(old(maxAgeMs))).counts.total };
-  return { ...status, history, tooOld };
+  return { ...status, tooOld };
 }

@@ -16,7 +16,7 @@ export class StateTracker {
   constructor(now: () => Date) {
     this.#now = now;
     this.#state = {
-      startedAt: now(),
+      ...{ startedAt: now(), configReadAt: now() },
       current: null,
       standby: null,
       lastRun: null,
@@ -36,7 +36,7 @@ export class StateTracker {
   }
 
   configAccepted(): void {
-    this.#set({ rejectedConfig: null });
+    this.#set({ rejectedConfig: null, configReadAt: this.#now() });
   }
 
   configRejected(failure: Omit<RejectedConfig, "since">): void {

@@ -1,19 +1,17 @@
-import type { DaemonFacts } from "../../core/report/scope-facts.ts";
+import type { DaemonFacts, FeedFacts } from "../../core/report/scope-facts.ts";
 import type { LedgerStatus } from "../../engine/ledger-status.ts";
-import type { RecordedRun, RunId } from "../../ports/ledger/scope.ts";
+import type { RunId } from "../../ports/ledger/scope.ts";
 import type { Unreached } from "../../ports/notifier.ts";
 import type { RunSummary } from "../../ports/observer.ts";
 import type { NoticingState } from "../changes/noticing.ts";
 
 /** Everything that the daemon's probes, status page and metrics show. Contains no secret. */
-export interface DaemonState extends TrackedState, Pick<DaemonFacts, "nextRun" | "staleAt"> {
-  readonly version: string;
+export interface DaemonState
+  extends TrackedState,
+    Pick<DaemonFacts, "version" | "configPath" | "schedule" | "nextRun" | "staleAt" | "reachedAt"> {
   /** The scope: `name` in the config. */
   readonly name: string;
-  /** The config file, as a path that leads to it from every directory. */
-  readonly configPath: string;
-  /** A cron line, read in `timezone`. */
-  readonly schedule: string;
+  /** `schedule` is read in this time zone. */
   readonly timezone: string;
   /** The addresses of `notify` that got nothing when something was last sent to them. */
   readonly unreached: readonly Unreached[];
@@ -23,28 +21,20 @@ export interface DaemonState extends TrackedState, Pick<DaemonFacts, "nextRun" |
 
 /** What the runs and the config have shown. */
 export interface TrackedState
-  extends Pick<DaemonFacts, "startedAt" | "lastGoodSync" | "lastAnswer" | "rejectedConfig" | "queued"> {
-  /** The run that is under way. */
-  readonly current: CurrentRun | null;
+  extends Pick<
+    DaemonFacts,
+    | ("startedAt" | "configReadAt" | "rejectedConfig" | "current" | "queued" | "skippedRuns")
+    | ("lastGoodSync" | "lastAnswer")
+  > {
   /** Set while another instance holds the lease and this one waits for it. */
   readonly standby: { readonly since: Date; readonly message: string } | null;
   /** The last run of this process, without runs that another instance's lease prevented. Null before the first one. */
   readonly lastRun: FinishedRun | null;
-  /** How many scheduled times came while a run was under way. */
-  readonly skippedRuns: number;
   /** Null until the ledger was read once. */
   readonly ledger: LedgerSnapshot | null;
 }
 
-export interface CurrentRun {
-  readonly since: Date;
-  /** Null until the run holds the lease. */
-  readonly run: RunId | null;
-  readonly done: number;
-  readonly total: number;
-  /** Set while the run waits for the service. */
-  readonly waiting: { readonly until: Date; readonly reason: string } | null;
-}
+export type CurrentRun = NonNullable<DaemonFacts["current"]>;
 
 export interface FinishedRun extends RunSummary {
   /** Null if the run ended before it had the lease. */
@@ -54,12 +44,7 @@ export interface FinishedRun extends RunSummary {
 }
 
 /** The ledger as it was after the last run. */
-export interface LedgerSnapshot extends LedgerStatus {
-  /** The runs of the last seven days, newest first, at most 5,000. */
-  readonly history: readonly RecordedRun[];
-  /** How many tokens `rotation.max_age` may rotate, because they are as old or older; null if the config has no such age. */
-  readonly tooOld: { readonly maxAgeMs: number; readonly tokens: number } | null;
-}
+export type LedgerSnapshot = LedgerStatus & Required<Pick<LedgerStatus, "tooOld">>;
 
 /** How the daemon serves single tenants between two full syncs. Contains no secret. */
 export interface ServingNow {
@@ -73,14 +58,6 @@ export interface ServingNow {
   readonly failing: number;
 }
 
-/** The feeds that the config names, with their keys there. */
-export const feedsOf = (serving: ServingNow | null) =>
-  Object.entries(serving?.feeds ?? {}).map(([feed, state]) => ({
-    feed,
-    key: `source.changes.${feed}`,
-    state,
-  }));
-
-/** The feeds that don't work. What they would notice waits for the next full sync. */
-export const brokenFeedsOf = (serving: ServingNow | null) =>
-  feedsOf(serving).flatMap(({ key, state }) => (state?.error ? [{ key, since: state.since }] : []));
+/** The feeds that the config names. */
+export const feedsOf = (serving: ServingNow | null): readonly FeedFacts[] =>
+  Object.entries(serving?.feeds ?? {}).map(([feed, state]) => ({ feed, state: state ?? null }));

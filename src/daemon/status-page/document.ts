@@ -3,6 +3,7 @@ import type { Tone } from "../../core/report/incidents.ts";
 import { type Content, type Html, html, trusted } from "../../core/text/html.ts";
 import { iconOf } from "./headline-box.ts";
 import { instant, type PageTime, roundText } from "./number-and-time-text.ts";
+import { SCRIPT } from "./script.ts";
 import { STYLE } from "./style.ts";
 
 interface PageParts {
@@ -31,28 +32,27 @@ export const documentOf = (
 ${refreshSeconds && html`<noscript><meta http-equiv="refresh" content="${refreshSeconds}"></noscript>`}
 <link rel="icon" href="${iconOf(tone)}">
 <style>${trusted(STYLE)}</style></head>
-<body${refreshSeconds && html` data-refresh="${refreshSeconds}"`}><header><p class="product">groupsync</p><p>${name}</p><p class="zone">Times in ${at.timeZone}</p>
+<body${refreshSeconds && html` data-refresh="${refreshSeconds}"`}><a class="skip" href="#main">Skip to the content</a>
+<header><p class="product">groupsync</p><p>${name}</p><p class="zone">Times in ${at.timeZone}</p>
 ${findBox(asked, refreshSeconds === null)}</header>
-<main>${main}</main>
+<p id="late" class="bad" hidden></p>
+<main id="main" tabindex="-1">${main}</main>
 <footer><p>As of ${instant(at.now, at)}${refreshSeconds && `; refreshed every ${roundText(refreshSeconds * 1000)}`}</p></footer>
-${refreshSeconds && html`<script>${trusted(REFRESH)}</script>`}</body></html>
+<script>${trusted(SCRIPT)}</script></body></html>
 `.markup;
 
 const findBox = (asked: string, hasWayBack: boolean): Html =>
   html`<form role="search"><label for="tenant">Find a tenant</label><input id="tenant" name="tenant" type="search" value="${asked}" placeholder="its id" required autocomplete="off" autocapitalize="none" spellcheck="false"><button>Find</button>${hasWayBack ? html`<a href="?">Status page</a>` : null}</form>`;
 
-/** Asks for the page anew, but not while somebody writes an id. A browser without scripts goes by the meta element. */
-const REFRESH = `setInterval(()=>{const box=document.getElementById("tenant");
-if(document.activeElement!==box&&box.value==="")location.reload()},document.body.dataset.refresh*1000)`;
-
 const hashOf = (text: string): string => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
 
-/** The headers to send with a page. They allow the page's own style, script, icon and form, and nothing else. */
+/** The headers to send with a page. They allow its own style, script, icon and form, and to ask for itself, and nothing else. */
 export const pageHeaders: Readonly<Record<string, string>> = {
   "content-security-policy": [
     "default-src 'none'",
     `style-src ${hashOf(STYLE)}`,
-    `script-src ${hashOf(REFRESH)}`,
+    `script-src ${hashOf(SCRIPT)}`,
+    "connect-src 'self'",
     "img-src data:",
     "base-uri 'none'",
     "form-action 'self'",

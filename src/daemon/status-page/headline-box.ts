@@ -4,17 +4,23 @@ import { type Content, type Html, html } from "../../core/text/html.ts";
 /** In characters. */
 const LONG_SENTENCE = 80;
 
-/** A sentence in a box of its tone, with paragraphs below it. A page has one box of level 1. */
+interface Sentence {
+  readonly id: string;
+  readonly tone: Tone;
+  readonly sentence: string;
+}
+
+/** A sentence in a box of its tone, with paragraphs below it, and whatever else. A page has one box of level 1. */
 export function headlineBox(
   level: 1 | 2,
-  tone: Tone,
-  sentence: string,
+  { id, tone, sentence }: Sentence,
   paragraphs: readonly Content[],
+  more: Content = null,
 ): Html {
   const long = sentence.length > LONG_SENTENCE ? html` class="long"` : null;
   const text = html`<bdi>${sentence}</bdi>`;
-  return html`<div class="headline ${tone}${level === 2 ? " also" : ""}"><svg viewBox="0 0 24 24" aria-hidden="true"><circle cx="12" cy="12" r="10.5"/><path d="${SYMBOLS[tone]}"/></svg>
-${level === 1 ? html`<h1${long}>${text}</h1>` : html`<h2>${text}</h2>`}${paragraphs.map((paragraph) => html`<p>${paragraph}</p>`)}</div>`;
+  return html`<div class="headline ${tone}${level === 2 ? " also" : ""}" id="${id}"><svg viewBox="0 0 24 24" aria-hidden="true"><circle cx="12" cy="12" r="10.5"/><path d="${SYMBOLS[tone]}"/></svg>
+${level === 1 ? html`<h1${long}>${text}</h1>` : html`<h2>${text}</h2>`}${paragraphs.map((paragraph) => paragraph && html`<p>${paragraph}</p>`)}${more}</div>`;
 }
 
 /** Each tone has a symbol too, because many people can't tell the colours apart. */

@@ -1,6 +1,8 @@
 import type { FailureWithHint } from "../../core/failure/sync-error.ts";
+import type { Fact } from "../../core/report/sections.ts";
 import { type Html, html } from "../../core/text/html.ts";
 import { printable, shellWord } from "../../core/text/printable.ts";
+import { timedHtml } from "./number-and-time-text.ts";
 
 /** In characters. */
 const LONGEST_TEXT = 500;
@@ -13,6 +15,14 @@ export const outside = (text: string, maxLength = LONGEST_TEXT): Html =>
 export const failureHtml = ({ code, message, hint }: FailureWithHint, maxLength = LONGEST_TEXT): Html =>
   html`<span class="code">${printable(code)}:</span> ${outside(message, maxLength)}${hint === undefined ? null : html`; ${outside(hint, maxLength)}`}`;
 
-/** A command to copy, `groupsync …`, with the config file that the daemon works by. */
+/** What to copy: a command, `groupsync …`, with the config file that the daemon works by; or a statement for a database. */
 export const copied = (command: string, configPath: string): Html =>
-  html`<pre><code>${command.replace(/^groupsync\b/, () => `groupsync --config ${shellWord(configPath)}`)}</code></pre>`;
+  html`<div class="copied"><pre><code>${command.replace(/^groupsync (?!help )/, () => `groupsync --config ${shellWord(configPath)} `)}</code></pre><button type="button" class="copy">Copy</button></div>`;
+
+/** Facts with a label each. `look`: the class of the list. */
+export const factsHtml = (
+  facts: readonly Fact[],
+  look: "strip" | "facts",
+  timeHtml: (date: Date) => Html,
+): Html =>
+  html`<dl class="${look}">${facts.map(({ label, value, tone, details = "" }) => html`<div class="${tone ?? null}"><dt><bdi>${label}</bdi></dt><dd><bdi>${timedHtml(value, timeHtml)}</bdi></dd>${details.length === 0 ? null : html`<dd class="note"><bdi>${timedHtml(details, timeHtml)}</bdi></dd>`}</div>`)}</dl>`;

@@ -8,16 +8,6 @@ export interface PageTime {
   readonly timeZone: string;
 }
 
-/** A narrow space without a line break, as the SI groups digits. */
-const GROUP_SEPARATOR = "\u202f";
-
-/** `1 000 000` */
-export const grouped = (count: number): string => String(count).replace(/\B(?=(\d{3})+$)/g, GROUP_SEPARATOR);
-
-/** `1 run`, `5 000 runs` */
-export const groupedCount = (count: number, noun: string): string =>
-  `${grouped(count)} ${noun}${count === 1 ? "" : "s"}`;
-
 const DAY = 86_400_000;
 
 /** The distance of a time from now, in one unit: `3 min ago`, `in 2 h`, `5 days ago`. */
@@ -35,16 +25,16 @@ export function roundText(ms: number): string {
   const minutes = Math.round(ms / 60_000);
   if (minutes < 60) return unbroken(`${minutes} min`);
   const hours = Math.round(ms / 3_600_000);
-  return unbroken(hours < 48 ? `${hours} h` : `${grouped(Math.round(ms / DAY))} days`);
+  return unbroken(hours < 48 ? `${hours} h` : `${Math.round(ms / DAY)} days`);
 }
 
 /** The exact time, in the page's time zone: `2026-03-01 09:30:00`. */
 export const instant = (date: Date, { timeZone }: PageTime): Html =>
   html`<time datetime="${date.toISOString()}">${absolute(date, timeZone)}</time>`;
 
-/** A time as its distance from now, and exactly in a second line. */
+/** A time as its distance from now. The exact one shows when somebody points at it. */
 export const moment = (date: Date, { now, timeZone }: PageTime): Html =>
-  html`<time datetime="${date.toISOString()}">${relative(date, now)} <small>${absolute(date, timeZone)}</small></time>`;
+  html`<time datetime="${date.toISOString()}" title="${absolute(date, timeZone)}">${relative(date, now)}</time>`;
 
 /** A time, and in parentheses its distance from now. */
 export const exactMoment = (date: Date, at: PageTime): Html =>
@@ -57,6 +47,10 @@ export const timedHtml = (text: TimedText, timeHtml: (date: Date) => Html): Cont
 /** The Swedish write dates as ISO 8601 does. */
 const absolute = (date: Date, timeZone: string): string =>
   date.toLocaleString("sv-SE", { timeZone, dateStyle: "short", timeStyle: "medium" });
+
+/** The time of the day: `09:30`. */
+export const clockTime = (date: Date, { timeZone }: PageTime): string =>
+  date.toLocaleTimeString("sv-SE", { timeZone, timeStyle: "short" });
 
 /** An exact duration: `405 ms`, `4 min 10 s`. */
 export const took = (ms: number): string => unbroken(durationText(Math.max(0, ms)));

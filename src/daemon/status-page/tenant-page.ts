@@ -2,12 +2,12 @@ import type { Tone } from "../../core/report/incidents.ts";
 import { type Content, type Html, html } from "../../core/text/html.ts";
 import { printableId, shellWord, type TimedText } from "../../core/text/printable.ts";
 import type { Explanation } from "../../engine/explain/explain-tenant.ts";
-import { type Fact, factsOf, LONGEST } from "../../engine/explain/facts.ts";
+import { factsOf, LONGEST } from "../../engine/explain/facts.ts";
 import { standingOf } from "../../engine/explain/standing.ts";
 import type { DaemonState } from "../state/state.ts";
 import { documentOf } from "./document.ts";
 import { headlineBox } from "./headline-box.ts";
-import { copied, failureHtml, outside } from "./html.ts";
+import { copied, factsHtml, failureHtml, outside } from "./html.ts";
 import { exactMoment, instant, type PageTime, roundText, timedHtml, took } from "./number-and-time-text.ts";
 import type { Lookup } from "./page-lookups.ts";
 
@@ -53,7 +53,7 @@ function shownOf(id: string, lookup: Lookup, daemon: DaemonState, at: PageTime):
 const headlineAlone = (tone: Tone, title: string, paragraphs: readonly Content[]): Shown => ({
   tone,
   title,
-  main: headlineBox(1, tone, title, paragraphs),
+  main: headlineBox(1, { id: "tenant-title", tone, sentence: title }, paragraphs),
 });
 
 function explained(explanation: Explanation, daemon: DaemonState, at: PageTime): Shown {
@@ -61,13 +61,13 @@ function explained(explanation: Explanation, daemon: DaemonState, at: PageTime):
   const { state, tone, reason, advice, command } = standingOf(explanation);
   const title = `${printableId(explanation.user_group_id)}: ${state.replaceAll("_", " ")}`;
   const { failures } = explanation;
-  const main = html`${headlineBox(1, tone, title, [
+  const main = html`${headlineBox(1, { id: "tenant-title", tone, sentence: title }, [
     html`<bdi>${textHtml(reason, at)}</bdi>`,
     advice === null ? null : outside(advice, LONGEST),
     state === "new" ? whenMade(daemon, at) : null,
   ])}
 ${command === null ? null : html`<section aria-labelledby="help"><h2 id="help">What helps</h2>${copied(command, configPath)}</section>`}
-<section aria-labelledby="facts"><h2 id="facts">What is known</h2><ul class="facts">${factsOf(explanation).map((fact) => factHtml(fact, at))}</ul></section>
+<section aria-labelledby="facts"><h2 id="facts">What is known</h2>${factsHtml(factsOf(explanation), "facts", (date) => instant(date, at))}</section>
 ${failures.length === 0 ? null : html`<section aria-labelledby="failures"><h2 id="failures">Why a sync would fail</h2>${failures.map((failure) => html`<p>${failureHtml(failure, LONGEST)}</p>`)}</section>`}
 ${state === "in_sync" ? askAgain(explanation.user_group_id, configPath) : null}`;
   return { tone, title, main };
@@ -82,13 +82,5 @@ function whenMade({ current, nextRun }: DaemonState, at: PageTime): Content {
 /** Ledger and store can't tell that somebody else has changed the token at the service. */
 const askAgain = (id: string, configPath: string): Html =>
   html`<section aria-labelledby="help"><h2 id="help">Is its token refused all the same?</h2>${copied(`groupsync sync --refresh --only ${shellWord(id)}`, configPath)}</section>`;
-
-function factHtml({ name, value, confirmed }: Fact, at: PageTime): Html {
-  const differs =
-    confirmed === undefined
-      ? null
-      : html` <small class="attention">the service confirmed <bdi>${confirmed}</bdi></small>`;
-  return html`<li class="fact"><bdi>${name}</bdi> <span><bdi>${textHtml(value, at)}</bdi>${differs}</span></li>`;
-}
 
 const textHtml = (text: TimedText, at: PageTime): Content => timedHtml(text, (date) => instant(date, at));

@@ -4,19 +4,12 @@ import { fieldsOf } from "../../core/group/group.ts";
 import { UNKNOWN_STATE } from "../../core/group/ledger-group.ts";
 import { type Cell, Unusable } from "../../core/group/tenant.ts";
 import { DOUBT_TEXT } from "../../core/record/record.ts";
+import type { Fact } from "../../core/report/sections.ts";
 import type { Json } from "../../core/text/json.ts";
 import { printable, type TimedText } from "../../core/text/printable.ts";
 import { durationText } from "../../core/text/quantity.ts";
 import type { Explanation } from "./explain-tenant.ts";
 import { copiesText } from "./standing.ts";
-
-/** One line of the table that explains a tenant. */
-export interface Fact {
-  readonly name: string;
-  readonly value: TimedText;
-  /** What the service confirmed in place of the value, if that is something else. */
-  readonly confirmed?: string;
-}
 
 /** The longest text, and the longest value of a row or a group, in characters. */
 export const LONGEST = 2_000;
@@ -33,12 +26,12 @@ export const factsOf = (explanation: Explanation): readonly Fact[] => [
 
 function rowFacts({ columns, rows, table, tenant }: Explanation): Fact[] {
   const place = table === null ? "source.query" : printable(table);
-  if (rows.length === 0) return [{ name: "row", value: `none in ${place}` }];
+  if (rows.length === 0) return [{ label: "row", value: `none in ${place}` }];
   const flag = tenant?.kind === "flagged" ? "; source.removed_when is true for it" : "";
   return rows.flatMap((_, index) => [
-    { name: "row", value: `${rows.length > 1 ? `${index + 1} of ${rows.length} ` : ""}in ${place}${flag}` },
+    { label: "row", value: `${rows.length > 1 ? `${index + 1} of ${rows.length} ` : ""}in ${place}${flag}` },
     ...rowOf({ columns, rows }, index).map(([column, cell]) => ({
-      name: printable(`row.${column}`),
+      label: printable(`row.${column}`),
       value: cell instanceof Unusable ? `(${printable(cell.reason)})` : quoted(cell),
     })),
   ]);
@@ -62,18 +55,21 @@ function groupFacts({ tenant, group, changes }: Explanation): Fact[] {
   ];
   const differing = new Map(changes?.map((change) => [change.field, change.from]));
   const gone = (changes ?? []).flatMap(({ field, to }) => (to === undefined ? [field] : []));
-  const confirmedAt = (field: string): Pick<Fact, "confirmed"> => {
+  const confirmedAt = (field: string): Pick<Fact, "tone" | "details"> => {
     if (!differing.has(field)) return {};
     const before = differing.get(field);
-    return { confirmed: before === undefined ? "nothing" : quoted(before) };
+    return {
+      tone: "attention",
+      details: `the service confirmed ${before === undefined ? "nothing" : quoted(before)}`,
+    };
   };
   return [
     ...[...fieldsOf(shown)].map(([field, value]) => ({
-      ...{ name: printable(`group.${field}`), value: quoted(value), ...confirmedAt(field) },
+      ...{ label: printable(`group.${field}`), value: quoted(value), ...confirmedAt(field) },
     })),
-    ...gone.map((field) => ({ name: printable(`group.${field}`), value: "(none)", ...confirmedAt(field) })),
-    ...notes.map((value) => ({ name: "group", value })),
-    ...(verifiedAt === null ? [] : [{ name: "last asked for", value: [verifiedAt] }]),
+    ...gone.map((field) => ({ label: printable(`group.${field}`), value: "(none)", ...confirmedAt(field) })),
+    ...notes.map((value) => ({ label: "group", value })),
+    ...(verifiedAt === null ? [] : [{ label: "last asked for", value: [verifiedAt] }]),
   ];
 }
 
@@ -82,23 +78,23 @@ function openFacts(explanation: Explanation): Fact[] {
   const { intent = null, held = null, absence = null, wantedSince: wanted, doubt } = group ?? {};
   const since = group?.intentAt ? [" since ", group.intentAt] : [];
   return [
-    ...(rejectedSince === null ? [] : [{ name: "rejected", value: ["since ", rejectedSince] }]),
-    ...(intent === null ? [] : [{ name: "under way", value: [intent, ...since] }]),
-    ...(wanted ? [{ name: "new token wanted", value: ["since ", wanted] }] : []),
-    ...(doubt ? [{ name: "in doubt", value: DOUBT_TEXT[doubt] }] : []),
+    ...(rejectedSince === null ? [] : [{ label: "rejected", value: ["since ", rejectedSince] }]),
+    ...(intent === null ? [] : [{ label: "under way", value: [intent, ...since] }]),
+    ...(wanted ? [{ label: "new token wanted", value: ["since ", wanted] }] : []),
+    ...(doubt ? [{ label: "in doubt", value: DOUBT_TEXT[doubt] }] : []),
     ...(held === null
       ? []
       : [
           {
-            name: "held",
+            label: "held",
             value: approval === null ? `${held}; groupsync plan shows the code` : `${held}, code ${approval}`,
           },
         ]),
     ...(absence === null
       ? []
-      : [{ name: "missing", value: [`${ABSENCE_TEXT[absence.kind]}, since `, absence.since] }]),
+      : [{ label: "missing", value: [`${ABSENCE_TEXT[absence.kind]}, since `, absence.since] }]),
     ...failuresOf(explanation).map(([kind, failure]) => ({
-      name: TRIED[kind],
+      label: TRIED[kind],
       value: [`${failure.code} (`, ...triesText(failure), `): ${printable(failure.message, LONGEST)}`],
     })),
   ];
@@ -112,38 +108,38 @@ const TRIED: Record<FailureKind, string> = {
 
 function tokenFacts({ group, copies, tokenDestinations, isTokenTooOld, now }: Explanation): Fact[] {
   const { tokenFingerprint = null, tokenSince = null } = group ?? {};
-  if (tokenFingerprint === null) return [{ name: "token", value: "the ledger knows none" }];
+  if (tokenFingerprint === null) return [{ label: "token", value: "the ledger knows none" }];
   const tooOld = isTokenTooOld ? "; older than rotation.max_age" : "";
   return [
-    { name: "token", value: `hash ${tokenFingerprint}` },
+    { label: "token", value: `hash ${tokenFingerprint}` },
     {
-      name: "token since",
+      label: "token since",
       value: tokenSince
         ? [tokenSince, `, for ${durationText(now.getTime() - tokenSince.getTime())}${tooOld}`]
         : "nobody knows",
     },
-    ...tokenDestinations.map((place) => ({ name: "token goes to", value: printable(place, LONGEST) })),
-    { name: "token stored", value: printable(copiesText(copies) ?? "yes", LONGEST) },
+    ...tokenDestinations.map((place) => ({ label: "token goes to", value: printable(place, LONGEST) })),
+    { label: "token stored", value: printable(copiesText(copies) ?? "yes", LONGEST) },
   ];
 }
 
 /** In the order of time. Removals are kept for 90 days, and hashes of tokens for a year. */
 function pastFacts({ group, removals, formerTokens }: Explanation): Fact[] {
-  const events: { readonly name: string; readonly at: Date; readonly note?: TimedText }[] = [
-    ...(group ? [{ name: "first recorded", at: group.createdAt }] : []),
-    ...removals.map(({ kind, at }) => ({ name: REMOVAL_TEXT[kind], at })),
+  const events: { readonly label: string; readonly at: Date; readonly note?: TimedText }[] = [
+    ...(group ? [{ label: "first recorded", at: group.createdAt }] : []),
+    ...removals.map(({ kind, at }) => ({ label: REMOVAL_TEXT[kind], at })),
     ...formerTokens.map(({ fingerprint, since, until }) => ({
-      name: "former token",
+      label: "former token",
       at: until,
       note: [`: end of ${fingerprint}, live since `, since ?? "an unknown time"],
     })),
     ...(group?.confirmed || group?.failures.change
-      ? [{ name: group.failures.change ? "last failed try" : "last change", at: group.changedAt }]
+      ? [{ label: group.failures.change ? "last failed try" : "last change", at: group.changedAt }]
       : []),
   ];
   return events
     .toSorted((a, b) => a.at.getTime() - b.at.getTime())
-    .map(({ name, at, note = [] }) => ({ name, value: [at, ...note] }));
+    .map(({ label, at, note = [] }) => ({ label, value: [at, ...note] }));
 }
 
 const REMOVAL_TEXT = {

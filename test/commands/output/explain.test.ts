@@ -31,9 +31,9 @@ acme: changed
   row                    in public.customers
   row.id                 "acme"
   row.name               "Acme"
-  group.name             "New"  the service confirmed "Acme"
+  group.name             "New"; the service confirmed "Acme"
   group.mapping.40       "warehouse-7"
-  group.properties.plan  (none)  the service confirmed "gold"
+  group.properties.plan  (none); the service confirmed "gold"
   group                  unverified: no answer shows whether the service took mapping and properties
   last asked for         2026-02-03T12:00:00.000Z
   failed rotation        REFUSED (2 in a row since 2026-02-05T00:00:00.000Z, next try after 2026-02-06T00:00:00.000Z): no\\u001b

@@ -3,7 +3,13 @@ import { SERVICE_FAILURES } from "../../../src/core/failure/service-failure.ts";
 import { SyncError } from "../../../src/core/failure/sync-error.ts";
 import type { RunOutcome } from "../../../src/core/report/counts.ts";
 import { noCounts } from "../../../src/core/report/counts.ts";
-import { EXIT, exitCodeOfError, exitCodeOfRun, isMostlyDone } from "../../../src/core/report/exit-code.ts";
+import {
+  EXIT,
+  exitCodeOfError,
+  exitCodeOfRun,
+  exitCodeOfTone,
+  isMostlyDone,
+} from "../../../src/core/report/exit-code.ts";
 
 it("has the numbers that other programs rely on", () => {
   expect(EXIT).toEqual({
@@ -54,4 +60,9 @@ it.each([
   expect(isMostlyDone(report)).toBe(isAllowed);
   expect(isMostlyDone({ ...report, outcome: "held" })).toBe(false);
   expect(isMostlyDone({ ...report, clocks: { code: "CLOCK_DIFFERS", message: "" } })).toBe(false);
+});
+
+it("status --exit-code tells whether all is well, something needs attention, or nothing works", () => {
+  const tones = ["good", "idle", "busy", "attention", "bad"] as const;
+  expect(tones.map(exitCodeOfTone)).toEqual([0, 0, 0, 3, 1]);
 });

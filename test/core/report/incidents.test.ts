@@ -76,7 +76,7 @@ test.each<[string, DaemonState, kind: string, text: string]>([
     "changed groups were left alone before a good rotation",
     withLedger({ runs: [aPastRun({ command: "rotate" }), aPastRun({ counts: { outdated: 3 } })] }),
     "outdated",
-    "Needs attention: 3 outdated groups. groupsync plan names these groups",
+    "Needs attention: 3 outdated groups. The rows of these groups have changed",
   ],
   ["groups are in doubt", withGroups({ in_doubt: 1 }), "in_doubt", "Needs attention: 1 group in doubt"],
   [
@@ -247,7 +247,7 @@ test.each<[string, DaemonState, kind: string, text: string]>([
     "a feed of changed tenants has been broken for a minute",
     aFeed(minutesAgo(1)),
     "unnoticed",
-    "Needs attention: source.changes.column doesn't work. Full syncs find what is missed",
+    "Needs attention: source.changes.column doesn't work. source.changes.column: cannot reach db.internal. Full syncs find what is missed",
   ],
   [
     "somebody else changes groups",
@@ -404,4 +404,62 @@ test("a run has the duration that the log has, without the wait for the lease", 
   const lastRun = aFinishedRun({ startedAt: hoursAgo(1), finishedAt, durationMs: 405 });
   const [last] = pastRuns(aHealthyDaemon({ lastRun, ledger: null }));
   expect(last?.startedAt).toEqual(new Date(finishedAt.getTime() - 405));
+});
+
+const helpOf = (state: DaemonState): (readonly [string, string])[] =>
+  incidentsOfState(state, NOW).flatMap(({ help }) =>
+    help.map(({ when, command }) => [when, command] as const),
+  );
+
+test("a statement in an error's hint is to be copied alone", () => {
+  const hint =
+    'run as a user who may: CREATE TABLE x (a int); GRANT INSERT ON "t" TO "u"; or is the name wrong? The server says so';
+  const state = aHealthyDaemon({ lastRun: aFinishedRun({ error: { ...aBadEnd, hint } }) });
+  expect(incidentsOfState(state, NOW)[0]?.advice.slice(0, 2)).toEqual([
+    "Run as a user who may.",
+    "Or is the name wrong? The server says so.",
+  ]);
+  expect(helpOf(state)).toEqual([
+    ["As a user of the database who may", 'CREATE TABLE x (a int); GRANT INSERT ON "t" TO "u"'],
+  ]);
+});
+
+test("what is held comes with the command that approves it, or that shows the code", () => {
+  const commands = (ledger: Partial<LedgerSnapshot>) =>
+    helpOf(withLedger(ledger)).map(([, command]) => command);
+  expect(commands({ held: HELD })).toEqual(["groupsync sync --approve-deletions 0123456789ab"]);
+  expect(commands({ held: { ...HELD, code: null } })).toEqual(["groupsync plan"]);
+  expect(commands({ refreshHold: REFRESH_HOLD })).toEqual([
+    "groupsync sync --refresh --approve-refresh 0123456789ab",
+  ]);
+});
+
+test("it is said since when syncs fail in the same way, and which tenants wait for their first token", () => {
+  const refused = (hours: number, code = "KEY_REFUSED") =>
+    aPastRun({ startedAt: hoursAgo(hours), tookMs: 0, error: { code, message: "" } });
+  const history = [
+    refused(1),
+    anUnfinishedRun({ startedAt: hoursAgo(2) }),
+    refused(3),
+    refused(4, "X"),
+    refused(5),
+  ];
+  const owing = ["new", "old"].map((user_group_id) => {
+    return { user_group_id, owed: ["under way" as const], wantedSince: null };
+  });
+  const state = withLedger({ runs: history.slice(0, 1), history, owing, tokenless: new Set(["new"]) });
+  expect(incidentsOfState(state, NOW)).toMatchObject([
+    {
+      ...{ kind: "failed", code: "KEY_REFUSED", since: hoursAgo(3) },
+      details: { whom: "1 tenant, without any token", items: [{ tenants: ["new"] }] },
+    },
+  ]);
+});
+
+test("it is named who wants a new token, and since when", () => {
+  const owing = [{ user_group_id: "a", owed: ["wanted" as const], wantedSince: hoursAgo(5) }];
+  const state = withLedger({ groups: someGroups({ total: 9, wanted: 3 }), owing });
+  expect(incidentsOfState(state, NOW)).toMatchObject([
+    { kind: "wanted", since: hoursAgo(5), details: { items: [{ tenants: ["a"], others: 2 }] } },
+  ]);
 });

@@ -42,9 +42,18 @@ const rejected = Array.from({ length: 40 }, (_, index) => ({
   since: minutesAgo(60 * index),
 }));
 
+/** A sync every five minutes for a day, with a bad hour and one that was not so good. */
+const history = Array.from({ length: 288 }, (_, index) => {
+  const counts = index > 100 && index < 110 ? { failed: 2 } : {};
+  const error = index > 30 && index < 42 ? failed : null;
+  return aPastRun({ startedAt: minutesAgo(2.5 + 5 * index), tookMs: 400 + 30 * (index % 17), counts, error });
+});
+
 /** What the page has to look well with: how a daemon is on a good day, at work, on the worst day, and with data that nobody expects. */
 export const SCENES: Readonly<Record<string, DaemonState>> = {
   healthy: aHealthyDaemon({
+    ...{ configReadAt: minutesAgo(17_280), reachedAt: { "notify.webhook": minutesAgo(1_000) } },
+    ledger: aHealthySnapshot({ history, tokensVerifiedAt: minutesAgo(700) }),
     serving: aServingState({
       feeds: { column: { since: minutesAgo(17_280), error: null } },
     }),
@@ -79,6 +88,8 @@ export const SCENES: Readonly<Record<string, DaemonState>> = {
       }),
       oldestUnsynced: minutesAgo(190),
       runs: [aPastRun({ error: failed })],
+      history,
+      tokenless: new Set(["cus-1042", "cus-1049"]),
       ...{ held, failing: manyFailing, rejected },
     }),
   }),

@@ -25,7 +25,8 @@ describe.each(Object.entries(SCENES))("the page %s", (_, state) => {
 
   test("loads nothing, runs nothing, sends nothing", () => {
     expect(/<(iframe|object|embed|img|base)\b/i.exec(page)).toBeNull();
-    expect(page.match(/<(script|form|button|input)\b[^>]*>/g)).toEqual([
+    const active = page.match(/<(script|form|button|input)\b[^>]*>/g);
+    expect(active?.filter((tag) => tag !== '<button type="button" class="copy">')).toEqual([
       '<form role="search">',
       expect.stringMatching(/^<input id="tenant" name="tenant" type="search" /),
       "<button>",
@@ -34,7 +35,7 @@ describe.each(Object.entries(SCENES))("the page %s", (_, state) => {
     const tags = page.match(/<[^>]*>/g)?.join("") ?? "";
     expect(/\s(on\w+|style|srcset|action|method|formaction)=/i.exec(tags)).toBeNull();
     const links = [...tags.matchAll(/\s(?:href|src|xlink:href|action)="([^"]*)"/g)].map(([, link]) => link);
-    expect(links.filter((link) => !/^(#|\?tenant=|data:image\/svg\+xml,)/.test(link ?? ""))).toEqual([]);
+    expect(links.filter((link) => !/^(#main$|\?tenant=|data:image\/svg\+xml,)/.test(link ?? ""))).toEqual([]);
     const [, style = ""] = /<style>(.*?)<\/style>/s.exec(page) ?? [];
     expect(style).not.toMatch(/url\(|@import|https?:/);
   });
@@ -45,9 +46,32 @@ describe.each(Object.entries(SCENES))("the page %s", (_, state) => {
     expect(pageHeaders["content-security-policy"]).toContain(`${tag}-src 'sha256-${hash}'`);
   });
 
-  test("has links that lead somewhere", () => {
-    for (const [, id] of page.matchAll(/href="#(\w+)"/g)) expect(page).toContain(`id="${id}"`);
+  test("has headings in order, and no id twice", () => {
+    const levels = [...page.matchAll(/<h(\d)/g)].map(([, level]) => Number(level));
+    expect(levels.filter((level) => level === 1)).toHaveLength(1);
+    const steps = levels.map((level, index) => level - (levels[index - 1] ?? 0));
+    expect(Math.max(...steps)).toBe(1);
+    const ids = [...page.matchAll(/ id="([^"]*)"/g)].map(([, id]) => id);
+    expect(new Set(ids).size).toBe(ids.length);
   });
+});
+
+test("times are in the config's time zone, which is named once", () => {
+  const page = pageOf(
+    aHealthyDaemon({ timezone: "Asia/Kathmandu", nextRun: new Date("2026-03-01T18:20:00Z") }),
+  );
+  expect(page).toContain(
+    '<time datetime="2026-03-01T18:20:00.000Z">2026-03-02 00:05:00</time> (in 6\u00a0h)',
+  );
+  expect(page.split("Asia/Kathmandu")).toHaveLength(2);
+});
+
+test.each<[DaemonState, number]>([
+  [aHealthyDaemon(), 30],
+  [aHealthyDaemon({ current: aCurrentRun }), 5],
+])("the page is renewed sooner while a run goes on (%#)", (state, seconds) => {
+  expect(pageOf(state)).toContain(`<noscript><meta http-equiv="refresh" content="${seconds}"></noscript>`);
+  expect(pageOf(state)).toContain(`<body data-refresh="${seconds}">`);
 });
 
 /** The same daemon, with this text wherever one comes from outside. */
