@@ -2,7 +2,13 @@ import { doesUpdate } from "../../core/apply/update-evidence.ts";
 import { reasonsOf, rejectedRows } from "../../core/group/rejections.ts";
 import { type Dependency, dependenciesOf } from "../../core/report/dependencies.ts";
 import { type IncidentItem, MOST_SHOWN } from "../../core/report/incident-details.ts";
-import { type Headline, headlineIfWell, type Incident, incidentsOf } from "../../core/report/incidents.ts";
+import {
+  age,
+  type Headline,
+  headlineIfWell,
+  type Incident,
+  incidentsOf,
+} from "../../core/report/incidents.ts";
 import type { ScopeFacts } from "../../core/report/scope-facts.ts";
 import { runText, sectionsOf } from "../../core/report/sections.ts";
 import { plainText, printable } from "../../core/text/printable.ts";
@@ -100,9 +106,7 @@ function runLines(runs: readonly RecordedRun[], now: Date, leaseHeld: boolean): 
     const { command, startedAt, result } = run;
     // Only the newest run can still be running. Another run without an end was killed.
     const goesOn = !result && leaseHeld && index === 0;
-    const what = goesOn
-      ? `running for ${durationText(now.getTime() - startedAt.getTime())}`
-      : runText(run, LONGEST);
+    const what = goesOn ? `running for ${durationText(age(startedAt, now))}` : runText(run, LONGEST);
     const outcome = result ? `${result.outcome.padEnd(7)}  ` : "";
     return `  ${startedAt.toISOString()}  ${command.padEnd(width)}  ${outcome}${what}`;
   });

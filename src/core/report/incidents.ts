@@ -1,5 +1,6 @@
 import { isAlarming, recently, wentMissingText } from "../deletion/missing-tenants.ts";
 import { approveRefreshCommand, LONGEST_SILENCE, refreshHoldText } from "../drift/refresh.ts";
+import { remedyOf } from "../failure/error-codes.ts";
 import { isClockDifference, isHandOver, isInterruption } from "../failure/sync-error.ts";
 import { rejectedRows } from "../group/rejections.ts";
 import { asSentence, printable } from "../text/printable.ts";
@@ -162,7 +163,8 @@ function* incidentsOfRuns(facts: ScopeFacts, now: Date): Generator<Incident> {
 function failure(facts: ScopeFacts, run: PastRun, before: string, after: string, retry = ""): Incident {
   const { code, message, hint } = run.result?.error ?? { code: "INTERNAL", message: "unknown" };
   const what = `${before} ${run.command} ${after}`;
-  const { advice, help } = adviceIn(hint);
+  // The ledger keeps no hints.
+  const { advice, help } = adviceIn(hint ?? remedyOf(code));
   const { ledger } = facts;
   return bad("failed", `${what}: ${printable(message)}`, [...advice, retry], {
     ...{ code, help, discreet: `${what}: ${code}` },

@@ -140,7 +140,7 @@ test.each<[string, DaemonState, kind: string, text: string]>([
     "the last run failed, and one goes on",
     aHealthyDaemon({ lastRun: aFinishedRun({ error: aBadEnd }), current: aCurrentRun }),
     "failed",
-    "The last sync failed: the service doesn't answer Another run is going on now.",
+    "The last sync failed: the service doesn't answer Check service.base_url, DNS and TLS. Another run is going on now.",
   ],
   [
     "the ledger went away before the end could be written down",
