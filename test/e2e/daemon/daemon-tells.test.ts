@@ -1,39 +1,8 @@
-import { once } from "node:events";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { writtenForms } from "../../support/databases/written-forms.ts";
 import { aWorld, idOf, until, type WorldOptions } from "../world.ts";
 import { aDaemon, EVERY_SECOND } from "./a-daemon.ts";
-
-interface TimedText {
-  readonly method: string;
-  readonly path: string;
-  readonly body: string;
-}
-
-/** A chat's webhook and a monitor's heartbeat, whose addresses are secret. */
-async function listeners() {
-  const told: TimedText[] = [];
-  const server = createServer(async (request, response) => {
-    let body = "";
-    for await (const chunk of request) body += chunk;
-    told.push({ method: request.method ?? "", path: request.url ?? "", body });
-    response.end("ok");
-  }).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const at = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  return {
-    told,
-    news: () => told.filter(({ path }) => path === "/hook/s3cret").map(({ body }) => JSON.parse(body).text),
-    beats: () => told.filter(({ path }) => path === "/beat/s3cret").length,
-    config: { notify: { webhook: `${at}/hook/s3cret`, heartbeat: `${at}/beat/s3cret` } },
-  };
-}
+import { listeners } from "./listeners.ts";
 
 const DELETING: WorldOptions["config"] = {
   deletion: { grace_period: "0s", limit: { count: 0, percent: 0 } },
@@ -51,7 +20,7 @@ test("the webhook gets each change of state, and the heartbeat each good sync", 
   expect(news()[0]).toMatch(
     /^groupsync default: Needs attention: 1 deletion is held: .*\n.*groupsync sync --approve-deletions [0-9a-f]{20}\n(.*\n)*sync held: /,
   );
-  const [, code = ""] = /--approve-deletions ([0-9a-f]{20})/.exec(news()[0]) ?? [];
+  const [, code = ""] = /--approve-deletions ([0-9a-f]{20})/.exec(news()[0] ?? "") ?? [];
   await until(async () => (await daemon.page("/")).text.includes(`--approve-deletions ${code}`));
   await world.addTenants(3, 3);
   await until(() => news().length === 2);
