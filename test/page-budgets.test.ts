@@ -3,7 +3,7 @@ import { pages, pageText } from "./support/pages.ts";
 
 /** How many words each page may have, generated parts included. A page that needs more says less elsewhere. */
 const BUDGETS: Readonly<Record<string, number>> = {
-  "README.md": 750,
+  "README.md": 775,
   "CHANGELOG.md": 500,
   "CONTRIBUTING.md": 1_375,
   "SECURITY.md": 425,
@@ -29,7 +29,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   "docs/runbooks.md": 2_500,
   "docs/secret-stores.md": 1_475,
   "docs/security.md": 1_750,
-  "docs/service.md": 1_650,
+  "docs/service.md": 1_625,
   "docs/tokens.md": 850,
 };
 
