@@ -22,7 +22,7 @@ export const serviceFailures = (): string =>
 /** As `adapters/service/answer.ts` decides. */
 const ANSWERS: Readonly<Record<AnswerCode, string>> = {
   REFUSED: "2xx with `success: 0`, or a 4xx in JSON that has no row below",
-  KEY_REFUSED: "401, or 403 without HTML",
+  KEY_REFUSED: "401, or 403 without HTML, also an empty one",
   INTERMEDIARY_REFUSED: "400, 403 or 405 with HTML, to a GET",
   THROTTLED: "429",
   OVERLOADED: "503",

@@ -53,7 +53,7 @@ export const ERROR_CODES = {
     ],
     NEW_TOKEN_NOT_STORED: [
       "a new token could not be stored, and the old one is dead: the tenant is locked out",
-      "don't kill the process; [fix the token store](runbooks.md#a-tenant-is-locked-out) now; then run `groupsync sync --only ID`",
+      "[fix the token store](runbooks.md#a-tenant-is-locked-out) now. Don't kill a run that still tries: it has the token in memory. Then `groupsync sync --only ID` asks the service for the token",
     ],
     NOT_ROTATED: [
       "not rotated, because another group's new token could not be stored; its own token is good",
@@ -384,7 +384,7 @@ export const ERROR_CODES = {
     ],
     COMMITS_AT_RISK: [
       "a crash of the database server can take commits back",
-      "set what the message names, or run `groupsync sync --refresh` after [each crash](guarantees.md#what-is-not-guaranteed)",
+      "set what the message names, or run `groupsync sync --refresh` after [each crash](recovery.md#a-database-fails-over)",
     ],
     COMMITS_UNCHECKED: [
       "groupsync could not check whether the ledger has all that it wrote",

@@ -57,7 +57,7 @@ export class Metrics {
     });
     this.#syncRequests = new Counter({
       name: "groupsync_sync_requests_total",
-      help: "Replies to POST /sync/{user_group_id}, by HTTP status.",
+      help: "Replies to POST /sync/{user_group_id}, by HTTP status. What is refused before the key is checked (403, 405, 421) doesn't count.",
       labelNames: ["status"],
       registers,
     });
