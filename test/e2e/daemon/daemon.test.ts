@@ -16,7 +16,10 @@ const withMissingCa = (url: string): string => {
 };
 
 test("a daemon syncs at its start, and at each scheduled time what has changed since", async () => {
-  const world = await aWorld({ database: await freshDatabase(), tenants: 3, config: EVERY_SECOND });
+  // By default a sync of every second is too old after three.
+  const http = { ...EVERY_SECOND.http, stale_after: "10m" };
+  const config = { ...EVERY_SECOND, http };
+  const world = await aWorld({ database: await freshDatabase(), tenants: 3, config });
   const daemon = await aDaemon(world);
   await daemon.ran(1);
   expect(daemon.runs()[0]).toMatchObject({
