@@ -184,7 +184,7 @@ export const ERROR_CODES = {
     ],
     TOKEN_STORE_UNAVAILABLE: [
       "a token store can't be reached, or refuses every token",
-      "run `groupsync check`; see [secret stores](secret-stores.md#if-the-store-is-slow-or-refuses), [tables](runbooks.md#the-database-went-away)",
+      "run `groupsync check`, which says what is missing: [a right](runbooks.md#the-database-went-away), or something of the [secret store](secret-stores.md#if-the-store-is-slow-or-refuses)",
     ],
     LEDGER_REWOUND: [
       "the ledger's database went back in time, or lies on another server",
