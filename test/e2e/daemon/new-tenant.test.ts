@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import type { SandboxOptions } from "../../../src/sandbox/server.ts";
+import { textOf } from "../../daemon/status-page/shown-page.ts";
 import { aWorld, idOf, until, type World } from "../world.ts";
 import { aDaemon, signUp, WITH_SYNC_KEY } from "./a-daemon.ts";
 
@@ -60,7 +61,7 @@ test("a row that the change column names is served without a full sync", async (
   expect(daemon.runs()).toHaveLength(1);
   await until(async () => (await daemon.page("/metrics")).text.includes("notice_to_token_seconds_count 1\n"));
   expect((await daemon.page("/metrics")).text).toContain('groupsync_noticing_up{feed="column"} 1\n');
-  expect((await daemon.page("/")).text).toMatch(/Between two syncs.*source\.changes\.column.*works/s);
+  expect(textOf((await daemon.page("/")).text)).toMatch(/Changes \(column\) connected/);
   expect(await daemon.program.stop("SIGTERM")).toMatchObject({ code: 0 });
 });
 
