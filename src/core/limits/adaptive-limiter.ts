@@ -147,7 +147,7 @@ export class AdaptiveLimiter {
     this.ended(call, now);
     const { startedAt, isPaced } = call;
     const pause = this.#isTrial(call) ? this.#pause : undefined;
-    if (pause) this.#endPause(pause, startedAt);
+    if (pause) this.#endPause(pause, startedAt, now);
     if (this.#span) this.#span = { ...this.#span, passes: this.#span.passes + 1 };
     if (isPaced && !pause) this.#raise();
   }
@@ -171,7 +171,7 @@ export class AdaptiveLimiter {
       formerRate: pause ? pause.formerRate : this.#rate,
     };
     this.#rate = this.#rateAfter(this.#pause, Math.max(now, this.#nextStart));
-    this.#nextStart = this.#lastStart + this.spacing;
+    this.#respace(now);
   }
 
   /** The call ended in a way that says nothing about limits. */
@@ -203,13 +203,18 @@ export class AdaptiveLimiter {
   }
 
   /** A call that began at `at` passed. */
-  #endPause(pause: Pause, at: number): void {
+  #endPause(pause: Pause, at: number, now: number): void {
     if (at < pause.until) this.#rate = pause.formerRate;
     // Calls that were in flight when the pause began have passed since.
     else if (this.pausedUntil !== undefined) this.#rate = this.#rateAfter(pause, at);
     if (at >= pause.until) this.#span = { since: at, passes: 0 };
-    this.#nextStart = this.#lastStart + this.spacing;
+    this.#respace(now);
     this.#pause = undefined;
+  }
+
+  /** The rate has changed. A faster one allows a call from now on: one in the past would let the call after it begin too soon. */
+  #respace(now: number): void {
+    this.#nextStart = Math.max(now, this.#lastStart + this.spacing);
   }
 
   #raise(): void {

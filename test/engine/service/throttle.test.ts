@@ -83,6 +83,30 @@ describe("the ceilings", () => {
     );
   });
 
+  it("are not exceeded by the call after one that a changed rate allows earlier", async () => {
+    const { time, throttle } = aThrottle({ count: 2, perMs: 1_000 }, 3);
+    const starts: number[] = [];
+    const worker = async (
+      ...calls: readonly { takesMs: number; outcome?: ServiceFailure }[]
+    ): Promise<void> => {
+      for (const { takesMs, outcome } of calls) {
+        const started = await throttle.ready(FOREVER);
+        starts.push(time.elapsed);
+        await time.sleep(takesMs);
+        throttle.ended(started, outcome);
+      }
+    };
+    const short = { takesMs: 0 };
+    await Promise.all([
+      worker(short, short, short, short, short),
+      worker(short, { takesMs: 1_667 }, short),
+      worker(short),
+      worker({ takesMs: 500, outcome: busy() }, { takesMs: 1_334, outcome: busy() }),
+    ]);
+    const gaps = starts.slice(1).map((at, n) => at - (starts[n] ?? 0));
+    expect(Math.min(...gaps)).toBeGreaterThanOrEqual(500 - 1e-6);
+  });
+
   it("are used fully", async () => {
     const { time, call } = aThrottle({ count: 170, perMs: 60_000 });
     await Promise.all(Array.from({ length: 341 }, () => call(50)));
