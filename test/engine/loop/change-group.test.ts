@@ -443,6 +443,20 @@ it.each<["delete" | "replace"]>([["delete"], ["replace"]])(
   },
 );
 
+it.each(["delete", "replace"])(
+  "no group of another program is lost to a %s by a copy of its token",
+  async (action) => {
+    const world = await aSyncedWorld(["a", "b", "c"], REPLACING);
+    world.service.deleteBy = "token";
+    world.service.put(aGroup({ user_group_id: "theirs" }));
+    for (const id of ["a", "b"]) world.store.tokens.set(id, world.service.tokens.get("theirs") ?? "");
+    if (action === "delete") keep(world, "c");
+    else rename(world, "a", "b");
+    expect(await world.sync({ settings: { ...REPLACING, concurrency: 1 } })).toMatchObject({ outcome: "ok" });
+    expect(world.service.groups.has("theirs")).toBe(true);
+  },
+);
+
 const rename = (world: World, ...ids: string[]): void => {
   world.tenants = world.tenants.map((tenant) =>
     ids.includes(String(tenant.id)) ? { ...tenant, name: `New name of ${tenant.id}` } : tenant,
@@ -530,6 +544,16 @@ describe("a replacement", () => {
     expect(report).toMatchObject({ outcome: "partial", counts: { replaced: 0, failed: 1 } });
     expect(report.errors).toMatchObject([{ user_group_id: "a", code: "BAD_RESPONSE" }]);
     expect(await world.sync({ settings })).toMatchObject({ outcome: "ok", counts: { replaced: 1 } });
+  });
+
+  it("ends with the refusal of its DELETE, which had the live token", async () => {
+    const world = await aSyncedWorld(IDS, settings);
+    rename(world, "a");
+    const at = failing("before remove a", new ServiceFailure("REFUSED", "HTTP 400"));
+    expect(await world.sync({ settings, at })).toMatchObject({
+      errors: [{ user_group_id: "a", code: "REFUSED" }],
+    });
+    expect(world.sent).toEqual(["GET a"]);
   });
 
   it("is not done if the service returns a group as new with its old token", async () => {
