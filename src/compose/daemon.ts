@@ -21,6 +21,7 @@ import { readLedgerSnapshot } from "../daemon/state/ledger-snapshot.ts";
 import type { LedgerSnapshot } from "../daemon/state/state.ts";
 import { indexedOnly, PageLookups } from "../daemon/status-page/page-lookups.ts";
 import { type Explanation, explainTenant } from "../engine/explain/explain-tenant.ts";
+import { type FoundTenant, findTenants } from "../engine/explain/find-tenants.ts";
 import { Silence } from "../engine/refresh/sign-of-life.ts";
 import type { Log, LogLevel } from "../ports/log.ts";
 import { warnOfReadable } from "./config.ts";
@@ -71,7 +72,12 @@ export async function composeDaemon(
     signal,
   );
   const lookups = new PageLookups(
-    { explain: (id, stop) => explain(id, accepted.current(), { ...host, stop }), clock: hostClock, log },
+    {
+      explain: (id, stop) => explain(id, accepted.current(), { ...host, stop }),
+      find: (text, stop) => find(text, accepted.current(), { ...host, stop }),
+      clock: hostClock,
+      log,
+    },
     signal,
   );
   const shown = pages(
@@ -176,6 +182,10 @@ const explain = async (id: string, config: Config, host: Host): Promise<Explanat
   using(await composePlan(config, host), ({ ports, ...setup }) =>
     explainTenant(id, { ...setup, ports: { ...ports, source: indexedOnly(ports.source) } }, host.stop),
   );
+
+/** Finds tenants for a visitor of the status page. */
+const find = async (text: string, config: Config, host: Host): Promise<readonly FoundTenant[]> =>
+  using(await composeLedgerView(config, host), (ledger) => findTenants(text, ledger));
 
 /** Identifies a ledger. The same database with a new password is the same ledger. */
 function ledgerOf({ name, ledger: { url, schema, tablePrefix } }: Config): string {

@@ -20,10 +20,10 @@ export function pages(
   now: () => Date,
 ): Routes {
   const home = async ({ query, gone }: PageRequest): Promise<Reply> => {
-    const id = new URLSearchParams(query).get("tenant") ?? "";
-    if (id === "") return page(200, statusPage(state(), now()));
-    const lookup = await lookups.at(id, gone);
-    return page(STATUSES[lookup.kind], tenantPage(id, lookup, state(), now()));
+    const asked = new URLSearchParams(query).get("tenant") ?? "";
+    if (asked === "") return page(200, statusPage(state(), now()));
+    const lookup = await lookups.at(asked, gone);
+    return page(STATUSES[lookup.kind], tenantPage(asked, lookup, state(), now()));
   };
   return {
     "/": { page: home },
@@ -42,6 +42,7 @@ function page(status: number, body: string): Reply {
 
 const STATUSES: Readonly<Record<Lookup["kind"], number>> = {
   explained: 200,
+  found: 200,
   unknown: 404,
   refused: 429,
   slow: 503,

@@ -35,6 +35,7 @@ const KEYS: Partial<Record<keyof LedgerTables, readonly string[]>> = {
     "KEY token_fingerprint (scope, token_fingerprint)",
     "KEY shared_token (scope, shared_token)",
     "KEY verified_at (scope, verified_at, user_group_id)",
+    "KEY name_key (scope, name_key, user_group_id)",
     "KEY bucket (scope, bucket)",
   ],
   formerTokens: [

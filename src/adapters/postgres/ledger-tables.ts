@@ -33,6 +33,7 @@ const indexes = (tables: LedgerTables): readonly string[] => [
   `CREATE INDEX ON ${tables.groups} (scope, shared_token) WHERE shared_token IS NOT NULL`,
   // A refresh asks first for the group that was asked for longest ago.
   `CREATE INDEX ON ${tables.groups} (scope, verified_at, user_group_id) WHERE verified_at IS NOT NULL`,
+  `CREATE INDEX ON ${tables.groups} (scope, name_key, user_group_id) WHERE name_key IS NOT NULL`,
   // A sync reads the groups of the buckets in which rows have changed. The scope is the last column: as long as a new
   // table has no statistics, PostgreSQL may prefer an index that begins with the scope to the primary key, and read
   // the whole scope to find one group.

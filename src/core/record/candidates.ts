@@ -16,6 +16,27 @@ export const namesOf = (records: ReadonlyMap<string, GroupRecord>): ReadonlyMap<
     ),
   );
 
+/** In characters. */
+const LONGEST_KEY = 64;
+
+/** By which names are compared: without regard to case, accents and blanks, and no further than their first characters. */
+export function nameKey(name: string): string {
+  // Only upper case makes "ß" and "SS" the same, and only after lower case is "ẞ" the same too.
+  const letters = name
+    .normalize("NFD")
+    .replace(/\p{Mn}/gu, "")
+    .toLowerCase()
+    .toUpperCase();
+  const words = letters.replace(/[\s\p{Cc}]+/gu, " ").trim();
+  return [...words].slice(0, LONGEST_KEY).join("").toWellFormed();
+}
+
+/** Of the name that the service last gave back, or else of the confirmed one; null if neither is known. */
+export function nameKeyOf({ serviceName, confirmed }: GroupRecord): string | null {
+  const name = serviceName ?? confirmed?.name;
+  return name === undefined ? null : nameKey(name);
+}
+
 /** A group as the service last confirmed it. */
 export interface ConfirmedGroup {
   readonly group: Group;
@@ -30,6 +51,10 @@ export type CandidateList =
   | (GroupSelection & { readonly kind: "existing" })
   /** Groups that owe something, or whose removal is held, in the order of the ids. */
   | { readonly kind: "owing" | "held" }
+  /** Groups whose ids begin with this text, in the order of the ids. */
+  | { readonly kind: "id begins"; readonly text: string }
+  /** Groups whose names begin with this text, in the order of `nameKey`, by which they are compared. */
+  | { readonly kind: "name begins"; readonly text: string }
   /** Groups for which `failingSince` is not null, those that fail for longest first. */
   | { readonly kind: "failing" }
   /**

@@ -2,9 +2,9 @@ import { errorHelp, remedyOf } from "../../core/failure/error-codes.ts";
 import { type IncidentItem, MOST_SHOWN } from "../../core/report/incident-details.ts";
 import type { Headline, Incident } from "../../core/report/incidents.ts";
 import { type Content, type Html, html } from "../../core/text/html.ts";
-import { asSentence, printable, printableId } from "../../core/text/printable.ts";
+import { asSentence } from "../../core/text/printable.ts";
 import { headlineBox } from "./headline-box.ts";
-import { copied, failureHtml, outside } from "./html.ts";
+import { copied, failureHtml, tenantHtml } from "./html.ts";
 import { exactMoment, type PageTime, timedHtml } from "./number-and-time-text.ts";
 
 export interface CardContext {
@@ -50,18 +50,13 @@ function itemHtml(
 ): Html {
   const [shown, folded] = [tenants.slice(0, MOST_SHOWN), tenants.slice(MOST_SHOWN)];
   const linked = (ids: readonly string[]): Content =>
-    ids.map((tenant, index) => html`${index > 0 ? ", " : ""}${tenantHtml(tenant, context)}`);
+    ids.map(
+      (tenant, index) => html`${index > 0 ? ", " : ""}${tenantHtml(tenant, context.names.get(tenant))}`,
+    );
   const more = others > 0 ? ` and ${others} more` : "";
   const why =
     failure &&
     html`<p>${failureHtml(failure)}</p><p>${asSentence(remedyOf(failure.code))}</p><p class="note">${timedHtml(note, (date) => exactMoment(date, context.at))}</p>`;
   const fold = html`<details id="${id}"><summary>${folded.length} more of these are known</summary>${linked(folded)}</details>`;
   return html`<li><div>${label} ${linked(shown)}${more}</div>${folded.length > 0 ? fold : null}${why ?? null}</li>`;
-}
-
-/** An id that leads to what is known of the tenant, and the name of its group. */
-function tenantHtml(id: string, { names }: CardContext): Html {
-  const name = names.get(id);
-  const link = html`<a class="id" href="?${new URLSearchParams({ tenant: id }).toString()}">${outside(printableId(id))}</a>`;
-  return name === undefined ? link : html`${link} <bdi class="name">${printable(name)}</bdi>`;
 }

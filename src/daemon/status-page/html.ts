@@ -1,7 +1,7 @@
 import type { FailureWithHint } from "../../core/failure/sync-error.ts";
 import type { Fact } from "../../core/report/sections.ts";
 import { type Html, html } from "../../core/text/html.ts";
-import { printable, shellWord } from "../../core/text/printable.ts";
+import { printable, printableId, shellWord } from "../../core/text/printable.ts";
 import { timedHtml } from "./number-and-time-text.ts";
 
 /** In characters. */
@@ -14,6 +14,12 @@ export const outside = (text: string, maxLength = LONGEST_TEXT): Html =>
 /** What is wrong, and what to do if somebody knows. */
 export const failureHtml = ({ code, message, hint }: FailureWithHint, maxLength = LONGEST_TEXT): Html =>
   html`<span class="code">${printable(code)}:</span> ${outside(message, maxLength)}${hint === undefined ? null : html`; ${outside(hint, maxLength)}`}`;
+
+/** An id that leads to what is known of the tenant, and the name of its group if that is known. */
+export function tenantHtml(id: string, name: string | null = null): Html {
+  const link = html`<a class="id" href="?${new URLSearchParams({ tenant: id }).toString()}">${outside(printableId(id))}</a>`;
+  return name === null ? link : html`${link} <bdi class="name">${printable(name)}</bdi>`;
+}
 
 /** What to copy: a command, `groupsync …`, with the config file that the daemon works by; or a statement for a database. */
 export const copied = (command: string, configPath: string): Html =>

@@ -3,6 +3,7 @@ import { MAX_ID_BYTES } from "../../core/group/tenant.ts";
 import { tokenBucket } from "../../core/limits/rate-limit.ts";
 import { printableId } from "../../core/text/printable.ts";
 import type { Explanation } from "../../engine/explain/explain-tenant.ts";
+import type { FoundTenant } from "../../engine/explain/find-tenants.ts";
 import { unknownIds } from "../../engine/plan/make-plan.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
@@ -11,6 +12,8 @@ import type { TenantSource } from "../../ports/tenant-source.ts";
 interface PageLookupPorts {
   /** Reads all that is known of one tenant, and changes nothing. Rejects soon after the signal aborts. */
   readonly explain: (id: string, stop: AbortSignal) => Promise<Explanation>;
+  /** See `findTenants`. Rejects soon after the signal aborts. */
+  readonly find: (text: string, stop: AbortSignal) => Promise<readonly FoundTenant[]>;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -18,6 +21,8 @@ interface PageLookupPorts {
 /** What somebody who asks for a tenant gets to see. */
 export type Lookup =
   | { readonly kind: "explained"; readonly explanation: Explanation }
+  /** Nobody has the text as an id, or the source doesn't tell, and these tenants' ids or names begin with it. */
+  | { readonly kind: "found"; readonly tenants: readonly FoundTenant[] }
   | { readonly kind: "unknown" | "failed"; readonly error: SyncError }
   /** Given up after this time. */
   | { readonly kind: "slow"; readonly ms: number }
@@ -46,14 +51,12 @@ export class PageLookups {
   }
 
   /** Never rejects. `gone` aborts when nobody waits for the answer any more. */
-  async at(id: string, gone: AbortSignal): Promise<Lookup> {
-    // No source and no ledger has such an id.
-    if (Buffer.byteLength(id) > MAX_ID_BYTES) return { kind: "unknown", error: unknownIds(new Set([id])) };
+  async at(text: string, gone: AbortSignal): Promise<Lookup> {
     const waitMs = this.#isBusy ? 1_000 : this.#limiter(this.#ports.clock.monotonic());
     if (waitMs > 0) return { kind: "refused", waitMs };
     this.#isBusy = true;
     const ending = new AbortController();
-    const lookup = this.#lookUp(id, AbortSignal.any([ending.signal, gone, this.#stop])).finally(() => {
+    const lookup = this.#lookUp(text, AbortSignal.any([ending.signal, gone, this.#stop])).finally(() => {
       this.#isBusy = false;
     });
     const timer = new AbortController();
@@ -65,25 +68,41 @@ export class PageLookups {
     return Promise.race([lookup, tooLong]).finally(() => timer.abort());
   }
 
-  async #lookUp(id: string, stop: AbortSignal): Promise<Lookup> {
+  async #lookUp(text: string, stop: AbortSignal): Promise<Lookup> {
     try {
       if (stop.aborted) throw interrupted();
-      return { kind: "explained", explanation: await this.#ports.explain(id, stop) };
+      // Whoever copies an id often copies blanks around it. An id may begin with a blank, so the text as it is comes first.
+      const trimmed = text.trim() || text;
+      let explained = await this.#explained(text, stop);
+      if (isUnknown(explained) && trimmed !== text) explained = await this.#explained(trimmed, stop);
+      if (!(explained instanceof SyncError)) return { kind: "explained", explanation: explained };
+      const tenants = await this.#ports.find(text, stop);
+      const isKnown = tenants.some(({ user_group_id }) => user_group_id === trimmed);
+      if (tenants.length > 0 && !isKnown) return { kind: "found", tenants };
+      return { kind: isUnknown(explained) ? "unknown" : "failed", error: explained };
     } catch (error) {
-      // Whoever copies an id often copies blanks around it. An id may begin with a blank, so the id as it is comes first.
-      const trimmed = id.trim();
-      const isPadded = trimmed !== "" && trimmed !== id;
-      if (isPadded && error instanceof SyncError && error.code === "UNKNOWN_ID")
-        return this.#lookUp(trimmed, stop);
-      if (error instanceof SyncError)
-        return { kind: error.code === "UNKNOWN_ID" ? "unknown" : "failed", error };
+      if (error instanceof SyncError) return { kind: "failed", error };
       const { code, message } = asSyncError(error);
-      this.#ports.log({ level: "error", code, message: `cannot explain ${printableId(id)}: ${message}` });
+      this.#ports.log({ level: "error", code, message: `cannot explain ${printableId(text)}: ${message}` });
       const mistake = new SyncError(code, "groupsync has made a mistake; its log says more");
       return { kind: "failed", error: mistake };
     }
   }
+
+  async #explained(id: string, stop: AbortSignal): Promise<Explanation | SyncError> {
+    // No source and no ledger has such an id.
+    if (Buffer.byteLength(id) > MAX_ID_BYTES) return unknownIds(new Set([id]));
+    try {
+      return await this.#ports.explain(id, stop);
+    } catch (error) {
+      if (error instanceof SyncError) return error;
+      throw error;
+    }
+  }
 }
+
+const isUnknown = (explained: Explanation | SyncError): boolean =>
+  explained instanceof SyncError && explained.code === "UNKNOWN_ID";
 
 /**
  * The source for a visitor of the page: it looks a tenant up only if an index finds the tenant. Without an index each

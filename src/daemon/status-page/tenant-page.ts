@@ -1,22 +1,27 @@
 import type { Tone } from "../../core/report/incidents.ts";
 import { type Content, type Html, html } from "../../core/text/html.ts";
-import { printableId, shellWord, type TimedText } from "../../core/text/printable.ts";
+import { asSentence, printableId, shellWord, type TimedText } from "../../core/text/printable.ts";
+import { quantity } from "../../core/text/quantity.ts";
 import type { Explanation } from "../../engine/explain/explain-tenant.ts";
 import { factsOf, LONGEST } from "../../engine/explain/facts.ts";
+import { type FoundTenant, MOST_FOUND } from "../../engine/explain/find-tenants.ts";
 import { standingOf } from "../../engine/explain/standing.ts";
 import type { DaemonState } from "../state/state.ts";
 import { documentOf } from "./document.ts";
 import { headlineBox } from "./headline-box.ts";
-import { copied, factsHtml, failureHtml, outside } from "./html.ts";
+import { copied, factsHtml, failureHtml, outside, tenantHtml } from "./html.ts";
 import { exactMoment, instant, type PageTime, roundText, timedHtml, took } from "./number-and-time-text.ts";
 import type { Lookup } from "./page-lookups.ts";
 
-/** One tenant, as `groupsync explain` explains it; or why it can't be explained. */
-export function tenantPage(id: string, lookup: Lookup, state: DaemonState, now: Date): string {
+/**
+ * One tenant, as `groupsync explain` explains it; or why it can't be explained; or the tenants whose ids or names begin as the text
+ * that was asked for.
+ */
+export function tenantPage(asked: string, lookup: Lookup, state: DaemonState, now: Date): string {
   const { name, timezone: timeZone } = state;
   const at = { now, timeZone };
-  const { tone, title, main } = shownOf(id, lookup, state, at);
-  return documentOf({ name, title, tone, main, asked: id, refreshSeconds: null }, at);
+  const { tone, title, main } = shownOf(asked, lookup, state, at);
+  return documentOf({ name, title, tone, main, asked, refreshSeconds: null }, at);
 }
 
 interface Shown {
@@ -30,6 +35,8 @@ function shownOf(id: string, lookup: Lookup, daemon: DaemonState, at: PageTime):
   switch (lookup.kind) {
     case "explained":
       return explained(lookup.explanation, daemon, at);
+    case "found":
+      return found(id, lookup.tenants);
     case "unknown":
       return headlineAlone("idle", "There is no such tenant", [failureHtml(lookup.error, LONGEST)]);
     case "failed":
@@ -55,6 +62,16 @@ const headlineAlone = (tone: Tone, title: string, paragraphs: readonly Content[]
   title,
   main: headlineBox(1, { id: "tenant-title", tone, sentence: title }, paragraphs),
 });
+
+/** A list, with links to the tenants' own pages. */
+function found(text: string, tenants: readonly FoundTenant[]): Shown {
+  const shown = tenants.slice(0, MOST_FOUND);
+  const isAll = shown.length === tenants.length;
+  const what = `${isAll ? "" : "the first "}${quantity(shown.length, "tenant")} whose id or name begins with ${printableId(text)}`;
+  const box = headlineAlone("idle", asSentence(what), [isAll ? null : "There are more: write more of it."]);
+  const list = html`<section aria-label="Tenants"><ul>${shown.map(({ user_group_id, name, state }) => html`<li>${tenantHtml(user_group_id, name)} <span class="note">${state}</span></li>`)}</ul></section>`;
+  return { ...box, main: html`${box.main}\n${list}` };
+}
 
 function explained(explanation: Explanation, daemon: DaemonState, at: PageTime): Shown {
   const { configPath } = daemon;

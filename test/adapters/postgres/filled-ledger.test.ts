@@ -38,6 +38,14 @@ test.each<[string, Work]>([
     ofMany(({ ledger }, ids) => ledger.sharedTokens(tokensOf(ids), "recorded")),
   ],
   [
+    "a group is looked for by its id",
+    ofOne(({ ledger }) => ledger.candidates({ kind: "id begins", text: "t29" }, { limit: 5 })),
+  ],
+  [
+    "a group is looked for by its name",
+    ofOne(({ ledger }) => ledger.candidates({ kind: "name begins", text: "Name 29" }, { limit: 5 })),
+  ],
+  [
     "many changes begin",
     ofMany((at, ids) => begin(at, ...ids.map((user_group_id) => anApply({ user_group_id })))),
   ],
@@ -64,9 +72,9 @@ test.each<[string, Work]>([
   // No statistics may come in between.
   await query("ALTER TABLE groupsync_groups SET (autovacuum_enabled = off)");
   await query(
-    `INSERT INTO groupsync_groups (scope, user_group_id, bucket, row_digest, fingerprint, confirmed, token_fingerprint,
-       token_since, verified_at, at_rest, state)
-     SELECT 'default', 't' || i, i % 4096, 1, 'f', '{}', 'of t' || i, now(), now(), 1,
+    `INSERT INTO groupsync_groups (scope, user_group_id, bucket, row_digest, fingerprint, confirmed, name_key,
+       token_fingerprint, token_since, verified_at, at_rest, state)
+     SELECT 'default', 't' || i, i % 4096, 1, 'f', '{}', 'NAME ' || i, 'of t' || i, now(), now(), 1,
        '{"name":"n","dataSourceId":null,"intended":null,"goneAt":null,"createdAt":"2026-01-01","changedAt":"2026-01-01",
          "failures":{"change":null,"rotation":null,"storing":null}}'
      FROM generate_series(0, ${work.groups - 1}) AS i`,

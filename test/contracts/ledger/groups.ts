@@ -9,6 +9,39 @@ import { rounds } from "../../support/long.ts";
 import { collect } from "../collect.ts";
 import { begin, carryOut, groupsOf, LATER, type LedgerPlace, leave, opened, take } from "./rig.ts";
 
+const LONG = "Überlänge ".repeat(30);
+/** By the ids of their groups. */
+const NAMES = {
+  a: "Acme",
+  a_: "  acme Ltd.",
+  a_1: "ACME\tLtd. & Co",
+  "a%": "100% Wool_en",
+  A: "100 percent",
+  de: "Große Straße",
+  tr: "İstanbul ılıca",
+  emoji: "❤️ Hearts",
+  long: LONG,
+  longer: `${LONG}x`,
+  odd: "NUL \0, half a pair \ud800",
+};
+const FOUND_BY_NAME: readonly [text: string, ids: readonly string[]][] = [
+  ["acme", ["a", "a_", "a_1"]],
+  [" ACME  ltd", ["a_", "a_1"]],
+  ["acme_", []],
+  ["%", []],
+  ["100%", ["a%"]],
+  ["100_", []],
+  ["100", ["A", "a%"]],
+  ["GROSSE STR", ["de"]],
+  ["große straẞe", ["de"]],
+  ["istanbul ILI", ["tr"]],
+  ["İSTANBUL", ["tr"]],
+  ["\u2764", ["emoji"]],
+  ["❤️ h", ["emoji"]],
+  [LONG.toUpperCase(), ["long", "longer"]],
+  ["nul \0, HALF a pair \ud800", ["odd"]],
+];
+
 /** What becomes of groups that are created and updated. */
 export function ledgerGroupsContract(name: string, makePlace: () => Promise<LedgerPlace>): void {
   describe(`${name}: the ledger's groups`, () => {
@@ -91,6 +124,44 @@ export function ledgerGroupsContract(name: string, makePlace: () => Promise<Ledg
       expect([...(await at.ledger.records(["gone", ...unknown])).keys()]).toEqual(["gone"]);
       expect(await at.ledger.records(unknown)).toEqual(new Map());
       expect(await at.ledger.records([])).toEqual(new Map());
+    });
+
+    test("are found by how their ids and names begin", async () => {
+      const at = await opened(makePlace);
+      const events = Object.entries(NAMES).map(([user_group_id, serviceName]) =>
+        ended(anApplied({ change: anApply({ user_group_id }), serviceName })),
+      );
+      await begin(at, ...Object.keys(NAMES).map((user_group_id) => anApply({ user_group_id })));
+      expect(await at.ledger.candidates({ kind: "name begins", text: "Acme" }, { limit: 10 })).toEqual([]);
+      await take(at, events);
+      await begin(at, anApply({ user_group_id: "not named yet" }));
+      await at.database.analyze();
+      const found = async (kind: "id begins" | "name begins", text: string) =>
+        (await at.ledger.candidates({ kind, text }, { limit: 10 })).map(({ user_group_id }) => user_group_id);
+
+      for (const [text, ids] of FOUND_BY_NAME)
+        expect([text, await found("name begins", text)]).toEqual([text, ids]);
+      expect(await found("id begins", "a_")).toEqual(["a_", "a_1"]);
+      expect(await found("id begins", "a%")).toEqual(["a%"]);
+      expect(await found("id begins", "A")).toEqual(["A"]);
+      for (const text of ["a_1 ", "\0", "\ud800"]) expect(await found("id begins", text)).toEqual([]);
+      expect(await at.ledger.sums({ kind: "name begins", text: "acme" })).toMatchObject({
+        counts: { total: 3 },
+      });
+    });
+
+    test("that are found come in pages, in the order of their names, and follow a new name", async () => {
+      const at = await opened(makePlace);
+      const named = (user_group_id: string, serviceName: string) =>
+        carryOut(at, anApplied({ change: anApply({ user_group_id }), serviceName }));
+      for (const [id, name] of Object.entries({ 3: "acme b", 1: "Acme c", 4: "ACME a", 2: "acme B" }))
+        await named(id, name);
+      const list = { kind: "name begins", text: "acme" } as const;
+      const first = await at.ledger.candidates(list, { limit: 2 });
+      const rest = await at.ledger.candidates(list, { limit: 9, after: first.at(-1) });
+      expect([...first, ...rest].map(({ user_group_id }) => user_group_id)).toEqual(["4", "2", "3", "1"]);
+      await named("4", "Other");
+      expect(await at.ledger.candidates(list, { limit: 9 })).toHaveLength(3);
     });
   });
 }

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { interrupted, SyncError } from "../../../src/core/failure/sync-error.ts";
 import { indexedOnly, type Lookup, PageLookups } from "../../../src/daemon/status-page/page-lookups.ts";
 import type { Explanation } from "../../../src/engine/explain/explain-tenant.ts";
+import type { FoundTenant } from "../../../src/engine/explain/find-tenants.ts";
 import type { TenantLookups } from "../../../src/ports/tenant-source.ts";
 import { anExplanation } from "../../builders/explained.ts";
 import { aClock } from "../../fakes/set-clock.ts";
@@ -20,6 +21,12 @@ function aVisit() {
   const daemon = new AbortController();
   const asked: string[] = [];
   const logged: string[] = [];
+  const searched: string[] = [];
+  const found: FoundTenant[] = [];
+  const find = async (text: string): Promise<readonly FoundTenant[]> => {
+    searched.push(text);
+    return found;
+  };
   let answer: (explanation: Promise<Explanation>) => void = () => {};
   const explain = (id: string, stop: AbortSignal): Promise<Explanation> => {
     asked.push(id);
@@ -29,11 +36,11 @@ function aVisit() {
     });
   };
   const lookups = new PageLookups(
-    { explain, clock, log: ({ message }) => logged.push(message) },
+    { explain, find, clock, log: ({ message }) => logged.push(message) },
     daemon.signal,
   );
   return {
-    ...{ clock, daemon, asked, logged },
+    ...{ clock, daemon, asked, searched, found, logged },
     takesTooLong: () => isOver(),
     at: (id: string, gone = nobodyLeaves) => lookups.at(id, gone),
     answers: (explanation: Explanation | Error) =>
@@ -113,6 +120,33 @@ test("blanks around an id don't count, unless somebody has the id with them", as
   const blank = visit.at(" ");
   visit.answers(new SyncError("UNKNOWN_ID", "nobody has it"));
   expect(await blank).toMatchObject({ kind: "unknown" });
+});
+
+test("a text that is nobody's id leads to those whose ids or names begin with it", async () => {
+  const visit = aVisit();
+  visit.found.push({ user_group_id: "acme-1", name: "Acme", state: "in sync" });
+  const lookup = visit.at(" acme");
+  visit.answers(new SyncError("UNKNOWN_ID", "nobody has it"));
+  await new Promise(setImmediate);
+  visit.answers(new SyncError("UNKNOWN_ID", "nobody has it"));
+  expect(await lookup).toEqual({ kind: "found", tenants: visit.found });
+  expect(visit.searched).toEqual([" acme"]);
+  const long = "\u20ac".repeat(171);
+  expect(await kindOf(visit.at(long))).toBe("found");
+  expect(visit.searched).toEqual([" acme", long]);
+});
+
+test("while the source is away, tenants are found by name, and one with this very id is not explained", async () => {
+  const visit = aVisit();
+  visit.found.push({ user_group_id: "acme", name: "Acme", state: "in sync" });
+  for (const [text, kind] of [
+    ["ac", "found"],
+    ["acme", "failed"],
+  ] as const) {
+    const lookup = visit.at(text);
+    visit.answers(new SyncError("SOURCE_UNAVAILABLE", "cannot reach db.internal"));
+    expect(await kindOf(lookup)).toBe(kind);
+  }
 });
 
 test("what fails is told as it is, but a mistake of groupsync only in its log", async () => {

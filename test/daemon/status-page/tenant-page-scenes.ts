@@ -67,6 +67,17 @@ const LOOKUPS: Readonly<Record<string, readonly [id: string, lookup: Lookup]>> =
       }),
     },
   ],
+  found: [
+    "alderbrook",
+    {
+      kind: "found",
+      tenants: Array.from({ length: 11 }, (_, index) => ({
+        user_group_id: index === 1 ? `شركة-الأمل-${"x".repeat(300)}` : `cus-${1042 + index}`,
+        name: index === 2 ? null : `Alderbrook Logistics ${"and Sons ".repeat(index * 3)}`,
+        state: index === 3 ? "failing change, wanted" : "in sync",
+      })),
+    },
+  ],
   slow: ["acme", { kind: "slow", ms: 10_000 }],
 };
 

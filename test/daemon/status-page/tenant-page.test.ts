@@ -78,6 +78,24 @@ describe("the page of a tenant", () => {
   });
 });
 
+test("those who are found are listed with links to their pages", () => {
+  const tenants = Array.from({ length: 11 }, (_, index) => ({
+    user_group_id: `a/${index}`,
+    name: index === 0 ? null : "Acme <Ltd>",
+    state: "failing change, wanted",
+  }));
+  const few = pageOf({ kind: "found", tenants: tenants.slice(0, 2) }, "acme");
+  expect(textOf(few)).toContain(
+    "2 tenants whose id or name begins with acme. a/0 failing change, wanted a/1 Acme <Ltd> failing change, wanted",
+  );
+  expect(few).toContain('href="?tenant=a%2F1"');
+  const many = readOf({ kind: "found", tenants });
+  expect(many).toContain(
+    "The first 10 tenants whose id or name begins with acme. There are more: write more",
+  );
+  expect(many).not.toContain("a/10");
+});
+
 const error = new SyncError("UNKNOWN_ID", 'neither the source nor the ledger has "acme"', {
   hint: "check case",
 });
@@ -124,6 +142,7 @@ function problemsToSend(text: string): string[] {
   const failed = new SyncError(text, text, { hint: text });
   return [
     explained(explanation),
+    { kind: "found", tenants: [{ user_group_id: text, name: text, state: "in sync" }] } as const,
     ...(["unknown", "failed"] as const).map((kind): Lookup => ({ kind, error: failed })),
   ].map((lookup) => pageOf(lookup, text));
 }

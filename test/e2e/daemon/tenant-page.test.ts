@@ -48,6 +48,23 @@ test("the page explains a tenant as the command does, sends nothing, changes not
   expect((await daemon.program.stop("SIGTERM")).code).toBe(0);
 });
 
+test("a tenant is found by name, even while the source is away", async () => {
+  const { world, daemon } = await anIdleDaemon(1);
+  const { query } = world.database;
+  const insert = "INSERT INTO customers (id, company_name, warehouse) VALUES ($1, $2, 'w')";
+  await query(insert, [idOf(2), "Straße 100% GmbH"]);
+  expect((await world.sync()).code).toBe(0);
+  for (const isThere of [true, false]) {
+    if (!isThere) await query("ALTER TABLE customers RENAME TO elsewhere");
+    const { status, text } = await daemon.page("/?tenant=+strasse+100%25");
+    expect(status).toBe(200);
+    expect(textOf(text)).toContain("1 tenant whose id or name begins with");
+    expect(text).toContain(`<a class="id" href="?tenant=${idOf(2)}">`);
+    expect(textOf(text)).toContain(`${idOf(2)} Straße 100% GmbH in sync`);
+  }
+  expect((await daemon.program.stop("SIGTERM")).code).toBe(0);
+});
+
 test("a look doesn't wait for a lock for long, and reads no source that has no index", async () => {
   const { world, daemon } = await anIdleDaemon(1);
   const { query } = world.database;

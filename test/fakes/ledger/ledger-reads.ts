@@ -6,6 +6,8 @@ import {
   isUnverified,
   isVouchedFor,
   lastVerified,
+  nameKey,
+  nameKeyOf,
   refreshCandidate,
   rotationCandidate,
 } from "../../../src/core/record/candidates.ts";
@@ -191,6 +193,10 @@ function isIn(row: GroupRecord, list: CandidateList): boolean {
       return owes(row).length > 0;
     case "held":
       return row.held !== null;
+    case "id begins":
+      return row.user_group_id.startsWith(list.text);
+    case "name begins":
+      return nameKeyOf(row)?.startsWith(nameKey(list.text)) ?? false;
     case "failing":
       return failingSince(row) !== null;
     case "vouched":
@@ -216,7 +222,9 @@ const TIMES: Readonly<Partial<Record<CandidateList["kind"], (row: GroupRecord) =
 
 function inOrderOf({ kind }: CandidateList): (a: GroupRecord, b: GroupRecord) => number {
   const timeOf = (row: GroupRecord): number => TIMES[kind]?.(row)?.getTime() ?? 0;
-  return (a, b) => timeOf(a) - timeOf(b) || compareIds(a.user_group_id, b.user_group_id);
+  const nameOf = (row: GroupRecord): string => (kind === "name begins" ? (nameKeyOf(row) ?? "") : "");
+  return (a, b) =>
+    timeOf(a) - timeOf(b) || compareIds(nameOf(a), nameOf(b)) || compareIds(a.user_group_id, b.user_group_id);
 }
 
 /** A group alone, for `groupSums`. */

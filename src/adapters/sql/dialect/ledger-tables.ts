@@ -1,7 +1,7 @@
 import type { Identifiers } from "../connection/identifiers.ts";
 
 /** The version of the tables that the ledger's statements are written for. Builds from before the first release had smaller ones. */
-export const LEDGER_VERSION = 100;
+export const LEDGER_VERSION = 101;
 
 export interface LedgerLocation {
   /** Only on PostgreSQL; left out: the user's default schema. */
@@ -50,7 +50,7 @@ export interface LedgerTypes {
   /** A number that the database gives to each row. */
   readonly key: string;
   readonly scope: string;
-  /** Compared by its bytes: case, accents and trailing blanks make a difference. */
+  /** Compared by its bytes, 512 at most: case, accents and trailing blanks make a difference. */
   readonly id: string;
   /** A text of groupsync's own, a hundred characters at most. */
   readonly word: string;
@@ -79,6 +79,8 @@ export const ledgerColumns = ({ key, scope, id, word, longText, time }: LedgerTy
     -- The group as the service last confirmed it; null while its creation is under way.
     fingerprint ${word},
     confirmed ${longText},
+    -- By which its name is found. Follows from the name.
+    name_key ${id},
     -- 'adopted' or 'updated': the call whose answer could not show that mapping and properties are these.
     unverified ${word},
     -- When a GET last told this group's name and token; in 1970 if the group is in doubt. Follows from the state.

@@ -1,10 +1,16 @@
-import { type CandidateList, type GroupSelection, lastVerified } from "../../../core/record/candidates.ts";
+import {
+  type CandidateList,
+  type GroupSelection,
+  lastVerified,
+  nameKey,
+  nameKeyOf,
+} from "../../../core/record/candidates.ts";
 import { failingSince } from "../../../core/record/owes.ts";
 import type { GroupRecord } from "../../../core/record/record.ts";
 import type { GroupReads } from "../../../ports/ledger/groups.ts";
 import type { LedgerReader } from "./ledger-reader.ts";
 import { recordsWhere } from "./records.ts";
-import type { LedgerScope } from "./scope.ts";
+import { type LedgerScope, storable } from "./scope.ts";
 
 export const candidateReads = (reader: LedgerReader): Pick<GroupReads, "candidates"> => ({
   candidates: (list, { limit, after }) =>
@@ -12,24 +18,26 @@ export const candidateReads = (reader: LedgerReader): Pick<GroupReads, "candidat
       const values: unknown[] = [ledger.scope];
       const parameter = (value: unknown): string => `$${values.push(value)}`;
       const conditions = [conditionOf(list, ledger, parameter)];
-      const time = TIMES[list.kind];
-      if (time === null) conditions.push(`user_group_id > ${parameter(after?.user_group_id ?? "")}`);
+      const first = ORDERS[list.kind];
+      if (first === null) conditions.push(`user_group_id > ${parameter(after?.user_group_id ?? "")}`);
       else if (after) {
-        const at = parameter(time.of(after));
+        const at = parameter(first.of(after));
         const id = parameter(after.user_group_id);
-        conditions.push(`${time.column} >= ${at} AND (${time.column} > ${at} OR user_group_id > ${id})`);
+        conditions.push(`${first.column} >= ${at} AND (${first.column} > ${at} OR user_group_id > ${id})`);
       }
-      const order = time === null ? "user_group_id" : `${time.column}, user_group_id`;
+      const order = first === null ? "user_group_id" : `${first.column}, user_group_id`;
       const page = `ORDER BY ${order} LIMIT ${parameter(limit)}`;
       return recordsWhere(ledger, `${conditions.join(" AND ")} ${page}`, values);
     }),
 });
 
-/** By which time a list is ordered; null: by the ids alone. */
-const TIMES = {
+/** By which column a list is ordered before the ids; null: by the ids alone. */
+const ORDERS = {
   existing: null,
   owing: null,
   held: null,
+  "id begins": null,
+  "name begins": { column: "name_key", of: nameKeyOf },
   failing: { column: "failing_since", of: failingSince },
   vouched: null,
   rotatable: { column: "token_since", of: ({ tokenSince }: GroupRecord) => tokenSince },
@@ -58,6 +66,10 @@ function ofKind(list: CandidateList, parameter: (value: unknown) => string): rea
       return ["owes IS NOT NULL"];
     case "held":
       return ["held IS NOT NULL"];
+    case "id begins":
+      return begins("user_group_id", storable(list.text), parameter);
+    case "name begins":
+      return begins("name_key", nameKey(list.text), parameter);
     case "failing":
       return ["failing_since IS NOT NULL"];
     case "vouched": {
@@ -78,6 +90,12 @@ function ofKind(list: CandidateList, parameter: (value: unknown) => string): rea
       return list satisfies never;
   }
 }
+
+/** Not LIKE, whose wildcards the text may have. No text that is sent has the last character of all. */
+const begins = (column: string, text: string, parameter: (value: unknown) => string): readonly string[] => [
+  `${column} >= ${parameter(text)}`,
+  `${column} < ${parameter(`${text}\u{10ffff}`)}`,
+];
 
 /**
  * A condition: the group has a token. Not `IS NOT NULL`, which the index on tokens has as its condition: as long as a new

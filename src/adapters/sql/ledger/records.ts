@@ -13,7 +13,7 @@ import type {
   Owed,
   UnverifiedOutcome,
 } from "../../../core/group/ledger-group.ts";
-import { lastVerified } from "../../../core/record/candidates.ts";
+import { lastVerified, nameKeyOf } from "../../../core/record/candidates.ts";
 import { type EventOf, type GroupEvent, type JournalEntry, next } from "../../../core/record/next.ts";
 import { failingSince, owes, restOf } from "../../../core/record/owes.ts";
 import type { GroupRecord } from "../../../core/record/record.ts";
@@ -34,13 +34,14 @@ interface Column {
 
 /**
  * A group's row: what each column has of the record. `state` has all that no statement selects, sums or sorts by;
- * `verified_at`, `owes`, `at_rest` and `failing_since` follow from it, and are columns for the sake of such statements.
+ * `name_key`, `verified_at`, `owes`, `at_rest` and `failing_since` follow from the record, for the sake of such statements.
  */
 const COLUMNS: Readonly<Record<string, Column>> = {
   bucket: { type: "integer", of: (record) => record.bucket },
   row_digest: { type: "bigint", of: (record) => record.digest },
   fingerprint: { type: "text", of: (record) => record.fingerprint },
   confirmed: { type: "json", of: (record) => record.confirmed },
+  name_key: { type: "id", of: nameKeyOf },
   token_fingerprint: { type: "text", of: (record) => record.tokenFingerprint },
   token_since: { type: "time", of: (record) => record.tokenSince },
   wanted_since: { type: "time", of: (record) => record.wantedSince },
