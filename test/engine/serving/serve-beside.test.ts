@@ -273,6 +273,23 @@ describe("a group that fails", () => {
     expect(stored(world)).toEqual(["a", "b", "c", "d"]);
   });
 
+  it("counts as served in the full sync if the next lookup of its row finds it", async () => {
+    const world = slow(new World(tenants(..."abcdefghijklmnop")), 1_000);
+    let isAway = true;
+    const session = aSession(world, {
+      settings: { concurrency: 1 },
+      at: ({ call }) => {
+        if (call === "rowsOf" && isAway) throw new SyncError("SOURCE_UNAVAILABLE", "away");
+      },
+    });
+    await world.time.sleep(1_500);
+    session.server.notice("p");
+    await world.time.sleep(1_000);
+    isAway = false;
+    expect(await session.run).toMatchObject({ outcome: "ok", counts: { created: 15, failed: 0 } });
+    expect(stored(world)).toEqual([..."abcdefghijklmnop"]);
+  });
+
   it("is told to who asked for it, and tried again without being asked", async () => {
     const world = new World(tenants("a"));
     let isBad = true;
