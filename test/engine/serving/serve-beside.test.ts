@@ -134,6 +134,15 @@ describe("older never overwrites newer:", () => {
     expect(world.store.tokens).toEqual(world.service.tokens);
   });
 
+  it("a refresh that waits for the service's limit asks for a group although its tenant was looked at", async () => {
+    const world = await aSyncedWorld(["a", "b"]);
+    for (const [id, row] of world.ledger.rows) world.ledger.rows.set(id, { ...row, doubt: "operator" });
+    const session = aSession(world, { settings: { rateLimit: { count: 1, perMs: 60_000 } } });
+    await world.time.sleep(30_000);
+    expect(await session.serve("b")).toEqual({ kind: "done", outcome: "unchanged" });
+    expect(await session.run).toMatchObject({ outcome: "ok", counts: { refreshed: 2 } });
+  });
+
   it("a planned update that waits for the service's limit is dropped once a newer row was seen", async () => {
     const world = new World(tenants("a", "b"));
     world.service.existing = "update";
