@@ -192,7 +192,7 @@ export const ERROR_CODES = {
     ],
     LEASE_HELD: [
       "another instance is at work, or a daemon has not handed over in time (exit code 5)",
-      "wait; [`groupsync status` names it](runbooks.md#the-lease-is-held). If it is gone, and a clock was set back: `UPDATE groupsync_leases SET expires_at = '1970-01-02' WHERE scope = 'default'`, with your prefix and `name`",
+      "wait; [`groupsync status` names it](runbooks.md#the-lease-is-held). If it is gone, and a clock was set back: `UPDATE groupsync.ledger_leases SET expires_at = '1970-01-02' WHERE scope = 'default'`, with your `ledger.table_prefix` and `name`",
     ],
     LEASE_LOST: [
       "ledger or machine stood still for longer than the lease lasts",
