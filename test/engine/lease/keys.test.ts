@@ -49,6 +49,16 @@ describe("a lookup of a tenant", () => {
     expect(hold.decision.isOutdated).toBe(true);
   });
 
+  it("tells whoever holds the group now, although who held it before releases it once more", async () => {
+    const keys = new Keys();
+    const former = await keys.hold(["a", "b"]);
+    former.releaseOne("a");
+    const hold = await keys.hold(["a"]);
+    former.release();
+    keys.looksUp(["a"]);
+    expect(hold.decision.isOutdated).toBe(true);
+  });
+
   it("makes an older plan outdated, and not a later one", () => {
     const keys = new Keys();
     keys.looksUp(["a"]);
