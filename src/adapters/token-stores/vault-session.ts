@@ -34,7 +34,6 @@ const isToken = (auth: VaultAuth): auth is GivenToken => "token" in auth;
 
 interface Login {
   readonly token: Secret;
-  readonly isRenewable: boolean;
   /** On the monotonic clock: when half of the rest of the lease is over. */
   readonly renewAt: number;
 }
@@ -42,7 +41,7 @@ interface Login {
 /** How long `close` waits for the login to be revoked, in milliseconds. */
 const LONGEST_REVOCATION = 2_000;
 
-/** Keeps one login, and renews it while it is used. */
+/** Keeps one login. While it is used, a login is made anew, and a token from the config renewed, before it expires. */
 export class VaultSession {
   readonly #http: VaultHttp;
   readonly #auth: VaultAuth;
@@ -56,10 +55,10 @@ export class VaultSession {
     this.#clock = clock;
   }
 
-  /** Logs in at the first call, and renews a lease that is more than half over. */
+  /** Logs in at the first call, and again once half of the lease is over. */
   async token(): Promise<Secret> {
     if (this.#login && this.#clock.monotonic() < this.#login.renewAt) return this.#login.token;
-    this.#underWay ??= this.#fresh(this.#login).finally(() => {
+    this.#underWay ??= this.#fresh().finally(() => {
       this.#underWay = undefined;
     });
     this.#login = await this.#underWay;
@@ -83,29 +82,16 @@ export class VaultSession {
     await this.#http.send({ method: "POST", path, token, timeoutMs: LONGEST_REVOCATION }).catch(() => {});
   }
 
-  async #fresh(login: Login | undefined): Promise<Login> {
-    const renewed = login?.isRenewable ? await this.#renewed(login) : undefined;
-    if (renewed) return renewed;
-    if (!isToken(this.#auth)) return this.#loggedIn(this.#auth);
-    return login ? { ...login, renewAt: Number.POSITIVE_INFINITY } : this.#lookedUp(this.#auth.token);
+  #fresh(): Promise<Login> {
+    return isToken(this.#auth) ? this.#renewed(this.#auth.token) : this.#loggedIn(this.#auth);
   }
 
-  /** Undefined if Vault refuses. Near its maximum a lease gets shorter and ends; the next call is refused, and logs in again. */
-  async #renewed({ token }: Login): Promise<Login | undefined> {
-    const answer = await this.#http.send({
-      method: "POST",
-      path: "auth/token/renew-self",
-      token,
-      body: {},
-    });
-    return answer.status === 200 ? this.#loginIn(answer.body.auth) : undefined;
-  }
-
-  /** Looks up the lease of a token from the config. A token without the right to this lookup may still be valid. */
-  async #lookedUp(token: Secret): Promise<Login> {
-    const { status, body } = await this.#http.send({ method: "GET", path: "auth/token/lookup-self", token });
-    const data = status === 200 && isJsonObject(body.data) ? body.data : {};
-    return this.#lease(token, data.renewable, data.ttl);
+  /** Leaves a token as it is that Vault doesn't renew: it may be good all the same. */
+  async #renewed(token: Secret): Promise<Login> {
+    const path = "auth/token/renew-self";
+    const answer = await this.#http.send({ method: "POST", path, token, body: {} });
+    const renewed = answer.status === 200 ? this.#loginIn(answer.body.auth) : undefined;
+    return renewed ?? { token, renewAt: Number.POSITIVE_INFINITY };
   }
 
   async #loggedIn(auth: VaultLogin): Promise<Login> {
@@ -121,13 +107,9 @@ export class VaultSession {
 
   #loginIn(auth: Json | undefined): Login | undefined {
     if (!isJsonObject(auth) || typeof auth.client_token !== "string" || auth.client_token === "") return;
-    return this.#lease(new Secret(auth.client_token), auth.renewable, auth.lease_duration);
-  }
-
-  #lease(token: Secret, renewable: Json | undefined, seconds: Json | undefined): Login {
-    const ms = typeof seconds === "number" && seconds > 0 ? seconds * 1000 : undefined;
-    const renewAt = ms === undefined ? Number.POSITIVE_INFINITY : this.#clock.monotonic() + ms / 2;
-    return { token, isRenewable: renewable === true, renewAt };
+    const { client_token: token, lease_duration: seconds } = auth;
+    const ms = typeof seconds === "number" && seconds > 0 ? seconds * 1000 : Number.POSITIVE_INFINITY;
+    return { token: new Secret(token), renewAt: this.#clock.monotonic() + ms / 2 };
   }
 }
 

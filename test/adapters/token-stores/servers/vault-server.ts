@@ -14,11 +14,6 @@ export interface VaultCall {
   readonly body: unknown;
 }
 
-interface VaultLease {
-  readonly lease_duration: number;
-  readonly renewable: boolean;
-}
-
 const ROOT = "hvs.root";
 export const SECRET_ID = "an-approle-secret-id";
 export const JWT = "a-service-account-token";
@@ -33,8 +28,8 @@ export class VaultServer {
   /** Tokens that are good. */
   readonly tokens = new Set([ROOT]);
   readonly rootToken = ROOT;
-  /** What logins and renewals give. */
-  lease: VaultLease = { lease_duration: 3600, renewable: true };
+  /** Whether a token can be renewed. */
+  isRenewable = true;
   namespace: string | undefined;
   engine: { type: string; options: Record<string, string> | null } = {
     type: "kv",
@@ -76,13 +71,8 @@ export class VaultServer {
     if (login !== undefined) return this.#login(login, call.body as Record<string, unknown>);
     if (call.token === undefined || !this.tokens.has(call.token)) return denied;
     switch (call.path) {
-      case "auth/token/lookup-self":
-        return {
-          status: 200,
-          body: { data: { ttl: this.lease.lease_duration, renewable: this.lease.renewable } },
-        };
       case "auth/token/renew-self":
-        return this.lease.renewable ? this.#auth(call.token) : errors(400, "lease is not renewable");
+        return this.isRenewable ? this.#auth(call.token) : errors(400, "lease is not renewable");
       case "auth/token/revoke-self":
         this.tokens.delete(call.token);
         return { status: 204 };
@@ -107,7 +97,7 @@ export class VaultServer {
   }
 
   #auth(client_token: string): JsonReply {
-    return { status: 200, body: { auth: { client_token, ...this.lease } } };
+    return { status: 200, body: { auth: { client_token, lease_duration: 3600 } } };
   }
 }
 
