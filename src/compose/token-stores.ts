@@ -78,24 +78,24 @@ async function secretStore(tokens: SecretTokens, { scope, uid }: Self): Promise<
       return new FileStore({ ...tokens, sharedDirectory: tokens.shared_directory, scope, uid });
     }
     case "vault": {
-      const { VaultStore } = await import("../adapters/token-stores/vault-store.ts");
-      return new VaultStore({ ...tokens, scope }, hostClock);
+      const { vaultStore } = await import("../adapters/token-stores/vault-store.ts");
+      return vaultStore({ ...tokens, scope }, hostClock);
     }
     case "aws_secrets_manager": {
-      const { AwsStore } = await import("../adapters/token-stores/aws-store.ts");
-      return new AwsStore({ ...tokens, allowHttp: tokens.allow_http, scope });
+      const { awsStore } = await import("../adapters/token-stores/aws-store.ts");
+      return awsStore({ ...tokens, allowHttp: tokens.allow_http, scope });
     }
     case "gcp_secret_manager": {
-      const { GcpStore } = await import("../adapters/token-stores/gcp-store.ts");
-      return new GcpStore({ ...tokens, scope });
+      const { gcpStore } = await import("../adapters/token-stores/gcp-store.ts");
+      return gcpStore({ ...tokens, scope });
     }
     case "azure_key_vault": {
-      const { AzureStore } = await import("../adapters/token-stores/azure-store.ts");
-      return new AzureStore({ vaultUrl: tokens.vault_url, scope });
+      const { azureStore } = await import("../adapters/token-stores/azure-store.ts");
+      return azureStore({ vaultUrl: tokens.vault_url, scope });
     }
     case "kubernetes": {
-      const { KubernetesStore } = await import("../adapters/token-stores/kubernetes-store.ts");
-      return new KubernetesStore({ ...tokens, scope });
+      const { kubernetesStore } = await import("../adapters/token-stores/kubernetes-store.ts");
+      return kubernetesStore({ ...tokens, scope });
     }
   }
 }

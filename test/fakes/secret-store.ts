@@ -23,6 +23,8 @@ export class InMemorySecretStore implements SecretStore {
   keeps = (_content: Secret): boolean => false;
   atCall: AtCall = () => {};
 
+  async inspect(): Promise<void> {}
+
   async get(name: string): Promise<FoundSecret | undefined> {
     await this.#step("get", name);
     return this.secrets.get(name);

@@ -1,19 +1,18 @@
-import type { DescribeSecretResponse, SecretsManager, Tag } from "@aws-sdk/client-secrets-manager";
+import type { SecretsManager } from "@aws-sdk/client-secrets-manager";
 import { SyncError } from "../../core/failure/sync-error.ts";
 import { Secret } from "../../core/secret/secret.ts";
 import { isPlainHttpToAnotherHost } from "../../core/tls/database-tls.ts";
 import { SECRET_NAMING } from "../../core/tokens/secrets.ts";
 import {
-  type FoundSecret,
   hasTags,
   type ManagedTags,
   managedTags,
-  notManaged,
   type SecretStore,
   SecretStoreFailure,
   type SecretStoreProblem,
   scopeIn,
 } from "./secret-store.ts";
+import { TaggedStore, type VendorSecret, type VendorSecrets } from "./tagged-store.ts";
 import { optional, retryAfterMs, systemCodeOf, VendorClient } from "./vendor-client.ts";
 
 interface AwsStoreOptions {
@@ -38,15 +37,10 @@ const TIMEOUTS = {
   socketTimeout: 15_000,
 };
 
-interface Tagged {
-  readonly Tags?: readonly Tag[] | undefined;
-}
-
-const tagsOf = ({ Tags = [] }: Tagged): Readonly<Record<string, unknown>> =>
-  Object.fromEntries(Tags.map(({ Key, Value }) => [Key, Value]));
-
 /** AWS Secrets Manager, one secret for each token, marked by its tags. */
-export class AwsStore implements SecretStore {
+export const awsStore = (options: AwsStoreOptions): SecretStore => new TaggedStore(new AwsSecrets(options));
+
+class AwsSecrets implements VendorSecrets<VendorSecret> {
   readonly naming = SECRET_NAMING.aws_secrets_manager;
   readonly title: string;
   readonly #options: AwsStoreOptions;
@@ -67,55 +61,46 @@ export class AwsStore implements SecretStore {
     });
   }
 
-  async get(name: string): Promise<FoundSecret | undefined> {
-    const description = await this.#describe(name);
-    if (!description || description.DeletedDate) return undefined;
-    // Don't read somebody else's value: it is often forbidden.
-    if (!this.#manages(description))
-      return { content: new Secret(""), isManaged: false, scope: scopeIn(tagsOf(description)) };
-    return { content: await this.#valueOf(name), isManaged: true };
+  async find(name: string): Promise<VendorSecret | undefined> {
+    const found = await this.#unlessMissing("DescribeSecret", (client) =>
+      client.describeSecret({ SecretId: name }),
+    );
+    if (!found) return undefined;
+    const tags = Object.fromEntries((found.Tags ?? []).map(({ Key, Value }) => [Key, Value]));
+    const restore = `if it stays so: aws secretsmanager restore-secret --secret-id '${name}'`;
+    return {
+      isManaged: hasTags(tags, this.#marks),
+      scope: scopeIn(tags),
+      // This passes in a moment if groupsync has deleted the secret, and not if somebody has scheduled its deletion.
+      leaving: found.DeletedDate && restore,
+      content: () => this.#valueOf(name),
+    };
   }
 
-  async put(name: string, content: Secret, isGood: (found: Secret) => boolean): Promise<void> {
-    if (!(await this.#create(name, content))) await this.#change(name, content, isGood);
-  }
-
-  async remove(name: string): Promise<void> {
-    const description = await this.#describe(name);
-    if (!description) return;
-    if (!this.#manages(description)) throw notManaged(name);
-    // Without this the name would stay taken for a week at least. The token is dead, so nobody needs to recover it.
-    const request = { SecretId: name, ForceDeleteWithoutRecovery: true };
-    await this.#unlessMissing("DeleteSecret", (client) => client.deleteSecret(request));
-  }
-
-  close(): Promise<void> {
-    return this.#client.close();
-  }
-
-  /** False if the name is taken. */
-  async #create(name: string, content: Secret): Promise<boolean> {
+  async create(name: string, content: Secret): Promise<"created" | VendorSecret | undefined> {
     const Tags = Object.entries(this.#marks).map(([Key, Value]) => ({ Key, Value }));
     const request = { Name: name, SecretString: content.reveal(), Tags };
     // For a secret that is being deleted, or will be, AWS says "invalid request".
     const taken = ["ResourceExistsException", "InvalidRequestException"];
     const made = await this.#unless(taken, "CreateSecret", (client) => client.createSecret(request));
-    return made !== undefined;
+    return made ? "created" : this.find(name);
   }
 
-  async #change(name: string, content: Secret, isGood: (found: Secret) => boolean): Promise<void> {
-    const description = await this.#describe(name);
-    // The secret has just been made or removed, and AWS shows that later.
-    if (!description) throw notSeenYet(name);
-    if (!this.#manages(description)) throw notManaged(name);
-    if (description.DeletedDate) throw beingDeleted(name);
-    if (isGood(await this.#valueOf(name))) return;
+  async replace(name: string, _: VendorSecret, content: Secret): Promise<boolean> {
     const request = { SecretId: name, SecretString: content.reveal() };
     await this.#client.call((client) => client.putSecretValue(request), "PutSecretValue");
+    return true;
   }
 
-  #describe(name: string): Promise<DescribeSecretResponse | undefined> {
-    return this.#unlessMissing("DescribeSecret", (client) => client.describeSecret({ SecretId: name }));
+  async remove(name: string): Promise<boolean> {
+    // Without this the name would stay taken for a week at least. The token is dead, so nobody needs to recover it.
+    const request = { SecretId: name, ForceDeleteWithoutRecovery: true };
+    await this.#unlessMissing("DeleteSecret", (client) => client.deleteSecret(request));
+    return true;
+  }
+
+  close(): Promise<void> {
+    return this.#client.close();
   }
 
   /** Empty if the secret has no value, or bytes. */
@@ -124,10 +109,6 @@ export class AwsStore implements SecretStore {
       client.getSecretValue({ SecretId: name }),
     );
     return new Secret(found?.SecretString ?? "");
-  }
-
-  #manages(secret: Tagged): boolean {
-    return hasTags(tagsOf(secret), this.#marks);
   }
 
   #unlessMissing<T>(call: string, send: (client: SecretsManager) => Promise<T>): Promise<T | undefined> {
@@ -170,21 +151,6 @@ export class AwsStore implements SecretStore {
     return client;
   }
 }
-
-const notSeenYet = (name: string): SecretStoreFailure =>
-  new SecretStoreFailure(
-    "passing",
-    `the secret ${name} can't be made, and can't be found either`,
-    "Secrets Manager takes a moment for it; the next sync tries again",
-  );
-
-/** Passes in a moment if groupsync has deleted the secret, and not if somebody has scheduled its deletion. */
-const beingDeleted = (name: string): SecretStoreFailure =>
-  new SecretStoreFailure(
-    "refused",
-    `the secret ${name} is being deleted`,
-    `if it stays so: aws secretsmanager restore-secret --secret-id '${name}'`,
-  );
 
 const plainEndpoint = (): SyncError =>
   new SyncError("CONFIG_TLS", "the endpoint of AWS Secrets Manager is http to another host", {

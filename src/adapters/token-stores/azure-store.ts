@@ -10,15 +10,14 @@ import {
   isStatus,
 } from "./azure-client.ts";
 import {
-  type FoundSecret,
   hasTags,
   type ManagedTags,
   managedTags,
-  notManaged,
   type SecretStore,
   SecretStoreFailure,
   scopeIn,
 } from "./secret-store.ts";
+import { TaggedStore, type VendorSecret, type VendorSecrets } from "./tagged-store.ts";
 import { expected, VendorClient } from "./vendor-client.ts";
 
 interface AzureStoreOptions {
@@ -28,13 +27,6 @@ interface AzureStoreOptions {
   readonly scope: string;
 }
 
-interface Found {
-  readonly isManaged: boolean;
-  readonly scope?: string | undefined;
-  /** Left out if the newest version is disabled. */
-  readonly content?: Secret;
-}
-
 type Tags = Readonly<Record<string, string>> | undefined;
 
 const POLL = { intervalInMs: 500 };
@@ -42,7 +34,10 @@ const POLL = { intervalInMs: 500 };
 const LONGEST_CHANGE = 30_000;
 
 /** Secrets in Azure's Key Vault. The newest version counts; older ones can't be deleted, and stay. */
-export class AzureStore implements SecretStore {
+export const azureStore = (options: AzureStoreOptions, access?: AzureAccess): SecretStore =>
+  new TaggedStore(new AzureSecrets(options, access));
+
+class AzureSecrets implements VendorSecrets<VendorSecret> {
   readonly naming = SECRET_NAMING.azure_key_vault;
   readonly title: string;
   readonly #tags: ManagedTags;
@@ -55,25 +50,42 @@ export class AzureStore implements SecretStore {
     this.title = `Key Vault at ${vaultUrl}`;
   }
 
-  async get(name: string): Promise<FoundSecret | undefined> {
-    const found = await this.#find(name);
-    if (!found) return undefined;
-    if (!found.isManaged) return { content: new Secret(""), isManaged: false, scope: found.scope };
-    return found.content && { content: found.content, isManaged: true };
+  async find(name: string): Promise<VendorSecret | undefined> {
+    const secret = await this.#client.unless(isStatus(404), (client) =>
+      client.getSecret(name).catch(expected(isDisabled, "disabled" as const)),
+    );
+    if (!secret) return undefined;
+    if (secret === "disabled")
+      return { isManaged: await this.#hasManaged(name), content: async () => undefined };
+    const { tags } = secret.properties;
+    // Each version has its own tags. A version that was set by hand has none, even if the secret is groupsync's.
+    const isManaged = this.#manages(tags) || (!tags?.["managed-by"] && (await this.#hasManaged(name)));
+    return { isManaged, scope: scopeIn(tags), content: async () => new Secret(secret.value ?? "") };
   }
 
   /** Looks first: Key Vault has no call that creates a secret only if there is none. */
-  async put(name: string, content: Secret, isGood: (found: Secret) => boolean): Promise<void> {
-    if (await this.#put(name, content, isGood)) return;
-    await this.#recover(name);
-    if (!(await this.#put(name, content, isGood))) throw beingChanged(name);
+  async create(name: string, content: Secret): Promise<"created" | VendorSecret | undefined> {
+    const found = await this.find(name);
+    if (found) return found;
+    if (await this.#set(name, content)) return "created";
+    return (await this.#recover(name)) ? this.find(name) : undefined;
   }
 
-  async remove(name: string): Promise<void> {
-    const found = await this.#find(name);
-    if (found && !found.isManaged) throw notManaged(name);
-    const deleted = found ? await this.#delete(name) : await this.#findDeleted(name);
-    if (deleted && (found || this.#manages(deleted.properties.tags))) await this.#purge(deleted);
+  replace(name: string, _: VendorSecret, content: Secret): Promise<boolean> {
+    return this.#set(name, content);
+  }
+
+  async remove(name: string): Promise<boolean> {
+    const deleted = await this.#client.unless(isStatus(404), async (client) =>
+      done(await client.beginDeleteSecret(name, POLL)),
+    );
+    if (deleted) await this.#purge(deleted);
+    return true;
+  }
+
+  async purge(name: string): Promise<void> {
+    const deleted = await this.#findDeleted(name);
+    if (deleted && this.#manages(deleted.properties.tags)) await this.#purge(deleted);
   }
 
   close(): Promise<void> {
@@ -82,18 +94,6 @@ export class AzureStore implements SecretStore {
 
   #manages(tags: Tags): boolean {
     return hasTags(tags, this.#tags);
-  }
-
-  async #find(name: string): Promise<Found | undefined> {
-    const secret = await this.#client.unless(isStatus(404), (client) =>
-      client.getSecret(name).catch(expected(isDisabled, "disabled" as const)),
-    );
-    if (!secret) return undefined;
-    if (secret === "disabled") return { isManaged: await this.#hasManaged(name) };
-    const { tags } = secret.properties;
-    // Each version has its own tags. A version that was set by hand has none, even if the secret is groupsync's.
-    const isManaged = this.#manages(tags) || (!tags?.["managed-by"] && (await this.#hasManaged(name)));
-    return { isManaged, scope: scopeIn(tags), content: new Secret(secret.value ?? "") };
   }
 
   /** Whether any version of the secret is groupsync's. */
@@ -106,10 +106,7 @@ export class AzureStore implements SecretStore {
   }
 
   /** False if a secret that was deleted, or is being deleted, still takes the name. */
-  async #put(name: string, content: Secret, isGood: (found: Secret) => boolean): Promise<boolean> {
-    const found = await this.#find(name);
-    if (found && !found.isManaged) throw notManaged(name);
-    if (found?.content && isGood(found.content)) return true;
+  async #set(name: string, content: Secret): Promise<boolean> {
     const options = { tags: this.#tags };
     const set = await this.#client.unless(isStatus(409), (client) =>
       client.setSecret(name, content.reveal(), options),
@@ -121,17 +118,13 @@ export class AzureStore implements SecretStore {
     return this.#client.unless(isStatus(404), (client) => client.getDeletedSecret(name));
   }
 
-  async #recover(name: string): Promise<void> {
+  /** False if there is nothing to recover: the secret is still being deleted, or purged already. */
+  async #recover(name: string): Promise<boolean> {
     const deleted = await this.#findDeleted(name);
-    if (!deleted) throw beingChanged(name);
+    if (!deleted) return false;
     if (!this.#manages(deleted.properties.tags)) throw deletedByOthers(name);
     await this.#client.call(async (client) => done(await client.beginRecoverDeletedSecret(name, POLL)));
-  }
-
-  #delete(name: string): Promise<DeletedSecret | undefined> {
-    return this.#client.unless(isStatus(404), async (client) =>
-      done(await client.beginDeleteSecret(name, POLL)),
-    );
+    return true;
   }
 
   /** A protected vault keeps the secret for its retention time. A `put` recovers it. */
@@ -148,13 +141,6 @@ interface SecretChange<T> {
 
 const done = <T>(change: SecretChange<T>): Promise<T> =>
   change.pollUntilDone({ abortSignal: AbortSignal.timeout(LONGEST_CHANGE) });
-
-const beingChanged = (name: string): SecretStoreFailure =>
-  new SecretStoreFailure(
-    "passing",
-    `the secret ${name} is being deleted, purged or recovered`,
-    "that takes the vault a few seconds",
-  );
 
 const deletedByOthers = (name: string): SecretStoreFailure =>
   new SecretStoreFailure(

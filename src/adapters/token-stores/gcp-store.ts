@@ -1,17 +1,16 @@
-import type { protos, SecretManagerServiceClient } from "@google-cloud/secret-manager";
+import type { SecretManagerServiceClient } from "@google-cloud/secret-manager";
 import { Secret } from "../../core/secret/secret.ts";
 import { SECRET_NAMING, secretName } from "../../core/tokens/secrets.ts";
 import {
-  type FoundSecret,
   hasTags,
   type ManagedTags,
   managedTags,
-  notManaged,
   type SecretStore,
   SecretStoreFailure,
   type SecretStoreProblem,
   scopeIn,
 } from "./secret-store.ts";
+import { TaggedStore, type VendorSecret, type VendorSecrets } from "./tagged-store.ts";
 import { optional, VendorClient } from "./vendor-client.ts";
 
 interface GcpStoreOptions {
@@ -23,11 +22,8 @@ interface GcpStoreOptions {
   readonly scope: string;
 }
 
-type GcpSecret = protos.google.cloud.secretmanager.v1.ISecret;
-
-interface Version {
-  readonly number: number;
-  readonly content: Secret;
+interface FoundSecret extends VendorSecret {
+  readonly etag: string;
 }
 
 /** Turns off the client's retries, because the caller retries. */
@@ -43,7 +39,9 @@ const LABEL = {
 } as const;
 
 /** Secrets in Google Cloud's Secret Manager. The newest version counts; older ones are destroyed. */
-export class GcpStore implements SecretStore {
+export const gcpStore = (options: GcpStoreOptions): SecretStore => new TaggedStore(new GcpSecrets(options));
+
+class GcpSecrets implements VendorSecrets<FoundSecret> {
   readonly naming = SECRET_NAMING.gcp_secret_manager;
   readonly title: string;
   readonly #parent: string;
@@ -61,36 +59,37 @@ export class GcpStore implements SecretStore {
     this.#labels = managedTags(scope);
   }
 
-  async get(name: string): Promise<FoundSecret | undefined> {
-    const secret = await this.#find(name);
-    if (!secret) return undefined;
-    // Don't read a secret that isn't groupsync's.
-    if (!this.#manages(secret))
-      return { content: new Secret(""), isManaged: false, scope: scopeIn(secret.labels) };
-    const newest = await this.#newest(name);
-    return newest && { content: newest.content, isManaged: true };
+  async find(name: string): Promise<FoundSecret | undefined> {
+    const request = { name: this.#path(name) };
+    const answer = await this.#unlessMissing((client) => client.getSecret(request, CALL));
+    if (!answer) return undefined;
+    const [{ labels, etag }] = answer;
+    return {
+      isManaged: hasTags(labels, this.#labels),
+      scope: scopeIn(labels),
+      content: () => this.#newest(name),
+      etag: etag ?? "",
+    };
   }
 
-  async put(name: string, content: Secret, isGood: (found: Secret) => boolean): Promise<void> {
-    if (await this.#create(name)) {
-      await this.#add(name, content);
-      return;
-    }
-    const secret = await this.#find(name);
-    if (!secret) throw notSeenYet(name);
-    if (!this.#manages(secret)) throw notManaged(name);
-    // There is no version if a process died between creating the secret and its first version.
-    const newest = await this.#newest(name);
-    const isDone = newest !== undefined && isGood(newest.content);
-    await this.#destroyOlder(name, isDone ? newest.number : await this.#add(name, content));
+  async create(name: string, content: Secret): Promise<"created" | FoundSecret | undefined> {
+    const secret = { labels: this.#labels, replication: { automatic: {} } };
+    const request = { parent: this.#parent, secretId: name, secret };
+    const isTaken = isCode("ALREADY_EXISTS");
+    const made = await this.#client.unless(isTaken, (client) => client.createSecret(request, CALL));
+    if (!made) return this.find(name);
+    await this.#add(name, content);
+    return "created";
   }
 
-  async remove(name: string): Promise<void> {
-    const secret = await this.#find(name);
-    if (!secret) return;
-    if (!this.#manages(secret)) throw notManaged(name);
-    const request = { name: this.#path(name), etag: secret.etag ?? "" };
-    await this.#unlessMissing((client) => client.deleteSecret(request, CALL));
+  async replace(name: string, _: FoundSecret, content: Secret): Promise<boolean> {
+    await this.#destroyOlder(name, await this.#add(name, content));
+    return true;
+  }
+
+  async remove(name: string, { etag }: FoundSecret): Promise<boolean> {
+    await this.#unlessMissing((client) => client.deleteSecret({ name: this.#path(name), etag }, CALL));
+    return true;
   }
 
   close(): Promise<void> {
@@ -99,25 +98,6 @@ export class GcpStore implements SecretStore {
 
   #path(name: string): string {
     return `${this.#parent}/secrets/${name}`;
-  }
-
-  #manages({ labels }: GcpSecret): boolean {
-    return hasTags(labels, this.#labels);
-  }
-
-  async #find(name: string): Promise<GcpSecret | undefined> {
-    const request = { name: this.#path(name) };
-    const found = await this.#unlessMissing((client) => client.getSecret(request, CALL));
-    return found?.[0];
-  }
-
-  /** False if the secret exists. */
-  async #create(name: string): Promise<boolean> {
-    const secret = { labels: this.#labels, replication: { automatic: {} } };
-    const request = { parent: this.#parent, secretId: name, secret };
-    const isTaken = isCode("ALREADY_EXISTS");
-    const made = await this.#client.unless(isTaken, (client) => client.createSecret(request, CALL));
-    return made !== undefined;
   }
 
   /** Resolves to the new version's number. */
@@ -130,19 +110,19 @@ export class GcpStore implements SecretStore {
 
   /**
    * The newest version, unless that one is disabled or destroyed. For some seconds after a write it can still be the version
-   * before.
+   * before. There is none if a process died between creating the secret and its first version.
    */
-  async #newest(name: string): Promise<Version | undefined> {
+  async #newest(name: string): Promise<Secret | undefined> {
     const request = { name: `${this.#path(name)}/versions/latest` };
     const isNone = isCode("NOT_FOUND", "FAILED_PRECONDITION");
     const answer = await this.#client.unless(isNone, (client) => client.accessSecretVersion(request, CALL));
     if (!answer) return undefined;
     const data = answer[0].payload?.data ?? "";
-    return { number: numberOf(answer[0]), content: new Secret(Buffer.from(data).toString("utf8")) };
+    return new Secret(Buffer.from(data).toString("utf8"));
   }
 
   /**
-   * Every version costs money until it is destroyed. Ignores failures of this secret alone: the next `put` tries again.
+   * Every version costs money until it is destroyed. Ignores failures of this secret alone: the next new token tries again.
    */
   async #destroyOlder(name: string, newest: number): Promise<void> {
     try {
@@ -194,13 +174,6 @@ async function makeClient({ endpoint }: GcpStoreOptions): Promise<SecretManagerS
 }
 
 const numberOf = ({ name }: { readonly name?: string | null }): number => Number(name?.split("/").at(-1));
-
-const notSeenYet = (name: string): SecretStoreFailure =>
-  new SecretStoreFailure(
-    "passing",
-    `the secret ${name} can't be made, and can't be found either`,
-    "Secret Manager follows its own changes after a while",
-  );
 
 /** The codes of gRPC by number, and what each means for a call. */
 const CODES: readonly (readonly [name: string, problem: SecretStoreProblem])[] = [

@@ -10,16 +10,8 @@ import {
   kubernetesClient,
   notTheApi,
 } from "./kubernetes-client.ts";
-import {
-  type FoundSecret,
-  hasTags,
-  type ManagedTags,
-  notManaged,
-  SCOPE_MARK,
-  type SecretStore,
-  SecretStoreFailure,
-  scopeIn,
-} from "./secret-store.ts";
+import { hasTags, type ManagedTags, SCOPE_MARK, type SecretStore, scopeIn } from "./secret-store.ts";
+import { beingDeleted, TaggedStore, type VendorSecret, type VendorSecrets } from "./tagged-store.ts";
 import { expected, isForGood, systemCodeOf, VendorClient } from "./vendor-client.ts";
 
 export interface KubernetesStoreOptions extends KubernetesAccess {
@@ -32,8 +24,15 @@ export interface KubernetesStoreOptions extends KubernetesAccess {
 const MANAGED_BY = "app.kubernetes.io/managed-by";
 const GROUP_ID = "groupsync/user_group_id";
 
+interface FoundSecret extends VendorSecret {
+  readonly object: V1Secret;
+}
+
 /** One Secret object for each group, of type Opaque. */
-export class KubernetesStore implements SecretStore {
+export const kubernetesStore = (options: KubernetesStoreOptions): SecretStore =>
+  new TaggedStore(new KubernetesSecrets(options));
+
+class KubernetesSecrets implements VendorSecrets<FoundSecret> {
   readonly naming = SECRET_NAMING.kubernetes;
   readonly #options: KubernetesStoreOptions;
   readonly #labels: ManagedTags;
@@ -68,53 +67,28 @@ export class KubernetesStore implements SecretStore {
     ].join(", ");
   }
 
-  async get(name: string): Promise<FoundSecret | undefined> {
-    const found = await this.#find(name);
-    if (!found || found.metadata?.deletionTimestamp) return undefined;
-    return {
-      content: this.#contentOf(found),
-      isManaged: this.#manages(found),
-      scope: scopeIn(found.metadata?.labels),
-    };
-  }
-
-  async put(
-    name: string,
-    content: Secret,
-    isGood: (found: Secret) => boolean,
-    groupId?: string,
-  ): Promise<void> {
-    if (await this.#create(name, content, groupId)) return;
-    const found = await this.#find(name);
-    if (!found) throw changed(name);
-    if (!this.#manages(found)) throw notManaged(name);
-    if (found.metadata?.deletionTimestamp) throw terminating(name);
-    if (isGood(this.#contentOf(found))) return;
-    if (!(await this.#replace(found, content, groupId))) throw changed(name);
-  }
-
-  async remove(name: string): Promise<void> {
-    const found = await this.#find(name);
-    if (!found) return;
-    if (!this.#manages(found)) throw notManaged(name);
-    if (found.metadata?.deletionTimestamp) throw terminating(name);
-    if (!(await this.#delete(name, found.metadata?.uid))) throw changed(name);
-  }
-
-  close(): Promise<void> {
-    return this.#client.close();
-  }
-
-  #find(name: string): Promise<V1Secret | undefined> {
-    return this.#client.call(({ core, namespace }) =>
+  async find(name: string): Promise<FoundSecret | undefined> {
+    const object = await this.#client.call(({ core, namespace }) =>
       core
         .readNamespacedSecret({ name, namespace })
         .then((found) => genuine("Secret", found), expected(isStatus(404), undefined)),
     );
+    if (!object) return undefined;
+    const labels = object.metadata?.labels;
+    return {
+      object,
+      isManaged: hasTags(labels, this.#labels),
+      scope: scopeIn(labels),
+      leaving: object.metadata?.deletionTimestamp && HELD,
+      content: async () => this.#contentOf(object),
+    };
   }
 
-  /** False if the Secret exists. */
-  #create(name: string, content: Secret, groupId: string | undefined): Promise<boolean> {
+  async create(
+    name: string,
+    content: Secret,
+    groupId: string | undefined,
+  ): Promise<"created" | FoundSecret | undefined> {
     const body = {
       apiVersion: "v1",
       kind: "Secret",
@@ -122,21 +96,26 @@ export class KubernetesStore implements SecretStore {
       metadata: { name, labels: this.#labels, annotations: annotations(groupId) },
       data: this.#dataOf(content),
     };
-    return this.#client.call(({ core, namespace }) =>
+    const isMade = await this.#client.call(({ core, namespace }) =>
       core.createNamespacedSecret({ namespace, body }).then(isDone, expected(isStatus(409), false)),
     );
+    return isMade ? "created" : this.find(name);
   }
 
-  /** False if the Secret has changed since it was found. Keeps what others have added to it. */
-  #replace(found: V1Secret, content: Secret, groupId: string | undefined): Promise<boolean> {
+  /** Keeps what others have added to the Secret. */
+  replace(
+    name: string,
+    { object }: FoundSecret,
+    content: Secret,
+    groupId: string | undefined,
+  ): Promise<boolean> {
     // Leave managedFields out: the server then keeps its own record of who owns which field.
-    const { managedFields: _, ...metadata }: V1ObjectMeta = found.metadata ?? {};
+    const { managedFields: _, ...metadata }: V1ObjectMeta = object.metadata ?? {};
     const body = {
-      ...found,
+      ...object,
       metadata: { ...metadata, annotations: { ...metadata.annotations, ...annotations(groupId) } },
-      data: { ...found.data, ...this.#dataOf(content) },
+      data: { ...object.data, ...this.#dataOf(content) },
     };
-    const name = metadata.name ?? "";
     return this.#client.call(({ core, namespace }) =>
       core
         .replaceNamespacedSecret({ name, namespace, body })
@@ -145,8 +124,9 @@ export class KubernetesStore implements SecretStore {
     );
   }
 
-  /** False if the Secret isn't gone: there is a new one of this name, or a finalizer holds it. */
-  #delete(name: string, uid: string | undefined): Promise<boolean> {
+  async remove(name: string, { object, leaving }: FoundSecret): Promise<boolean> {
+    if (leaving) throw beingDeleted(name, leaving);
+    const uid = object.metadata?.uid;
     const body = uid === undefined ? {} : { preconditions: { uid } };
     return this.#client.call(({ core, namespace }) =>
       core
@@ -156,8 +136,8 @@ export class KubernetesStore implements SecretStore {
     );
   }
 
-  #manages({ metadata }: V1Secret): boolean {
-    return hasTags(metadata?.labels, this.#labels);
+  close(): Promise<void> {
+    return this.#client.close();
   }
 
   #dataOf(content: Secret): Record<string, string> {
@@ -193,12 +173,4 @@ function labelValue(scope: string): string {
   return `sha256-${createHash("sha256").update(scope, "utf8").digest("hex").slice(0, 56)}`;
 }
 
-const changed = (name: string): SecretStoreFailure =>
-  new SecretStoreFailure("passing", `the secret ${name} was changed at the same time`, "who else writes it?");
-
-const terminating = (name: string): SecretStoreFailure =>
-  new SecretStoreFailure(
-    "refused",
-    `the secret ${name} is being deleted, and a finalizer holds it`,
-    "look at its metadata.finalizers: the next sync goes on once it is gone",
-  );
+const HELD = "a finalizer holds it: look at its metadata.finalizers; the next sync goes on once it is gone";

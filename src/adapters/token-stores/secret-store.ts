@@ -13,8 +13,8 @@ export interface SecretStore {
   readonly owner?: string;
   /** The command that removes the owner mark, if it takes more than to delete the secret. */
   release?(): Promise<string>;
-  /** Rejects if the store can't be used, and changes nothing. Left out if the lookup of a secret shows the same. */
-  inspect?(): Promise<void>;
+  /** Rejects if the store can't be used, as far as the lookup of a secret doesn't show that. Changes nothing. */
+  inspect(): Promise<void>;
   /** Makes what the store needs before the first secret. */
   prepare?(): Promise<void>;
   /** Undefined if there is no such secret, or if it is deleted but could still be recovered. */

@@ -73,7 +73,7 @@ export class SecretTokenStore implements TokenStore, OutsideStore {
   /** Looks the owner's mark up, which shows whether the login works. Only a write shows whether secrets can be written. */
   inspect(signal?: AbortSignal): Promise<void> {
     const inspect = async (): Promise<void> => {
-      await this.#secrets.inspect?.();
+      await this.#secrets.inspect();
       await this.#owner.read();
     };
     return this.#try("use", inspect, signal);

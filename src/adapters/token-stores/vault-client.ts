@@ -25,7 +25,7 @@ export interface VaultAnswer {
 
 /** For one request, from its start to the last byte of the answer. */
 const TIMEOUT = 10_000;
-const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
+const MAX_ANSWER_BYTES = 1024 * 1024;
 
 /** Vault's and OpenBao's API over HTTP. */
 export class VaultHttp {

@@ -3,7 +3,6 @@ import { isJsonObject, type Json, type JsonObject } from "../../core/text/json.t
 import { SECRET_NAMING, type SecretPath, type TokenFormat } from "../../core/tokens/secrets.ts";
 import type { Clock } from "../../ports/clock.ts";
 import {
-  type FoundSecret,
   hasTags,
   type ManagedTags,
   managedTags,
@@ -12,6 +11,7 @@ import {
   SecretStoreFailure,
   scopeIn,
 } from "./secret-store.ts";
+import { TaggedStore, type VendorSecret, type VendorSecrets } from "./tagged-store.ts";
 import { failureOf, NO_ENGINE, notVaults, says, type VaultAnswer, VaultHttp } from "./vault-client.ts";
 import { type VaultAuth, VaultSession } from "./vault-session.ts";
 
@@ -29,12 +29,9 @@ export interface VaultStoreOptions {
   readonly scope: string;
 }
 
-interface Version {
+interface FoundSecret extends VendorSecret {
+  /** The number of its newest version; 0 if it has none yet. */
   readonly version: number;
-  readonly isManaged: boolean;
-  readonly scope: string | undefined;
-  /** Undefined if the version is deleted or destroyed. */
-  readonly content: Secret | undefined;
 }
 
 /** How many versions the engine keeps of a secret: the token, and the one before. */
@@ -45,7 +42,10 @@ const MAX_VERSIONS = 2;
  * has an endpoint of its own. They are written before the first version: a crash leaves no secret of groupsync's
  * without tags.
  */
-export class VaultStore implements SecretStore {
+export const vaultStore = (options: VaultStoreOptions, clock: Clock): SecretStore =>
+  new TaggedStore(new VaultSecrets(options, clock));
+
+class VaultSecrets implements VendorSecrets<FoundSecret> {
   readonly title: string;
   readonly naming = SECRET_NAMING.vault;
   readonly #http: VaultHttp;
@@ -74,46 +74,44 @@ export class VaultStore implements SecretStore {
       throw new SecretStoreFailure("unavailable", "the engine there isn't KV version 2", NO_ENGINE);
   }
 
-  async get(name: string): Promise<FoundSecret | undefined> {
-    const { content, isManaged = false, scope } = (await this.#read(name)) ?? {};
-    return content && { content, isManaged, scope };
+  async find(name: string): Promise<FoundSecret | undefined> {
+    const answer = await this.#call("GET", this.#metadataPath(name));
+    if (answer.status === 404) return undefined;
+    const { custom_metadata, current_version } = this.#data(answer);
+    const tags = objectIn(custom_metadata);
+    return {
+      isManaged: hasTags(tags, this.#marks),
+      scope: scopeIn(tags),
+      // Of two configs that claim a path at once, the loser takes the tags away again. The content still names the winner.
+      isOpen: true,
+      content: () => this.#read(name),
+      version: Number(current_version),
+    };
   }
 
-  async put(name: string, content: Secret, isGood: (found: Secret) => boolean): Promise<void> {
-    const metadata = await this.#metadata(name);
-    if (!metadata) return this.#create(name, content);
-    if (!this.#manages(metadata)) throw notManaged(name);
-    const found = await this.#read(name);
-    if (found && !found.isManaged) throw notManaged(name);
-    if (found?.content && isGood(found.content)) return;
-    if (await this.#write(name, content, found?.version ?? Number(metadata.current_version))) return;
-    throw new SecretStoreFailure(
-      "passing",
-      `the secret ${name} was changed at the same time`,
-      "who else writes it?",
-    );
+  /** Writes the tags first. Then the check-and-set shows whether somebody else has created a secret meanwhile. */
+  async create(name: string, content: Secret): Promise<"created" | FoundSecret> {
+    const there = await this.find(name);
+    if (there) return there;
+    await this.#mark(name, { custom_metadata: this.#marks, max_versions: MAX_VERSIONS });
+    if (await this.#write(name, content, 0)) return "created";
+    if ((await this.#read(name))?.equals(content)) return "created";
+    await this.#mark(name, { custom_metadata: {}, max_versions: 0 });
+    throw notManaged(name);
   }
 
-  async remove(name: string): Promise<void> {
-    const metadata = await this.#metadata(name);
-    if (!metadata) return;
-    if (!this.#manages(metadata)) throw notManaged(name);
+  replace(name: string, { version }: FoundSecret, content: Secret): Promise<boolean> {
+    return this.#write(name, content, version);
+  }
+
+  async remove(name: string): Promise<boolean> {
     this.#expect(await this.#call("DELETE", this.#metadataPath(name)), 204);
+    return true;
   }
 
   async close(): Promise<void> {
     await this.#session.close();
     await this.#http.close();
-  }
-
-  /** Writes the tags first. Then the check-and-set shows whether somebody else has created a secret meanwhile. */
-  async #create(name: string, content: Secret): Promise<void> {
-    await this.#mark(name, { custom_metadata: this.#marks, max_versions: MAX_VERSIONS });
-    if (await this.#write(name, content, 0)) return;
-    const found = await this.#read(name);
-    if (found?.content?.equals(content)) return;
-    await this.#mark(name, { custom_metadata: {}, max_versions: 0 });
-    throw notManaged(name);
   }
 
   async #mark(name: string, metadata: JsonObject): Promise<void> {
@@ -131,29 +129,13 @@ export class VaultStore implements SecretStore {
     return true;
   }
 
-  /** The current version. */
-  async #read(name: string): Promise<Version | undefined> {
+  /** The newest version; undefined if it is deleted or destroyed, or if there is none yet. */
+  async #read(name: string): Promise<Secret | undefined> {
     const answer = await this.#call("GET", this.#dataPath(name));
-    const { data, metadata } = objectIn(answer.status === 404 ? answer.body.data : this.#data(answer));
-    if (!isJsonObject(metadata)) {
-      if (answer.status === 404) return undefined;
-      throw notVaults();
-    }
-    return {
-      content: isJsonObject(data) ? this.#contentOf(data) : undefined,
-      isManaged: this.#manages(metadata),
-      scope: scopeIn(objectIn(metadata.custom_metadata)),
-      version: Number(metadata.version),
-    };
-  }
-
-  async #metadata(name: string): Promise<JsonObject | undefined> {
-    const answer = await this.#call("GET", this.#metadataPath(name));
-    return answer.status === 404 ? undefined : this.#data(answer);
-  }
-
-  #manages(metadata: JsonObject | undefined): boolean {
-    return hasTags(objectIn(metadata?.custom_metadata), this.#marks);
+    if (answer.status === 404) return undefined;
+    const { data, metadata } = this.#data(answer);
+    if (!isJsonObject(data) || !isJsonObject(metadata)) throw notVaults();
+    return this.#contentOf(data);
   }
 
   #fieldsOf(content: Secret): JsonObject {

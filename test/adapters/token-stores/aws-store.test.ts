@@ -1,5 +1,6 @@
 import { afterAll, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import { AwsStore } from "../../../src/adapters/token-stores/aws-store.ts";
+import { awsStore } from "../../../src/adapters/token-stores/aws-store.ts";
+import type { SecretStore } from "../../../src/adapters/token-stores/secret-store.ts";
 import { SecretTokenStore } from "../../../src/adapters/token-stores/secret-token-store.ts";
 import { Secret } from "../../../src/core/secret/secret.ts";
 import { rejection } from "../../contracts/collect.ts";
@@ -38,7 +39,7 @@ describe.skipIf(moto === null)("AWS Secrets Manager, as moto plays it", () => {
   });
 
   const aStoreOn = ({ url }: AwsFront, scope = "default") =>
-    new AwsStore({ region: REGION, endpoint: url, scope });
+    awsStore({ region: REGION, endpoint: url, scope });
 
   async function aStore() {
     const front = await anAwsFront(moto!);
@@ -186,10 +187,8 @@ describe.skipIf(moto === null)("AWS Secrets Manager, as moto plays it", () => {
   });
 });
 
-realSecretStoreSuite(
-  "AWS Secrets Manager",
-  "GROUPSYNC_TEST_AWS",
-  (region, scope) => new AwsStore({ region, scope }),
+realSecretStoreSuite("AWS Secrets Manager", "GROUPSYNC_TEST_AWS", (region, scope) =>
+  awsStore({ region, scope }),
 );
 
 const TOKEN = "token-that-nobody-may-see";
@@ -204,13 +203,13 @@ beforeEach(() => {
   return () => void vi.unstubAllEnvs();
 });
 
-function aStoreAt(endpoint: string, region: string | undefined = REGION): AwsStore {
-  const store = new AwsStore({ ...(region ? { region } : {}), endpoint, scope: "default" });
+function aStoreAt(endpoint: string, region: string | undefined = REGION): SecretStore {
+  const store = awsStore({ ...(region ? { region } : {}), endpoint, scope: "default" });
   onTestFinished(() => store.close());
   return store;
 }
 
-const callsOn = (store: AwsStore): readonly (() => Promise<unknown>)[] => [
+const callsOn = (store: SecretStore): readonly (() => Promise<unknown>)[] => [
   () => store.get("a"),
   () => store.put("a", new Secret(TOKEN), () => false),
   () => store.remove("a"),
@@ -311,7 +310,7 @@ describe.skipIf(moto === null)("AWS Secrets Manager, as it answers:", () => {
 });
 
 test("the title names the region, if the config does", () => {
-  const titles = ["eu-west-3", undefined].map((region) => new AwsStore({ region, scope: "default" }).title);
+  const titles = ["eu-west-3", undefined].map((region) => awsStore({ region, scope: "default" }).title);
   expect(titles).toEqual(["AWS Secrets Manager in eu-west-3", "AWS Secrets Manager"]);
 });
 
@@ -334,8 +333,8 @@ test("no credentials anywhere: it isn't available, and says where it has looked"
 
 test("an endpoint of the environment may be http to another host only if the config allows it", async () => {
   vi.stubEnv("AWS_ENDPOINT_URL", "http://secretsmanager.nowhere.invalid");
-  const store = (allowHttp: boolean): AwsStore => {
-    const opened = new AwsStore({ region: REGION, scope: "default", allowHttp });
+  const store = (allowHttp: boolean): SecretStore => {
+    const opened = awsStore({ region: REGION, scope: "default", allowHttp });
     onTestFinished(() => opened.close());
     return opened;
   };

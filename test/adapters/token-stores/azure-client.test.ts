@@ -7,7 +7,7 @@ import {
 } from "@azure/identity";
 import { setLogLevel } from "@azure/logger";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { AzureStore } from "../../../src/adapters/token-stores/azure-store.ts";
+import { azureStore } from "../../../src/adapters/token-stores/azure-store.ts";
 import { rejection } from "../../contracts/collect.ts";
 import { everythingIn } from "../../contracts/everything-in.ts";
 import { listening } from "../../support/servers/listening.ts";
@@ -37,7 +37,7 @@ describe("the login to Key Vault", () => {
     const { server, access } = await aStore();
     const asked = await aManagedIdentity("login-1");
     const { client } = access;
-    const secrets = new AzureStore({ vaultUrl: server.url, scope: "default" }, { client });
+    const secrets = azureStore({ vaultUrl: server.url, scope: "default" }, { client });
     await secrets.get("a");
     expect(asked[0]?.get("resource")).toBe("https://vault.azure.net");
     expect(server.calls.map(({ token }) => token)).toEqual(["login-1"]);
@@ -125,7 +125,7 @@ describe("the login to Key Vault", () => {
   test("is for the vault that asks for it: another one's challenge is not answered", async () => {
     const { server, world, access } = await aStore();
     const { tlsOptions } = access.client;
-    const secrets = new AzureStore(
+    const secrets = azureStore(
       { vaultUrl: server.url, scope: "default" },
       { ...access, client: { tlsOptions } },
     );

@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { AzureStore } from "../../../src/adapters/token-stores/azure-store.ts";
+import { azureStore } from "../../../src/adapters/token-stores/azure-store.ts";
 import { rejection } from "../../contracts/collect.ts";
 import { everythingIn } from "../../contracts/everything-in.ts";
 import { secretStoreContract } from "../../contracts/token-store.ts";
@@ -165,10 +165,8 @@ describe("what Key Vault answers", () => {
   });
 });
 
-realSecretStoreSuite(
-  "Key Vault",
-  "GROUPSYNC_TEST_AZURE_VAULT_URL",
-  (vaultUrl, scope) => new AzureStore({ vaultUrl, scope }),
+realSecretStoreSuite("Key Vault", "GROUPSYNC_TEST_AZURE_VAULT_URL", (vaultUrl, scope) =>
+  azureStore({ vaultUrl, scope }),
 );
 
 describe("a vault that is not there", () => {

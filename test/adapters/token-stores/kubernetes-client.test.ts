@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { KubernetesStore } from "../../../src/adapters/token-stores/kubernetes-store.ts";
+import { kubernetesStore } from "../../../src/adapters/token-stores/kubernetes-store.ts";
 import { Secret } from "../../../src/core/secret/secret.ts";
 import { rejection } from "../../contracts/collect.ts";
 import { everythingIn } from "../../contracts/everything-in.ts";
@@ -18,8 +18,8 @@ describe("a login to Kubernetes, against a server written from the reference", (
   test("takes namespace and context from the options before those of the kubeconfig", async () => {
     const { server, kubeconfig, store } = await aKubernetes();
     const others = [{ context: "elsewhere" }, { context: "elsewhere", namespace: "dashboards" }];
-    const stores = others.map(
-      (other) => new KubernetesStore({ kubeconfig, key: "token", scope: "default", ...other }),
+    const stores = others.map((other) =>
+      kubernetesStore({ kubeconfig, key: "token", scope: "default", ...other }),
     );
     for (const one of [store, ...stores]) await one.get("t-a");
     const namespaces = server.calls.map(({ path }) => path.split("/")[4]);
@@ -65,7 +65,7 @@ describe("a login to Kubernetes, against a server written from the reference", (
       vi.stubEnv("HOME", "/nowhere");
       vi.stubEnv("KUBECONFIG", undefined);
       onTestFinished(() => void vi.unstubAllEnvs());
-      const store = new KubernetesStore({ context, key: "token", scope: "default" });
+      const store = kubernetesStore({ context, key: "token", scope: "default" });
       const error = await rejection(store.get("t-a"));
       expect(error).toMatchObject({
         message: expect.stringContaining("there is no kubeconfig"),
@@ -87,7 +87,7 @@ describe("a login to Kubernetes, against a server written from the reference", (
     ["that is empty", "{}", "tokens.context"],
   ])("with a kubeconfig %s says so, and nothing of what is in it", async (_, text, hint) => {
     const kubeconfig = text === undefined ? "/nowhere/s3cr3t" : await aKubeconfig(text);
-    const store = new KubernetesStore({ kubeconfig, key: "token", scope: "default" });
+    const store = kubernetesStore({ kubeconfig, key: "token", scope: "default" });
     const error = await rejection(store.get("t-a"));
     expect(error).toMatchObject({ problem: "unavailable", hint: expect.stringContaining(hint) });
     expect(everythingIn(error)).not.toContain("s3cr3t");
@@ -101,7 +101,7 @@ describe("a login to Kubernetes, against a server written from the reference", (
     const exec = { apiVersion: "client.authentication.k8s.io/v1", command: "/nowhere/s3cr3t", args: [] };
     const config = JSON.parse(await server.kubeconfig());
     await writeFile(kubeconfig, JSON.stringify({ ...config, users: [{ name: "me", user: { exec } }] }));
-    const other = new KubernetesStore({ kubeconfig, key: "token", scope: "default" });
+    const other = kubernetesStore({ kubeconfig, key: "token", scope: "default" });
     const error = await rejection(other.get("t-a"));
     expect(error).toMatchObject({ problem: "unavailable", hint: expect.stringContaining("exec plugin") });
     expect(everythingIn(error)).not.toContain("s3cr3t");
@@ -184,7 +184,7 @@ describe("what Kubernetes answers, against a server written from the reference",
     expect(clusters).toHaveLength(1);
     for (const other of others) {
       await writeFile(kubeconfig, other);
-      const store = new KubernetesStore({ kubeconfig, key: "token", scope: "default" });
+      const store = kubernetesStore({ kubeconfig, key: "token", scope: "default" });
       expect(await rejection(store.get("t-a"))).toMatchObject({
         problem: "unavailable",
         message: expect.stringContaining("can't be reached"),

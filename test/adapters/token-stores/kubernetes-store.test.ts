@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { KubernetesStore } from "../../../src/adapters/token-stores/kubernetes-store.ts";
+import { kubernetesStore } from "../../../src/adapters/token-stores/kubernetes-store.ts";
 import { SecretTokenStore } from "../../../src/adapters/token-stores/secret-token-store.ts";
 import { Secret } from "../../../src/core/secret/secret.ts";
 import { rejection } from "../../contracts/collect.ts";
@@ -143,7 +143,7 @@ describe("a Secret in Kubernetes, against a server written from the reference", 
     const { kube, store } = await aKubernetes();
     await store.put("t-a", secret("one"), never);
     kube.secrets.get("t-a")!.metadata.finalizers = ["example.com/hold"];
-    const held = { problem: "refused", message: expect.stringContaining("finalizer") };
+    const held = { problem: "refused", hint: expect.stringContaining("finalizer") };
     expect(await rejection(store.remove("t-a"))).toMatchObject({ problem: "passing" });
     expect(await rejection(store.remove("t-a"))).toMatchObject(held);
     expect(await store.get("t-a")).toBeUndefined();
@@ -164,5 +164,5 @@ describe("a Secret in Kubernetes, against a server written from the reference", 
 
 realSecretStoreSuite("Kubernetes", "GROUPSYNC_TEST_KUBECONFIG", (kubeconfig, scope) => {
   const namespace = process.env.GROUPSYNC_TEST_KUBERNETES_NAMESPACE;
-  return new KubernetesStore({ kubeconfig, namespace, key: "token", scope });
+  return kubernetesStore({ kubeconfig, namespace, key: "token", scope });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { hostClock } from "../../../src/adapters/host/clock.ts";
 import { SecretTokenStore } from "../../../src/adapters/token-stores/secret-token-store.ts";
-import { VaultStore } from "../../../src/adapters/token-stores/vault-store.ts";
+import { vaultStore } from "../../../src/adapters/token-stores/vault-store.ts";
 import { Secret } from "../../../src/core/secret/secret.ts";
 import { rejection } from "../../contracts/collect.ts";
 import { secretStoreContract } from "../../contracts/token-store.ts";
@@ -118,5 +118,5 @@ realSecretStoreSuite("Vault", "GROUPSYNC_TEST_VAULT_ADDR", (address, scope, pref
   const { GROUPSYNC_TEST_VAULT_TOKEN: token = "root", GROUPSYNC_TEST_VAULT_MOUNT: mount = "secret" } =
     process.env;
   const auth = { method: "token", token: secret(token) } as const;
-  return new VaultStore({ address, mount, auth, path: [prefix, ""], format: "token", scope }, hostClock);
+  return vaultStore({ address, mount, auth, path: [prefix, ""], format: "token", scope }, hostClock);
 });

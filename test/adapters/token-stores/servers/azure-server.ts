@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { onTestFinished } from "vitest";
-import { AzureStore } from "../../../../src/adapters/token-stores/azure-store.ts";
+import { azureStore } from "../../../../src/adapters/token-stores/azure-store.ts";
 import { Secret } from "../../../../src/core/secret/secret.ts";
 import { aCertificateAuthority } from "../../../support/servers/certificates.ts";
 import { type JsonReply, type JsonRequest, serveJson } from "./json-server.ts";
@@ -207,7 +207,7 @@ export async function aWorld() {
     // The vault has no name of Azure's here.
     client: { tlsOptions: { ca: authority.cert }, disableChallengeResourceVerification: true },
   };
-  const secrets = new AzureStore({ vaultUrl: server.url, scope: "default" }, access);
+  const secrets = azureStore({ vaultUrl: server.url, scope: "default" }, access);
   return Object.assign(world, { secrets, access });
 }
 

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import type { V1Secret } from "@kubernetes/client-node";
 import { onTestFinished } from "vitest";
 import {
-  KubernetesStore,
   type KubernetesStoreOptions,
+  kubernetesStore,
 } from "../../../../src/adapters/token-stores/kubernetes-store.ts";
 import { aCertificateAuthority } from "../../../support/servers/certificates.ts";
 import { temporaryFolder } from "../../../support/temporary-folder.ts";
@@ -212,7 +212,7 @@ export async function aKubernetes(
 ) {
   await server.start();
   const kubeconfig = await aKubeconfig(await server.kubeconfig());
-  const store = new KubernetesStore({ kubeconfig, key: "token", scope: "default", ...options });
+  const store = kubernetesStore({ kubeconfig, key: "token", scope: "default", ...options });
   onTestFinished(() => store.close());
   return { server, kube: server.kube, store, kubeconfig };
 }

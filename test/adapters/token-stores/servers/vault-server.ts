@@ -1,5 +1,5 @@
 import { onTestFinished } from "vitest";
-import { VaultStore, type VaultStoreOptions } from "../../../../src/adapters/token-stores/vault-store.ts";
+import { type VaultStoreOptions, vaultStore } from "../../../../src/adapters/token-stores/vault-store.ts";
 import { Secret } from "../../../../src/core/secret/secret.ts";
 import { VirtualClock, VirtualTime } from "../../../fakes/virtual-time.ts";
 import { faultsOn, PATH } from "../a-secret-place.ts";
@@ -239,7 +239,7 @@ export async function aVault(options: Partial<VaultStoreOptions> = {}, server = 
   await server.start();
   const time = new VirtualTime();
   const clock = new VirtualClock(time);
-  const store = new VaultStore(
+  const store = vaultStore(
     {
       address: server.address,
       mount: "secret",
