@@ -5,9 +5,9 @@ import { pages, pageText } from "./support/pages.ts";
 const BUDGETS: Readonly<Record<string, number>> = {
   "README.md": 775,
   "CHANGELOG.md": 500,
-  "CONTRIBUTING.md": 1_375,
+  "CONTRIBUTING.md": 1_400,
   "SECURITY.md": 425,
-  "docs/README.md": 250,
+  "docs/README.md": 325,
   "docs/application.md": 1_300,
   "docs/commands.md": 2_275,
   "docs/concepts.md": 725,
