@@ -97,7 +97,7 @@ export const ERROR_CODES = {
       "ask the service's operators; tell them the time and the id",
     ],
     THROTTLED: [
-      "the service answers 429 for this group again and again, and not for others",
+      "the service keeps answering 429 for this group, and not for others",
       "nothing; lower `service.concurrency` if it lasts",
     ],
     OVERLOADED: [
@@ -151,7 +151,7 @@ export const ERROR_CODES = {
       "use a key of that team; or another `name` and another place for tokens",
     ],
     SERVICE_CHANGED: [
-      "`service.base_url` is not the ledger's",
+      "`service.base_url` is not the address in the ledger",
       "put it back; or use another `name` and another place for tokens",
     ],
     SOURCE_UNAVAILABLE: [
@@ -195,7 +195,7 @@ export const ERROR_CODES = {
       "wait; [`groupsync status` names it](runbooks.md#the-lease-is-held). If it is gone, and a clock was set back: `UPDATE groupsync.ledger_leases SET expires_at = '1970-01-02' WHERE scope = 'default'`, with your `ledger.table_prefix` and `name`",
     ],
     LEASE_LOST: [
-      "ledger or machine stood still for longer than the lease lasts",
+      "ledger or machine hung for longer than the lease lasts",
       "nothing: the next sync settles what was under way",
     ],
     LEASE_HANDED_OVER: [
@@ -269,7 +269,7 @@ export const ERROR_CODES = {
     ],
     CONFIG_TOKENS_OWNED: [
       "the tokens belong to another config or another ledger",
-      "[name another place, or take the mark away](runbooks.md#config_tokens_owned-the-tokens-belong-to-another-config)",
+      "[name another place, or remove the ownership marker](runbooks.md#config_tokens_owned-the-tokens-belong-to-another-config)",
     ],
     CONFIG_TABLE_OWNER: [
       "on PostgreSQL, a table that groupsync takes for its own belongs to another role",
@@ -300,7 +300,7 @@ export const ERROR_CODES = {
       "run the command in the message, in groupsync's folder",
     ],
     CONFIG_REGION_MISSING: [
-      "nobody names a region for AWS Secrets Manager",
+      "no region is set for AWS Secrets Manager",
       "name it in `tokens.region`, in `AWS_REGION` or in the profile",
     ],
     CONFIG_PROPOSAL: [
@@ -322,7 +322,7 @@ export const ERROR_CODES = {
       "check the address",
     ],
     SHUTDOWN_TIMEOUT: [
-      "not all was done at the end of `shutdown_timeout` (exit code 1)",
+      "`shutdown_timeout` ended before all work was done (exit code 1)",
       "nothing: the next start settles it. Keep `shutdown_timeout` above `service.timeout`",
     ],
     PROCESS_WARNING: [
@@ -353,11 +353,11 @@ export const ERROR_CODES = {
       "create the index that the message names",
     ],
     CHANGES_NOT_HEARD: [
-      "notifications don't arrive, or a pooler stands in between",
+      "notifications don't arrive; perhaps a pooler is in between",
       "write the url of the database itself in `source.changes.url`",
     ],
     CHANGES_NOT_NOTICED: [
-      "a full sync found changes that nobody had named",
+      "a full sync found changes that neither column nor channel had shown",
       "does every insert and update move the column, or notify? With a query over several tables, see [New tenants](new-tenants.md#several-tables)",
     ],
   },
@@ -383,7 +383,7 @@ export const ERROR_CODES = {
       "[put the tenant's row back](recovery.md#untracked-groups), sync, remove the row",
     ],
     COMMITS_AT_RISK: [
-      "a crash of the database server can take commits back",
+      "a crash of the database server can lose committed writes",
       "set what the message names, or run `groupsync sync --refresh` after [each crash](recovery.md#a-database-fails-over)",
     ],
     COMMITS_UNCHECKED: [
@@ -395,7 +395,7 @@ export const ERROR_CODES = {
       "give the source [a role of its own](databases.md#roles-and-rights), as `groupsync init` writes it",
     ],
     SOURCE_PATH_OPEN: [
-      "others may have code run as the role in `source.url`",
+      "other roles can make functions that run as the role in `source.url`",
       "give the source [a role of its own](databases.md#roles-and-rights)",
     ],
     SECRETS_READABLE: [
@@ -420,7 +420,7 @@ export const ERROR_CODES = {
       "set `service.concurrency` to the number in the message; until then groupsync spaces its calls",
     ],
     GROUP_LEFT_BEHIND: [
-      "a group was perhaps created in the wrong team, and could not be taken back",
+      "a group was perhaps created in the wrong team, and could not be deleted again",
       "remove it by hand",
     ],
   },
