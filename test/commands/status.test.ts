@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from "vitest";
-import { type KnownStatus, statusText } from "../../src/commands/output/status.ts";
+import { type KnownStatus, statusJson, statusText } from "../../src/commands/output/status.ts";
 import { status as runStatus, type StatusFlags, statusCommand } from "../../src/commands/status.ts";
 import { NOBODY_MISSING } from "../../src/core/deletion/missing-tenants.ts";
 import { ServiceFailure } from "../../src/core/failure/service-failure.ts";
@@ -190,6 +190,7 @@ test("lists held removals with the command that approves them", () => {
     replace  globex  "Globex\\u{202e} Ltd"
   If they are meant to go: groupsync sync --approve-deletions 0123456789ab
 `);
+  expect(JSON.parse(statusJson(known({ held })))).toMatchObject({ held: { code: held.code, count: 2 } });
 });
 
 const refused = { code: "KEY_REFUSED", message: "the service refuses the key" };

@@ -306,6 +306,7 @@ describe("a hold is explained", () => {
     expect(describeHeldRemovals({ kind: "inconclusive", gone: 3, kept: 2 })).toMatchObject({
       code: "SOURCE_INCONCLUSIVE",
       message: expect.stringContaining("so 3 groups without a tenant are kept"),
+      hint: expect.stringContaining("check what the config's source section selects"),
       count: 1,
       approval: null,
     });

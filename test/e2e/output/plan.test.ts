@@ -43,7 +43,6 @@ function expectAsText(printed: string): void {
   expect(printed.slice(AS_TEXT.length)).toMatch(TABLES);
 }
 
-// limit.test.ts has a plan that changes nothing of a ledger.
 test("changes nothing, and needs no ledger", async () => {
   const world = await aWorld({ database: await freshDatabase(), tenants: 3 });
   const untouched = await dump(world.database);

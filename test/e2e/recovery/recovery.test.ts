@@ -82,49 +82,6 @@ describe("the ledger is restored from yesterday's backup", () => {
   });
 });
 
-test("the token table is lost: the next sync says so, and asks for every token", async () => {
-  const world = await synced();
-  const live = await world.live();
-  await lose(world.database, TOKENS);
-  const { code, report, stderr } = await world.sync();
-  expect({ code, report }).toMatchObject({ code: 0, report: { restored: 5, requests: 5 } });
-  expect(stderr).toMatch(/TOKENS_LOST.*groupsync_tokens/);
-  expect(await world.live()).toEqual(live);
-  await expectAllStored(world);
-});
-
-test("the token table is restored from yesterday's backup: --verify-tokens asks for the tokens that are dead", async () => {
-  const world = await synced();
-  const restore = await backUp(world.database, TOKENS);
-  await aDayPasses(world);
-  await restore();
-  const live = await world.live();
-  const { code, report, stderr } = await world.sync("--verify-tokens");
-  // The table lacks the token of a new tenant, has a dead one, and has one of a group that is deleted.
-  expect({ code, report }).toMatchObject({ code: 0, report: { restored: 2, requests: 2 } });
-  expect(stderr).toMatch(/GROUP_UNTRACKED.*t-00001/);
-  expect(await world.live()).toEqual(live);
-  expect(await world.stored()).toMatchObject(live);
-});
-
-test("the source is restored to an older state: its tenants have their groups again, and new ones wait for the end of the grace period", async () => {
-  const world = await synced();
-  const restore = await backUp(world.database, ["customers"]);
-  await aDayPasses(world);
-  await world.configure({});
-  const live = await world.live();
-  await restore();
-  expect(await world.sync()).toMatchObject({
-    code: 0,
-    report: { created: 1, updated: 1, missing: 1, deleted: 0 },
-  });
-  expect(await nameOf(world, 2)).toBe("Company 2");
-  await world.addTenants(6, 6);
-  expect(await world.sync()).toMatchObject({ code: 0, report: { unchanged: 6, missing: 0, requests: 0 } });
-  expect(await world.live()).toMatchObject(live);
-  await expectAllStored(world);
-});
-
 test("the whole database is restored to yesterday: --refresh heals dead tokens, names, and groups that are gone", async () => {
   const world = await synced();
   const restore = await backUp(world.database, ["customers", ...LEDGER, ...TOKENS]);

@@ -5,21 +5,6 @@ import { behindTls } from "../../support/servers/behind-tls.ts";
 import { aSelfSignedCertificate } from "../../support/servers/certificates.ts";
 import { aWorld } from "../world.ts";
 
-test("a wrong API key ends the run, once a request that names no group is refused too", async () => {
-  const world = await aWorld({ tenants: 50 });
-  const { GROUPSYNC_API_KEY: key = "" } = world.env;
-  world.env.GROUPSYNC_API_KEY = "not-the-key-of-this-service";
-  const { code, stdout, stderr } = await world.run("sync");
-  expect(code).toBe(1);
-  expect(stdout).toMatch(
-    /^The sync failed: GET was answered HTTP 401[\s\S]*service\.api_key of the right environment/,
-  );
-  expect(stdout + stderr).not.toContain("not-the-key-of-this-service");
-  expect(await world.requests()).toMatchObject({ total: 2 });
-  world.env.GROUPSYNC_API_KEY = key;
-  expect(await world.sync()).toMatchObject({ code: 0, report: { outcome: "ok" } });
-});
-
 test("syncs over TLS with a certificate in NODE_EXTRA_CA_CERTS", async () => {
   const tls = await aSelfSignedCertificate();
   const world = await aWorld({ tenants: 50 });
