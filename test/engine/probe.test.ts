@@ -336,19 +336,6 @@ describe("wherever a probe dies, the next sync leaves no canary:", () => {
     }
   });
 
-  it("or the next probe does, and finds everything out", async () => {
-    for (let diesAt = 0, end: unknown = "died"; end === "died"; diesAt++) {
-      const world = await aWorld();
-      end = await world.startProbe({ diesAt }).report;
-      expect({ diesAt, ...(await probe(world)) }).toMatchObject({
-        diesAt,
-        run: { outcome: "ok" },
-        findings: { update: "keeps" },
-      });
-      expectNoTrace(world);
-    }
-  });
-
   it("even if that sync dies, too", async () => {
     let left: World | undefined;
     for (let diesAt = 0, end: unknown = "died"; end === "died"; diesAt++) {

@@ -47,13 +47,6 @@ describe("sync --only --skip-grace", () => {
     expect(world.ledger.history).toEqual(history);
   });
 
-  it("needs no flag, whatever deletion.when says", async () => {
-    const world = await left("a");
-    const flagged = { deletion: { ...settings.deletion, when: "flagged" } } as Partial<SyncSettings>;
-    await world.sync({ ...skippingGrace("a"), settings: flagged });
-    expect(groupsOf(world)).toEqual(["here"]);
-  });
-
   it("deletes what is held, and leaves the limit as it is", async () => {
     const world = await left("a", "b", "c");
     expect(await world.sync({ settings: atOnce })).toMatchObject({ outcome: "held", counts: { held: 3 } });
@@ -108,17 +101,6 @@ describe("sync --only --skip-grace", () => {
       ["a", "TENANT_RETURNED"],
       ["a", "TENANT_PRESENT"],
     ]);
-    expect(groupsOf(world)).toEqual(["a", "here"]);
-  });
-
-  it("deletes nothing if the source has no valid row", async () => {
-    const world = await left("a");
-    for (const rows of [[], [{ id: "here", name: null }]]) {
-      world.tenants = rows;
-      const report = await world.sync(skippingGrace("a"));
-      expect(report).toMatchObject({ outcome: "held", counts: { deleted: 0, held: 1 }, requests: 0 });
-      expect(codes(report)).toEqual([[null, "SOURCE_INCONCLUSIVE"]]);
-    }
     expect(groupsOf(world)).toEqual(["a", "here"]);
   });
 

@@ -552,15 +552,6 @@ describe("a tenant's presence is noted", () => {
     const anew = { kind: "left", user_group_id: "acme", absence: "absent", clock };
     expect([noted(clock.ms), noted(clock.ms + 1), noted(clock.ms, true)]).toEqual([null, anew, anew]);
   });
-
-  it("no more, if its group was never made", () => {
-    const known = aLedgerGroup({ fingerprint: null });
-    for (const tenant of [undefined, aTenantNotReady()])
-      expect(decide(tenant, known, aDecisionContext()).note).toEqual({
-        kind: "forgotten",
-        user_group_id: "acme",
-      });
-  });
 });
 
 describe("a group that is as it should be is noted as settled", () => {

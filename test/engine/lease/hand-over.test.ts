@@ -70,32 +70,6 @@ describe("a lease that its holder hands over", () => {
     expect(room.state.requests.size).toBe(0);
   });
 
-  it("is taken when it has run out, if its holder dies before it hands over", async () => {
-    const room = new Room();
-    const { instance } = await aDaemonAtWork(room);
-    const entered = room.enter("command").hold(async (lease) => {
-      lease.assertHeld();
-      return lease.epoch;
-    });
-    await room.time.sleep(SECOND);
-    instance.kill();
-    expect(await entered).toBe("2");
-    expect(room.time.elapsed).toBeLessThan(2 * TTL);
-  });
-
-  it("is taken at once from a holder that is known to be dead", async () => {
-    const room = new Room();
-    const { instance } = await aDaemonAtWork(room);
-    let isKilled = false;
-    const isDead = async (holder: string) => isKilled && holder === "daemon";
-    const entered = room.enter("command", { isDead }).hold(async () => "in");
-    await room.time.sleep(SECOND);
-    instance.kill();
-    isKilled = true;
-    expect(await entered).toBe("in");
-    expect(room.time.elapsed).toBeLessThan(2 * SECOND);
-  });
-
   it("is asked for by no other daemon", async () => {
     const room = new Room();
     const { ended } = await aDaemonAtWork(room);

@@ -208,19 +208,6 @@ describe("a ledger whose database goes back in time", () => {
     expect(idsIn(world)).toEqual([]);
   });
 
-  it("asks for nothing that service.update: never forbids, and says what stays in doubt", async () => {
-    const world = await aSyncedWorld(["a", "b"]);
-    world.ledger.server = "a replica";
-    const { report, events } = world.start({ settings: { update: "never" } });
-    expect(await report).toMatchObject({
-      outcome: "partial",
-      requests: 0,
-      counts: { failed: 2 },
-      errors: ["a", "b"].map((id) => expect.objectContaining({ user_group_id: id, code: "IN_DOUBT" })),
-    });
-    expect(events).toContainEqual(expect.objectContaining({ code: "REFRESH_UNSAFE" }));
-  });
-
   it("of some tenants: sync --only asks for the named groups alone", async () => {
     const world = await aSyncedWorld(["a", "b"]);
     world.ledger.server = "a replica";

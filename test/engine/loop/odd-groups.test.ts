@@ -11,31 +11,7 @@ const settings = { concurrency: 3 };
 
 const service = (code: ServiceFailureCode) => () => new ServiceFailure(code, code);
 
-describe("failures of the service", () => {
-  it("cost only these tenants, however many, if other calls succeed in between", async () => {
-    const world = new World(tenants(...IDS));
-    const poisoned = new Set(IDS.filter((_, n) => n % 3 !== 0));
-    const report = await world.sync({
-      settings: { concurrency: 1 },
-      at: failing("before", "getOrCreate", () => new ServiceFailure("SERVICE_ERROR", "HTTP 500"), {
-        ids: [...poisoned],
-      }),
-    });
-    expect(report).toMatchObject({ outcome: "partial", counts: { created: 10, failed: 20 } });
-  });
-});
-
 describe("a server that is not the service", () => {
-  it.each<[ServiceFailureCode, number]>([
-    ["BAD_RESPONSE", 5],
-    ["REFUSED", 100],
-  ])("and answers every call with %s gets %i calls", async (code, times) => {
-    const world = new World(tenants(...Array.from({ length: 150 }, (_, n) => String(n))));
-    const wrong = failing("before", "getOrCreate", service(code));
-    const report = await world.sync({ settings, at: wrong });
-    expect(report).toMatchObject({ error: { code: "SERVICE_UNAVAILABLE" }, requests: times });
-  });
-
   it("delays no group for long once service.base_url is corrected", async () => {
     const world = new World(tenants("a", "b", "c"));
     const at = failing("before", "getOrCreate", service("BAD_RESPONSE"));

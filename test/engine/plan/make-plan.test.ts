@@ -59,32 +59,6 @@ describe("a plan", () => {
       ),
     );
   });
-
-  it("records that a tenant came back, besides its action", async () => {
-    const same = { id: "a", name: "A" };
-    const renamed = { id: "b", name: "B" };
-    const broken = { id: "c", name: null };
-    const gone = { absence: anAbsence() };
-    const planned = await aPlan(
-      [same, renamed, broken],
-      [
-        ["a", confirmed(same, gone)],
-        ["b", confirmed({ ...renamed, name: "Old" }, gone)],
-        ["c", confirmed(same, gone)],
-      ],
-    );
-    expect(inShort(planned)).toEqual(["settled a", "update b", "returned b", "rejected c", "returned c"]);
-    expect(planned.unchanged).toBe(1);
-  });
-
-  it("takes no tenant for gone if the source has no valid row", async () => {
-    const planned = await aPlan([{ id: null }, { id: "b", name: null }], [["a", OWNED]], {
-      deletion: AT_ONCE,
-    });
-    expect(planned.conclusive).toBe(false);
-    expect(planned.guard).toEqual({ kind: "inconclusive", gone: 1, kept: 0 });
-    expect(await changes(planned)).toEqual([]);
-  });
 });
 
 describe("a plan for some ids alone", () => {
@@ -289,37 +263,6 @@ test.each([26 * HOUR, -26 * HOUR, 6 * MINUTE])(
     expect(groupsOf(world)).toEqual(["here"]);
   },
 );
-
-test("a deletion without a grace period waits too, and no code approves it", async () => {
-  const held: Partial<SyncSettings> = {
-    deletion: { when: "absent", gracePeriodMs: 0, limit: { count: 0, percent: 0 } },
-  };
-  const world = new World(tenants("a", "here"));
-  await world.sync({ settings: held });
-  world.tenants = tenants("here");
-  const approval = (await world.sync({ settings: held })).hold?.approval ?? "";
-  const report = await syncAhead(world, DAY, { settings: held, approval });
-  expect(report).toMatchObject({ outcome: "partial", counts: { deleted: 0, held: 0, missing: 1 } });
-  expect(report.errors).toEqual([DIFFERS]);
-  // The code is as good as before.
-  expect(await world.sync({ settings: held, approval })).toMatchObject({ counts: { deleted: 1 } });
-});
-
-test("a replacement waits, and its group is named", async () => {
-  const replacing: Partial<SyncSettings> = { ...settings, update: "replace" };
-  const world = new World([{ id: "a", name: "A", plan: "free" }]);
-  await world.sync({ settings: replacing });
-  const token = world.service.groups.get("a")?.token;
-  world.tenants = [{ id: "a", name: "A", plan: "pro" }];
-  const report = await syncAhead(world, DAY, { settings: replacing });
-  expect(report).toMatchObject({ outcome: "partial", counts: { replaced: 0, failed: 1 } });
-  expect(report.errors).toEqual([
-    DIFFERS,
-    expect.objectContaining({ user_group_id: "a", code: "CLOCK_DIFFERS" }),
-  ]);
-  expect(world.service.groups.get("a")?.token).toBe(token);
-  expect(await world.sync({ settings: replacing })).toMatchObject({ outcome: "ok", counts: { replaced: 1 } });
-});
 
 test("all else goes on, and a tenant that comes back starts anew", async () => {
   const world = await twoGone();

@@ -26,13 +26,3 @@ it("does not warn about another source with the same tenants", async () => {
   await warningsOf(world, "customers");
   expect(await warningsOf(world, "replica")).toEqual([]);
 });
-
-it("deletes nothing because of another source without approval, even if all earlier syncs were of some ids", async () => {
-  const world = new World(tenants("a", "b"));
-  const atOnce = { ...deletion, gracePeriodMs: 0, limit: { count: 100, percent: 100 } };
-  await world.sync({ settings: { source: "customers", deletion: atOnce }, only: new Set(["a"]) });
-  world.tenants = tenants("x");
-  const report = await world.sync({ settings: { source: "prospects", deletion: atOnce } });
-  expect(report).toMatchObject({ outcome: "held", counts: { deleted: 0, held: 1 } });
-  expect([...world.service.groups.keys()]).toContain("a");
-});

@@ -146,14 +146,6 @@ describe("a service that defers everything ends the run", () => {
       expect(report.durationMs).toBeGreaterThan(180 * MINUTE);
     });
   });
-
-  it.each([1, 8])("after a few pauses, with Retry-After: 500, %i at once", async (concurrency) => {
-    const world = new World(tenants(...IDS));
-    const busy = (): ServiceFailure => new ServiceFailure("THROTTLED", "HTTP 429", { retryAfterMs: 500_000 });
-    const report = await world.sync({ settings: { concurrency }, at: deferring(world, busy, () => true) });
-    expect(report.error?.message).toContain("nothing has passed for more than ten minutes");
-    expect(report.durationMs).toBeLessThan(26 * MINUTE);
-  });
 });
 
 describe("a limit that is used up for longer than a minute", () => {

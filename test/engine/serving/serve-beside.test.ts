@@ -335,34 +335,16 @@ describe("a tenant", () => {
     expect(asked(world)).toEqual(["a"]);
   });
 
-  it("whose row is rejected is a conflict, and its group stays as it is", async () => {
+  it.each([
+    ["is rejected", { name: null }, { outcome: "rejected", code: "VALUE_NULL" }],
+    ["isn't ready", { name: "renamed", ready: false }, { outcome: "not_ready", code: "NOT_READY" }],
+  ])("whose row %s is a conflict, and its group stays as it is", async (_, row, served) => {
     const world = new World(tenants("a"));
     const session = aSession(world);
     await session.run;
-    world.tenants[0] = { id: "a", name: null };
-    expect(await session.serve("a")).toMatchObject({
-      kind: "conflict",
-      outcome: "rejected",
-      code: "VALUE_NULL",
-    });
+    world.tenants[0] = { id: "a", ...row };
+    expect(await session.serve("a")).toMatchObject({ kind: "conflict", ...served });
     expect(asked(world)).toEqual(["a"]);
-  });
-
-  it("whose row isn't ready is a conflict, and its group stays as it is", async () => {
-    const world = new World(tenants("a"));
-    const session = aSession(world);
-    await session.run;
-    world.tenants[0] = { id: "a", name: "renamed", ready: false };
-    expect(await session.serve("a")).toMatchObject({
-      kind: "conflict",
-      outcome: "not_ready",
-      code: "NOT_READY",
-    });
-    expect(asked(world)).toEqual(["a"]);
-    await session.end();
-    const report = await world.sync();
-    expect(report).toMatchObject({ outcome: "ok", counts: { not_ready: 1, unchanged: 0 }, requests: 0 });
-    expect(report.errors).toEqual([]);
   });
 
   it("that has changed is not replaced: only a full sync does that, within the limit", async () => {

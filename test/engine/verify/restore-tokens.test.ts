@@ -128,18 +128,6 @@ describe("a group whose update is refused, and whose token is not in every store
     expect(requests).toBe(3);
   });
 
-  test("is reported with both reasons", async () => {
-    const world = await aWorldThatLacksA("a");
-    world.tenants = changed;
-    const { errors } = await world.sync({ at: refuse });
-    expect(errors[0]?.message).toContain("one store has the token");
-    expect(errors[0]?.message).toContain("HTTP 422");
-    expect(world.ledger.rows.get("a")?.failures).toMatchObject({
-      change: { code: "REFUSED" },
-      storing: { code: "TOKEN_NOT_EVERYWHERE" },
-    });
-  });
-
   test("gets its token without a retry of the update, and its update without a retry of the token", async () => {
     const world = await aWorldThatLacksA("a");
     world.tenants = changed;
