@@ -218,13 +218,6 @@ describe("a token that was asked for stays wanted until it is new:", () => {
     expect(wanted(world)).toEqual(["b", "d"]);
   });
 
-  it("wanted tokens come before a backfill", async () => {
-    const world = await aStoppedRotation();
-    world.tenants = tenants(...IDS, "new");
-    await world.sync();
-    expect(world.sent).toEqual(["POST b", "POST c", "POST d", "GET new"]);
-  });
-
   it("takes turns with a backfill", async () => {
     const world = await aStoppedRotation();
     world.tenants = tenants(...IDS, "n1", "n2", "n3");

@@ -191,10 +191,7 @@ describe("a service that refuses every rotation", () => {
 
   it.each<[ServiceFailureCode, number]>([
     ["SERVICE_ERROR", 5],
-    ["OVERLOADED", 5],
-    ["TIMEOUT", 5],
     ["BAD_RESPONSE", 100],
-    ["REFUSED", 100],
     ["KEY_REFUSED", 3],
   ])(
     "with %s but answers every GET ends the run after %i tokens, and the next run as well",
