@@ -24,20 +24,6 @@ describe("a server that is not the service", () => {
     expect(await world.sync()).toMatchObject({ outcome: "ok", counts: { created: 3 } });
   });
 
-  it("is told from a service that fails for the first groups, because later groups succeed", async () => {
-    const world = new World(tenants(...IDS));
-    const poisoned = new Set(IDS.slice(0, 8));
-    const at = failing("before", "getOrCreate", () => new ServiceFailure("SERVICE_ERROR", "HTTP 500"), {
-      ids: [...poisoned],
-    });
-    let created = 0;
-    for (let run = 0; run < 30 && created === 0; run++) {
-      created = (await world.sync({ at })).counts.created;
-      await world.time.sleep(5 * 60_000);
-    }
-    expect(created).toBe(22);
-  });
-
   it("is not suspected in a later run whose groups the service refuses", async () => {
     const world = await aSyncedWorld(["a"]);
     world.tenants.push(...tenants(...IDS));

@@ -5,16 +5,6 @@ import { aChangeFailure } from "../../builders/groups.ts";
 import { tenants } from "../../fakes/world.ts";
 import { AT_ONCE, aPlan, changes, confirmed, NEW, NOW, OWNED } from "./a-plan.ts";
 
-it("an earlier run's open changes come first, then the others in the order of the phases", async () => {
-  const records = tenants("a", "b", "c", "d");
-  const planned = await aPlan(records, [
-    ["b", { ...NEW, intent: "apply" }],
-    ["d", confirmed(records[3] ?? {}, { intent: "apply" })],
-    ["gone", OWNED],
-  ]);
-  expect(await changes(planned)).toEqual(["create b", "update d", "create a", "create c"]);
-});
-
 it("changes that failed before come after the creates and before the removals, even if they are under way", async () => {
   const records = tenants("a", "b", "c", "d", "e", "f", "g");
   const failure = { ...aChangeFailure({ retryAt: NOW }), since: NOW };

@@ -30,13 +30,6 @@ describe("the service's identity", () => {
     expect(identity.unrecorded).toEqual(bound({ evidence: shown }));
   });
 
-  it("takes no answer to another team for a sign of life", () => {
-    const identity = new ServiceIdentity(known(), URL);
-    identity.answered(new Date());
-    expect(() => identity.confirmTeam(8)).toThrow("the service answered for team 8");
-    expect(identity.unrecordedAnswer).toBeUndefined();
-  });
-
   it("has to be recorded until it is", () => {
     const identity = new ServiceIdentity(known(), URL);
     identity.learn("a", "took");
@@ -73,9 +66,13 @@ describe("the service's identity", () => {
     );
   });
 
-  it("stops a run whose key belongs to another team", () => {
+  it("stops a run whose key belongs to another team, whose answer is no sign of life", () => {
     const identity = new ServiceIdentity(known(), URL);
-    expect(() => identity.confirmTeam(8)).toThrow(expect.objectContaining({ code: "TEAM_CHANGED" }));
+    identity.answered(new Date());
+    expect(() => identity.confirmTeam(8)).toThrow(
+      expect.objectContaining({ code: "TEAM_CHANGED", message: expect.stringContaining("for team 8") }),
+    );
     expect([identity.confirmed, identity.unrecorded]).toEqual([false, undefined]);
+    expect(identity.unrecordedAnswer).toBeUndefined();
   });
 });
