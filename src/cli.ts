@@ -18,7 +18,7 @@ import { statusCommand } from "./commands/status.ts";
 import { syncCommand } from "./commands/sync.ts";
 import { SyncError } from "./core/failure/sync-error.ts";
 import { EXIT, exitCodeOfError } from "./core/report/exit-code.ts";
-import { printable, visible } from "./core/text/printable.ts";
+import { DEFAULT_CONFIG, printable, visible } from "./core/text/printable.ts";
 import { LOG_LEVELS } from "./ports/log.ts";
 import type { Observe } from "./ports/observer.ts";
 
@@ -59,7 +59,7 @@ function program(io: CommandIo): Command {
     .version(version(), "--version", "print the version")
     .addOption(
       new Option("--config <FILE>", "the config file; also GROUPSYNC_CONFIG").default(
-        env.GROUPSYNC_CONFIG || "./config.yaml",
+        env.GROUPSYNC_CONFIG || DEFAULT_CONFIG,
       ),
     )
     .addOption(

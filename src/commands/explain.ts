@@ -9,7 +9,7 @@ interface Flags {
 }
 
 /** `groupsync explain`: all that is known of one tenant. Sends nothing to the service, and changes nothing. */
-export const explainCommand = ({ io, readConfig }: CommandContext): Command =>
+export const explainCommand = ({ io, flagsOf, readConfig }: CommandContext): Command =>
   new Command("explain")
     .description("show one tenant: its row, its group, its token, and why it is as it is")
     .argument("<ID>", "the tenant's id, as the source has it")
@@ -18,6 +18,7 @@ export const explainCommand = ({ io, readConfig }: CommandContext): Command =>
       const { composePlan } = await import("../compose/plan.ts");
       await using(await composePlan(await readConfig(command), io), async (setup) => {
         const explanation = await explainTenant(id, setup, io.stop);
-        io.stdout(flags.json ? explainJson(explanation) : explainText(explanation, io.isTerminal));
+        const { config } = flagsOf(command);
+        io.stdout(flags.json ? explainJson(explanation) : explainText(explanation, config, io.isTerminal));
       });
     });

@@ -4,19 +4,19 @@ import type { Config } from "../config/config.ts";
 import { exitCodeOfTone } from "../core/report/exit-code.ts";
 import { ledgerStatus } from "../engine/ledger-status.ts";
 import type { LedgerView } from "../ports/ledger/ledger.ts";
-import type { CommandContext, CommandIo } from "./context.ts";
+import type { CommandContext, CommandIo, GlobalFlags } from "./context.ts";
 import { type KnownStatus, shownStatus, statusJson, statusText } from "./output/status.ts";
 
 const EVER = new Date(0);
 
-export interface StatusFlags {
+export interface StatusFlags extends Pick<GlobalFlags, "config"> {
   readonly runs: number;
   readonly json?: boolean;
   readonly exitCode?: boolean;
 }
 
 /** `groupsync status`: prints what the ledger knows. Changes nothing and takes no lease. */
-export const statusCommand = ({ io, readConfig }: CommandContext): Command =>
+export const statusCommand = ({ io, flagsOf, readConfig }: CommandContext): Command =>
   new Command("status")
     .description("show what the ledger knows: groups, failures, rejected rows, runs, lease")
     .addOption(
@@ -24,24 +24,26 @@ export const statusCommand = ({ io, readConfig }: CommandContext): Command =>
     )
     .option("--json", "print it as one JSON object")
     .option("--exit-code", "exit 0 if all is well, 3 if something needs attention, 1 if nothing works")
-    .action(async (flags: StatusFlags, command: Command) => {
+    .action(async (flags: Omit<StatusFlags, "config">, command: Command) => {
       const { composeLedgerView } = await import("../compose/databases.ts");
       const config = await readConfig(command);
-      await using(await composeLedgerView(config, io), (ledger) => status(ledger, config, flags, io));
+      await using(await composeLedgerView(config, io), (ledger) =>
+        status(ledger, config, { ...flags, config: flagsOf(command).config }, io),
+      );
     });
 
 /** Prints the status of the scope that the config names. */
 export async function status(
   ledger: LedgerView,
-  config: Pick<Config, "name" | "deletion">,
-  { runs, json, exitCode }: StatusFlags,
+  config: Pick<Config, "name" | "deletion" | "rotation">,
+  { runs, json, exitCode, config: configPath }: StatusFlags,
   io: CommandIo,
 ): Promise<void> {
   const known: KnownStatus = {
     ...(await ledgerStatus(ledger, config, new Date())),
     shownRuns: await ledger.history(EVER, runs),
   };
-  io.stdout(json ? statusJson(known) : statusText(known, io.isTerminal));
+  io.stdout(json ? statusJson(known) : statusText(known, configPath, io.isTerminal));
   if (exitCode) io.finish(exitCodeOfTone(shownStatus(known).headline.tone));
 }
 

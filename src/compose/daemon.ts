@@ -17,11 +17,10 @@ import { Metrics } from "../daemon/metrics/metrics.ts";
 import { pages } from "../daemon/pages.ts";
 import { CronTimetable } from "../daemon/schedule.ts";
 import { ServicePause } from "../daemon/service-pause.ts";
-import { readLedgerSnapshot } from "../daemon/state/ledger-snapshot.ts";
-import type { LedgerSnapshot } from "../daemon/state/state.ts";
 import { indexedOnly, PageLookups } from "../daemon/status-page/page-lookups.ts";
 import { type Explanation, explainTenant } from "../engine/explain/explain-tenant.ts";
 import { type FoundTenant, findTenants } from "../engine/explain/find-tenants.ts";
+import { type LedgerStatus, ledgerStatus } from "../engine/ledger-status.ts";
 import { Silence } from "../engine/refresh/sign-of-life.ts";
 import type { Log, LogLevel } from "../ports/log.ts";
 import { warnOfReadable } from "./config.ts";
@@ -107,7 +106,7 @@ export async function composeDaemon(
           close,
         };
       },
-      readLedgerSnapshot: async () => ledgerSnapshot(accepted.current(), host),
+      readLedger: async () => readLedger(accepted.current(), host),
       reread: async () => {
         const { config, accept } = accepted.reread();
         if (ledgerOf(config) !== ledgerOf(accepted.current())) throw needsRestart();
@@ -158,13 +157,8 @@ function keptNotifier(log: Log, signal: AbortSignal): (notify: Config["notify"])
   };
 }
 
-async function ledgerSnapshot(config: Config, host: Host): Promise<LedgerSnapshot> {
-  const { name, rotation, deletion } = config;
-  const settings = { name, maxAgeMs: rotation.maxAgeMs, deletion };
-  return using(await composeLedgerView(config, host), (ledger) =>
-    readLedgerSnapshot(ledger, settings, hostClock.now()),
-  );
-}
+const readLedger = async (config: Config, host: Host): Promise<LedgerStatus> =>
+  using(await composeLedgerView(config, host), (ledger) => ledgerStatus(ledger, config, hostClock.now()));
 
 /** The error if nobody can tell whether the source has the columns. Rejects with CONFIG_… if it doesn't have them. */
 async function whyUnchecked(config: Config, host: Host): Promise<SyncError | undefined> {

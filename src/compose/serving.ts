@@ -4,11 +4,11 @@ import { thisInstance } from "../adapters/host/instance.ts";
 import { sqlLedger } from "../adapters/sql/ledger/ledger.ts";
 import type { Config } from "../config/config.ts";
 import type { Notice } from "../core/changes/notice.ts";
+import type { ServingFacts } from "../core/report/scope-facts.ts";
 import { Secret } from "../core/secret/secret.ts";
 import { Noticing, type NoticingFeeds, type NoticingPorts } from "../daemon/changes/noticing.ts";
 import { UnnoticedChanges } from "../daemon/changes/unnoticed-changes.ts";
 import type { Serving } from "../daemon/session.ts";
-import type { ServingNow } from "../daemon/state/state.ts";
 import { askHolder } from "../engine/serving/ask-holder.ts";
 import { TenantServer } from "../engine/serving/tenant-server.ts";
 import type { Log } from "../ports/log.ts";
@@ -37,7 +37,7 @@ export interface ComposedServing {
   serving(): Promise<Serving | undefined>;
   readonly serveTenant: ServeTenant;
   /** How single tenants are served now; null if they aren't, or if no sync has asked for it yet. */
-  readonly servingNow: () => ServingNow | null;
+  readonly servingNow: () => ServingFacts | null;
   /** Takes the events of full syncs. */
   readonly observe: Observe;
 }

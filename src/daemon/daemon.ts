@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import { describe, isHandOver, isNoFault } from "../core/failure/sync-error.ts";
 import { fanOut } from "../core/report/fan-out.ts";
-import type { RejectedConfig } from "../core/report/scope-facts.ts";
+import type { RejectedConfig, ServingFacts } from "../core/report/scope-facts.ts";
+import type { LedgerStatus } from "../engine/ledger-status.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Log } from "../ports/log.ts";
 import type { Notifier } from "../ports/notifier.ts";
@@ -10,8 +11,7 @@ import { NextSync, pauseAfter } from "./next-sync.ts";
 import { Notifications } from "./notifications.ts";
 import type { ScheduleSettings, Timetable } from "./schedule.ts";
 import { beginSession, type OpenedSync, type Serving, type Session } from "./session.ts";
-import { unansweredRun } from "./state/facts.ts";
-import type { DaemonState, LedgerSnapshot, ServingNow } from "./state/state.ts";
+import { type DaemonState, unansweredRun } from "./state/state.ts";
 import { StateTracker } from "./state/state-tracker.ts";
 
 export interface DaemonSettings {
@@ -29,11 +29,11 @@ export interface DaemonSettings {
 export interface DaemonPorts {
   /** Reads the secrets anew. Rejects with CONFIG_… if a secret can't be read. */
   readonly openSync: () => Promise<OpenedSync>;
-  readonly readLedgerSnapshot: () => Promise<LedgerSnapshot>;
+  readonly readLedger: () => Promise<LedgerStatus>;
   /** Calls `onDue` on schedule, from `start()` to `stop()`. */
   readonly timetable: (settings: ScheduleSettings, onDue: () => void) => Timetable;
   /** How single tenants are served now; null if they aren't. */
-  readonly serving: () => ServingNow | null;
+  readonly serving: () => ServingFacts | null;
   readonly clock: Clock;
   /** Each observer gets every event of every run, as the daemon itself does. */
   readonly observers: readonly Observe[];
@@ -61,6 +61,8 @@ export class Daemon {
   #isHolder = false;
   readonly #nextSync: NextSync;
   #noticing: Serving["noticing"];
+  /** Scheduled times that came while the present run went on. */
+  #skipped = 0;
 
   /** After the signal aborts, no new call to the service starts, and calls under way finish. */
   constructor(version: string, settings: DaemonSettings, ports: DaemonPorts, signal: AbortSignal) {
@@ -94,7 +96,7 @@ export class Daemon {
     this.#timetable.start();
     this.#signal.addEventListener("abort", () => this.#timetable.stop(), { once: true });
     this.#work = this.#undisturbed(async () => {
-      await this.#readLedgerSnapshot();
+      await this.#readLedger();
       this.#notifications.recall(this.state, this.#ports.clock.now());
       // Single tenants are served under the lease alone.
       if (this.#settings.schedule.runAtStart || this.#settings.feeds !== undefined) await this.#untilDone();
@@ -187,10 +189,22 @@ export class Daemon {
     // In standby a scheduled time doesn't count as skipped, because #untilDone keeps asking for the lease.
     if (this.#beginIfIdle() || this.#nextSync.due() || this.state.standby !== null) return;
     this.#tracker.skipped();
-    this.#ports.log({
-      level: "info",
-      message: "skipped a scheduled time: the last sync is still running",
-    });
+    this.#skipped++;
+    if (this.#skipped === 1)
+      this.#ports.log({
+        level: "info",
+        message: "skipped a scheduled time: the last sync is still running",
+      });
+  }
+
+  /** One line for each run tells of the first scheduled time that is skipped, and one of all. */
+  #countSkipped(): void {
+    if (this.#skipped > 1)
+      this.#ports.log({
+        level: "info",
+        message: `skipped ${this.#skipped} scheduled times while that sync was running`,
+      });
+    this.#skipped = 0;
   }
 
   /** Something has changed that only a full sync finds: begins one soon. */
@@ -227,7 +241,8 @@ export class Daemon {
     while (!this.#signal.aborted) {
       const session = this.#beginSession();
       const run = await session.run;
-      await this.#readLedgerSnapshot();
+      this.#countSkipped();
+      await this.#readLedger();
       const isHandedOver = run.error !== null && isHandOver(run.error);
       if (run.error?.code === "LEASE_HELD" || isHandedOver) {
         await session.end;
@@ -281,11 +296,11 @@ export class Daemon {
   }
 
   /** Keeps what was read before if the ledger can't be read. */
-  async #readLedgerSnapshot(): Promise<void> {
+  async #readLedger(): Promise<void> {
     // A database that doesn't answer must not delay the end of the process.
     if (this.#signal.aborted) return;
     try {
-      this.#tracker.read(await this.#ports.readLedgerSnapshot());
+      this.#tracker.read(await this.#ports.readLedger());
     } catch (error) {
       this.#ports.log({
         level: "debug",

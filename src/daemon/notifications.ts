@@ -2,8 +2,7 @@ import { summaryText } from "../core/report/counts.ts";
 import type { Incident } from "../core/report/incidents.ts";
 import type { Notifier } from "../ports/notifier.ts";
 import type { RunSummary } from "../ports/observer.ts";
-import { incidentsOfState } from "./state/facts.ts";
-import type { DaemonState } from "./state/state.ts";
+import { type DaemonState, incidentsOfState } from "./state/state.ts";
 
 /** What people are told: incidents that a sync or a new config shows, and whose end it shows. */
 const TOLD: ReadonlySet<Incident["kind"]> = new Set([

@@ -9,6 +9,7 @@ import { namesOf } from "../core/record/candidates.ts";
 import type { GroupSums } from "../core/record/group-sums.ts";
 import { owedFailures, owes } from "../core/record/owes.ts";
 import type { LedgerFacts } from "../core/report/scope-facts.ts";
+import type { RotationPolicy } from "../core/rotation/rotation-policy.ts";
 import { shownTable } from "../core/tokens/destination.ts";
 import type { LedgerView } from "../ports/ledger/ledger.ts";
 import type { KnownService, RecordedRun, ScopeState } from "../ports/ledger/scope.ts";
@@ -19,9 +20,8 @@ export interface LedgerStatus
   extends Omit<LedgerFacts, "service" | "lease">,
     Omit<GroupSums, "counts" | "missing">,
     Pick<ScopeState, "service" | "lease"> {
-  /** Newest first, ten at most. */
+  /** Newest first: those of the last day, and as many more as tell since when the last one's error lasts; ten at least. */
   readonly runs: readonly RecordedRun[];
-  readonly history: readonly RecordedRun[];
   /** The last run that the service made fail; null if the service has given a good answer since. */
   readonly unanswered: RecordedRun | null;
   /** The names of the groups that are listed, as far as the service told them. */
@@ -32,15 +32,16 @@ interface StatusSettings {
   /** The scope: `name` in the config. */
   readonly name: string;
   readonly deletion: DeletionPolicy;
+  readonly rotation: Pick<RotationPolicy, "maxAgeMs">;
 }
 
 /** A list of groups shows this many at most. */
 const SHOWN = 100;
-const SHOWN_RUNS = 10;
 const EVER = new Date(0);
 /** In milliseconds. */
-const HISTORY = 7 * 86_400_000;
-const MOST_RUNS = 5_000;
+const DAY = 86_400_000;
+/** How many runs are read: a day of a schedule of five minutes, or more if these don't tell enough. */
+const READ_RUNS = [300, 5_000];
 
 /** Changes nothing. Rejects with LEDGER_…. */
 export async function ledgerStatus(
@@ -70,13 +71,44 @@ export async function ledgerStatus(
     tokenless: new Set(ids.filter((id) => !records.get(id)?.tokenFingerprint)),
     tokensVerifiedAt: tokens.verifiedAt,
     tables: { tokens: tokens.tables.map(shownTable), ledger: (await ledger.tables()).place },
-    runs: await ledger.history(EVER, SHOWN_RUNS),
-    history: await ledger.history(new Date(now.getTime() - HISTORY), MOST_RUNS),
+    runs: await lastRuns(ledger, now),
+    tooOld: await tooOld(ledger, settings.rotation, now),
     unanswered: failed && !hasAnsweredSince(failed, service) ? failed : null,
     names: namesOf(records),
     missing: wentMissing(missing, counts.total, settings.deletion, now),
     refreshHold: await heldRefresh(ledger, settings, now),
   };
+}
+
+/** How many tokens that a sync rotates are too old. */
+async function tooOld(
+  ledger: LedgerView,
+  { maxAgeMs }: StatusSettings["rotation"],
+  now: Date,
+): Promise<LedgerFacts["tooOld"]> {
+  if (maxAgeMs === null) return null;
+  const { counts } = await ledger.sums({ kind: "rotatable", due: new Date(now.getTime() - maxAgeMs) });
+  return { maxAgeMs, tokens: counts.total };
+}
+
+async function lastRuns(ledger: LedgerView, now: Date): Promise<readonly RecordedRun[]> {
+  let runs: readonly RecordedRun[] = [];
+  for (const limit of READ_RUNS) {
+    runs = await ledger.history(EVER, limit);
+    if (runs.length < limit || tellEnough(runs, now)) break;
+  }
+  return runs;
+}
+
+/** Whether the runs go back for a day, to a good sync, and to before the last one's error. */
+function tellEnough(runs: readonly RecordedRun[], now: Date): boolean {
+  const results = runs.flatMap(({ result }) => result ?? []);
+  const code = results[0]?.error?.code;
+  return (
+    runs.some(({ startedAt }) => now.getTime() - startedAt.getTime() > DAY) &&
+    runs.some(({ command, result }) => command === "sync" && result && result.outcome !== "failed") &&
+    (code === undefined || results.some(({ error }) => error?.code !== code))
+  );
 }
 
 export async function heldGroups(ledger: LedgerView): Promise<HeldGroups | null> {

@@ -3,8 +3,8 @@ import { NOBODY_MISSING } from "../../src/core/deletion/missing-tenants.ts";
 import type { FailureWithHint } from "../../src/core/failure/sync-error.ts";
 import { groupSums } from "../../src/core/record/group-sums.ts";
 import { noCounts } from "../../src/core/report/counts.ts";
-import type { WatchState } from "../../src/daemon/changes/watch.ts";
-import type { CurrentRun, DaemonState, LedgerSnapshot, ServingNow } from "../../src/daemon/state/state.ts";
+import type { FeedState, ServingFacts } from "../../src/core/report/scope-facts.ts";
+import type { DaemonState } from "../../src/daemon/state/state.ts";
 import type { LedgerStatus } from "../../src/engine/ledger-status.ts";
 import type { RecordedRun } from "../../src/ports/ledger/scope.ts";
 import type { RunSummary } from "../../src/ports/observer.ts";
@@ -45,7 +45,7 @@ export const aDaemonState = (overrides: Partial<DaemonState> = {}): DaemonState 
 });
 
 /** Both ways of noticing work, and nobody waits. */
-export const aServingState = (overrides: Partial<ServingNow> = {}): ServingNow => ({
+export const aServingState = (overrides: Partial<ServingFacts> = {}): ServingFacts => ({
   feeds: { column: anAliveFeed(), channel: anAliveFeed() },
   takesRequests: true,
   oldestMs: 0,
@@ -53,15 +53,20 @@ export const aServingState = (overrides: Partial<ServingNow> = {}): ServingNow =
   ...overrides,
 });
 
-export const anAliveFeed = (): WatchState => ({ since: new Date("2026-03-01T00:00:00Z"), error: null });
+export const anAliveFeed = (workedAt = new Date("2026-03-01T00:00:00Z")): FeedState => ({
+  workedAt,
+  failure: null,
+});
 
 export const aBrokenFeed = (
   since = new Date("2026-03-01T00:00:00Z"),
   overrides: Partial<FailureWithHint> = {},
-): WatchState => ({
-  since,
-  error: { code: "SOURCE_UNAVAILABLE", message: "cannot reach db.internal", ...overrides },
+): FeedState => ({
+  workedAt: null,
+  failure: { since, code: "SOURCE_UNAVAILABLE", message: "cannot reach db.internal", ...overrides },
 });
+
+type CurrentRun = NonNullable<DaemonState["current"]>;
 
 export const aCurrentRun = (overrides: Partial<CurrentRun> = {}): CurrentRun => ({
   since: new Date("2026-03-01T00:00:00Z"),
@@ -82,7 +87,6 @@ export const aLedgerStatus = (overrides: Partial<LedgerStatus> = {}): LedgerStat
   tokenless: new Set(),
   tokensVerifiedAt: null,
   tables: { tokens: ["public.groupsync_tokens"], ledger: "public.groupsync_*" },
-  history: [],
   held: null,
   failing: [],
   rejected: [],
@@ -91,6 +95,7 @@ export const aLedgerStatus = (overrides: Partial<LedgerStatus> = {}): LedgerStat
   names: new Map(),
   missing: NOBODY_MISSING,
   refreshHold: null,
+  tooOld: null,
   lease: null,
   service: {
     baseUrl: "https://dashboards.example.com",
@@ -98,12 +103,6 @@ export const aLedgerStatus = (overrides: Partial<LedgerStatus> = {}): LedgerStat
     evidence: NO_EVIDENCE,
     answeredAt: null,
   },
-  ...overrides,
-});
-
-export const aLedgerSnapshot = (overrides: Partial<LedgerSnapshot> = {}): LedgerSnapshot => ({
-  ...aLedgerStatus(),
-  tooOld: null,
   ...overrides,
 });
 

@@ -5,22 +5,24 @@ import { NOBODY_MISSING } from "../../src/core/deletion/missing-tenants.ts";
 import { ServiceFailure } from "../../src/core/failure/service-failure.ts";
 import type { Failure } from "../../src/core/failure/sync-error.ts";
 import { type Counts, noCounts, runOutcome } from "../../src/core/report/counts.ts";
+import { DEFAULT_CONFIG } from "../../src/core/text/printable.ts";
 import type { LedgerStatus } from "../../src/engine/ledger-status.ts";
 import type { RecordedRun } from "../../src/ports/ledger/scope.ts";
 import { aLedgerStatus, aRecordedRun } from "../builders/daemon-state.ts";
 import { failing, Instance } from "../fakes/instance.ts";
 import { VirtualClock } from "../fakes/virtual-time.ts";
-import { aSyncedWorld, tenants, World } from "../fakes/world.ts";
+import { aSyncedWorld, syncSettings, tenants, World } from "../fakes/world.ts";
 import { anIo } from "./an-io.ts";
 
 const DAY = 86_400_000;
 const DELETION = { when: "absent", gracePeriodMs: 7 * DAY, limit: { count: 1, percent: 10 } } as const;
+const SETTINGS = { name: "test", deletion: DELETION, rotation: syncSettings().rotation };
 
 async function status(world: World, ...flags: string[]): Promise<string> {
   const { io, context, printed } = anIo();
   const { ledger } = world.ports(new Instance(), new VirtualClock(world.time));
   const command = statusCommand(context).action((parsed: StatusFlags) =>
-    runStatus(ledger, { name: "test", deletion: DELETION }, parsed, io),
+    runStatus(ledger, SETTINGS, { ...parsed, config: "my config.yaml" }, io),
   );
   await command.parseAsync(flags, { from: "user" });
   return printed.stdout;
@@ -55,6 +57,7 @@ test("begins with the missing tenants if they exceed deletion.limit, even before
   const headline =
     /^Needs attention: the tenants of 3 of 5 groups are gone, and deletion\.limit lets 1 go in 24 hours: 3 deletions will be held when the grace period is over\.\n/;
   expect(await status(world)).toMatch(headline);
+  expect(await status(world)).toContain(": groupsync --config 'my config.yaml' plan\n");
   const numbers = { count: 3, allowed: 1, to_be_held: 3 };
   expect(JSON.parse(await status(world, "--json"))).toMatchObject({ went_missing: numbers });
   await world.time.sleep(2 * DAY);
@@ -174,7 +177,7 @@ const known = (overrides: Partial<KnownStatus>): KnownStatus => ({
 
 /** The newest run first. */
 const textAfter = (shownRuns: readonly RecordedRun[], status: Partial<LedgerStatus> = {}): string =>
-  statusText(known({ shownRuns, ...status }), false);
+  statusText(known({ shownRuns, ...status }), DEFAULT_CONFIG, false);
 
 test("lists held removals with the command that approves them", () => {
   const groups = [
@@ -226,7 +229,9 @@ test("only the newest run can be running: an earlier run without an end did not 
   const open = { ...aRun("sync", {}), finishedAt: null, result: null };
   const lease = { holder: "another", epoch: "1", acquiredAt: NOW, expiresAt: NOW, handOverMs: null };
   const later = new Date(NOW.getTime() + 2_500);
-  expect(statusText(known({ lease, shownRuns: [open, open], readAt: later }), false)).toContain(`
+  expect(
+    statusText(known({ lease, shownRuns: [open, open], readAt: later }), DEFAULT_CONFIG, false),
+  ).toContain(`
 Last runs
   2026-03-01T12:00:00.000Z  sync  running for 2.5 s
   2026-03-01T12:00:00.000Z  sync  did not finish
@@ -235,7 +240,7 @@ Last runs
 
 test("the first line is about the last sync, even if --runs doesn't show that sync", () => {
   const runs = [aRun("rotate", { rotated: 1 }), aRun("sync", { outdated: 2 })];
-  const text = statusText(known({ runs, shownRuns: runs.slice(0, 1) }), false);
+  const text = statusText(known({ runs, shownRuns: runs.slice(0, 1) }), DEFAULT_CONFIG, false);
   expect(text.split("\n")[0]).toBe("Needs attention: 2 outdated groups.");
   expect(text).not.toContain("  sync  ");
 });
@@ -249,7 +254,7 @@ test("--exit-code tells whether all is well, and --json which incidents there ar
     const { io, printed } = anIo();
     const codes: number[] = [];
     const told = { ...io, finish: (exit: number) => void codes.push(exit) };
-    await runStatus(ledger, { name: "test", deletion: DELETION }, { runs: 1, json: true, ...flags }, told);
+    await runStatus(ledger, SETTINGS, { runs: 1, json: true, config: DEFAULT_CONFIG, ...flags }, told);
     return [codes[0], JSON.parse(printed.stdout)];
   };
   expect(await codeOf({ exitCode: true })).toMatchObject([0, { state: "good", incidents: [] }]);

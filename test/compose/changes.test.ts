@@ -32,7 +32,7 @@ test.each(["postgres", "mysql"] as const)(
   async (kind) => {
     const database = await documented(kind, COLUMN);
     const live = await LiveNoticing.start(database.url, column);
-    expect(live.state.column).toMatchObject({ error: null });
+    expect(live.state.column).toMatchObject({ failure: null });
     await insert(database, "a", "b");
     await live.until("a", "b");
     live.take();
@@ -97,8 +97,8 @@ test("a way that can't work says why, and the other one goes on", async () => {
   const database = await documented("postgres", /updated_at|pg_notify/);
   const live = await LiveNoticing.start(database.url, { column: "updated", ...channel });
   expect(live.state).toMatchObject({
-    column: { error: { code: "CONFIG_COLUMNS" } },
-    channel: { error: null },
+    column: { failure: { code: "CONFIG_COLUMNS" } },
+    channel: { failure: null },
   });
   await insert(database, "a");
   await live.until("a");

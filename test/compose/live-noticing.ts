@@ -55,6 +55,6 @@ export class LiveNoticing {
 
   /** Waits until the way is alive. */
   async untilAlive(feed: "column" | "channel"): Promise<void> {
-    await expect.poll(() => this.state[feed]?.error, { timeout: 60_000, interval: 10 }).toBeNull();
+    await expect.poll(() => this.state[feed]?.failure, { timeout: 60_000, interval: 10 }).toBeNull();
   }
 }

@@ -2,11 +2,13 @@ import { NO_EVIDENCE } from "../../src/core/apply/update-evidence.ts";
 import type { FailingGroup } from "../../src/core/failure/group-failures.ts";
 import type { Failure } from "../../src/core/failure/sync-error.ts";
 import { type Counts, noCounts, runOutcome } from "../../src/core/report/counts.ts";
-import type { DaemonState, FinishedRun, LedgerSnapshot } from "../../src/daemon/state/state.ts";
+import type { DaemonState, OwnRun } from "../../src/daemon/state/state.ts";
+import type { LedgerStatus } from "../../src/engine/ledger-status.ts";
 import type { RecordedRun } from "../../src/ports/ledger/scope.ts";
+import type { RunSummary } from "../../src/ports/observer.ts";
 import {
   aDaemonState,
-  aLedgerSnapshot,
+  aLedgerStatus,
   aRecordedRun,
   aRunSummary,
   someGroups,
@@ -43,7 +45,7 @@ export const aFreshDaemon = (overrides: Partial<DaemonState> = {}): DaemonState 
   aDaemonState({
     startedAt: secondsAgo(4),
     nextRun: minutesAgo(-2.5),
-    ledger: aLedgerSnapshot({
+    ledger: aLedgerStatus({
       readAt: secondsAgo(3),
       groups: someGroups(),
       oldestToken: null,
@@ -52,16 +54,17 @@ export const aFreshDaemon = (overrides: Partial<DaemonState> = {}): DaemonState 
     ...overrides,
   });
 
-export function aFinishedRun(overrides: Partial<FinishedRun> = {}): FinishedRun {
+/** The last run of the daemon's own process. */
+export function aFinishedRun({
+  id = "4711",
+  finishedAt = FINISHED,
+  ...overrides
+}: Partial<RunSummary & Pick<OwnRun, "id" | "finishedAt">> = {}): OwnRun {
   const counts = { ...noCounts(), unchanged: 383, ...overrides.counts };
-  return {
-    ...aRunSummary({ outcome: overrides.error ? "failed" : runOutcome(counts), durationMs: 405 }),
-    run: "4711",
-    startedAt: minutesAgo(2.5),
-    finishedAt: FINISHED,
-    ...overrides,
-    counts,
-  };
+  const outcome = overrides.error ? "failed" : runOutcome(counts);
+  const result = { ...aRunSummary({ outcome, durationMs: 405 }), ...overrides, counts };
+  const startedAt = new Date((finishedAt ?? FINISHED).getTime() - result.durationMs);
+  return { id, command: result.command, startedAt, finishedAt, result };
 }
 
 export function aPastRun({
@@ -94,8 +97,8 @@ export const anUnfinishedRun = (overrides: Partial<RecordedRun> = {}): RecordedR
   ...overrides,
 });
 
-export const aHealthySnapshot = (overrides: Partial<LedgerSnapshot> = {}): LedgerSnapshot =>
-  aLedgerSnapshot({
+export const aHealthySnapshot = (overrides: Partial<LedgerStatus> = {}): LedgerStatus =>
+  aLedgerStatus({
     readAt: FINISHED,
     groups: someGroups({ total: 383, in_sync: 381, missing: 2 }),
     oldestToken: daysAgo(86),
@@ -106,7 +109,6 @@ export const aHealthySnapshot = (overrides: Partial<LedgerSnapshot> = {}): Ledge
       evidence: { ...NO_EVIDENCE, took: ["acme"] },
       answeredAt: null,
     },
-    history: [aPastRun()],
     ...overrides,
   });
 

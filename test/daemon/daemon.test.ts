@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { SyncError } from "../../src/core/failure/sync-error.ts";
-import { incidentsOfState } from "../../src/daemon/state/facts.ts";
+import { incidentsOfState } from "../../src/daemon/state/state.ts";
 import { withLease } from "../../src/engine/lease/lease.ts";
 import { aRejection } from "../builders/groups.ts";
 import { Instance } from "../fakes/instance.ts";
@@ -23,7 +23,7 @@ describe("a daemon", () => {
       version: "1.2.3",
       name: "eu",
       current: null,
-      lastRun: { run: "2", outcome: "ok", counts: { created: 1, unchanged: 2 } },
+      lastRun: { id: "2", result: { outcome: "ok", counts: { created: 1, unchanged: 2 } } },
       skippedRuns: 0,
       ledger: { groups: { total: 3 } },
     });
@@ -44,7 +44,7 @@ describe("a daemon", () => {
     for (const [id, record] of ledger.rows) ledger.rows.set(id, { ...record, wantedSince: time.now() });
     stage.world.network = () => time.sleep(10_000);
     await stage.scheduledRun();
-    expect(stage.daemon.state.lastRun).toMatchObject({ counts: { rotated: 15, wanted: 25 } });
+    expect(stage.daemon.state.lastRun).toMatchObject({ result: { counts: { rotated: 15, wanted: 25 } } });
   });
 
   test("waits for its first scheduled time if it must not run at the start, and reads the ledger all the same", async () => {
@@ -61,17 +61,16 @@ describe("a daemon", () => {
   test("skips and counts a scheduled time that comes while a run is under way", async () => {
     const stage = new Stage();
     stage.daemon.begin();
-    stage.due();
-    stage.due();
+    for (let time = 0; time < 3; time++) stage.due();
     await stage.idle();
     expect(stage.opened).toBe(1);
-    expect(stage.daemon.state.skippedRuns).toBe(2);
-    expect(stage.log.map(({ message }) => message)).toEqual([
-      "skipped a scheduled time: the last sync is still running",
-      "skipped a scheduled time: the last sync is still running",
-    ]);
+    expect(stage.daemon.state.skippedRuns).toBe(3);
     await stage.scheduledRun();
     expect(stage.opened).toBe(2);
+    expect(stage.log.map(({ message }) => message)).toEqual([
+      "skipped a scheduled time: the last sync is still running",
+      "skipped 3 scheduled times while that sync was running",
+    ]);
   });
 
   test.each<[string, Error, object]>([
@@ -89,10 +88,10 @@ describe("a daemon", () => {
     const stage = new Stage();
     stage.openFails = thrown;
     await stage.begin();
-    expect(stage.daemon.state.lastRun).toMatchObject({ run: null, outcome: "failed", error });
+    expect(stage.daemon.state.lastRun).toMatchObject({ id: null, result: { outcome: "failed", error } });
     stage.openFails = undefined;
     await stage.scheduledRun();
-    expect(stage.daemon.state.lastRun).toMatchObject({ outcome: "ok", counts: { created: 2 } });
+    expect(stage.daemon.state.lastRun).toMatchObject({ result: { outcome: "ok", counts: { created: 2 } } });
   });
 
   test("keeps the last ledger snapshot if the ledger can't be read", async () => {
@@ -102,7 +101,7 @@ describe("a daemon", () => {
     stage.readFails = new SyncError("LEDGER_UNAVAILABLE", "away");
     await stage.scheduledRun();
     expect(stage.daemon.state.ledger).toBe(ledger);
-    expect(stage.daemon.state.lastRun).toMatchObject({ run: "2", outcome: "ok" });
+    expect(stage.daemon.state.lastRun).toMatchObject({ id: "2", result: { outcome: "ok" } });
   });
 
   test("goes on if an observer fails, and says so once", async () => {
@@ -113,7 +112,10 @@ describe("a daemon", () => {
     const stage = new Stage(undefined, {}, {}, [failing, ({ kind }) => heard.push(kind)]);
     await stage.begin();
     await stage.scheduledRun();
-    expect(stage.daemon.state).toMatchObject({ current: null, lastRun: { run: "2", outcome: "ok" } });
+    expect(stage.daemon.state).toMatchObject({
+      current: null,
+      lastRun: { id: "2", result: { outcome: "ok" } },
+    });
     expect(heard.filter((kind) => kind === "finished")).toHaveLength(2);
     const message = "an observer failed, and the runs go on: Invalid count value: -28";
     expect(stage.log).toEqual([{ level: "error", code: "INTERNAL", message }]);
@@ -135,7 +137,7 @@ describe("a daemon", () => {
       name: "us",
       schedule: "0 3 * * *",
       timezone: "Europe/Berlin",
-      lastRun: { run: "1" },
+      lastRun: { id: "1" },
     });
     const { staleAt, lastGoodSync } = stage.daemon.state;
     expect(staleAt.getTime() - (lastGoodSync?.getTime() ?? 0)).toBe(7);
@@ -173,7 +175,10 @@ describe("a daemon", () => {
     expect(size).toBeLessThan(50);
     expect(stage.world.store.tokens.size).toBe(size);
     expect(stage.ledgerReads).toBe(2);
-    expect(stage.daemon.state).toMatchObject({ nextRun: null, lastRun: { error: { code: "INTERRUPTED" } } });
+    expect(stage.daemon.state).toMatchObject({
+      nextRun: null,
+      lastRun: { result: { error: { code: "INTERRUPTED" } } },
+    });
     // The run that was told to stop is no end of the failure before it.
     expect(stage.told).toEqual([expect.stringContaining("The last sync failed: CONFIG_INVALID")]);
   });
@@ -193,7 +198,7 @@ describe("an instance in standby", () => {
     expect(stage.daemon.state.skippedRuns).toBe(0);
     release();
     while (stage.daemon.state.lastRun === null) await new Promise(setImmediate);
-    expect(stage.daemon.state).toMatchObject({ standby: null, lastRun: { outcome: "ok" } });
+    expect(stage.daemon.state).toMatchObject({ standby: null, lastRun: { result: { outcome: "ok" } } });
     expect([...world.service.groups.keys()]).toEqual(["a"]);
     expect(stage.told).toEqual([]);
   });
@@ -208,7 +213,7 @@ describe("an instance in standby", () => {
     release();
     while (stage.daemon.state.lastRun === null) await new Promise(setImmediate);
     await stage.idle();
-    expect(stage.daemon.state.lastRun.outcome).toBe("partial");
+    expect(stage.daemon.state.lastRun.result?.outcome).toBe("partial");
     expect(stage.told).toEqual([]);
   });
 
@@ -248,7 +253,11 @@ describe("a command beside the daemon", () => {
     });
     stage.due();
     await done();
-    expect(stage.daemon.state).toMatchObject({ standby: null, lastRun: { outcome: "ok" }, skippedRuns: 0 });
+    expect(stage.daemon.state).toMatchObject({
+      standby: null,
+      lastRun: { result: { outcome: "ok" } },
+      skippedRuns: 0,
+    });
     expect(world.service.requests.map(({ id }) => id).sort()).toEqual(IDS.toSorted());
     expect(world.store.tokens).toEqual(world.service.tokens);
     expect(world.ledger.runs.map(({ command, result }) => [command, result?.error?.code])).toEqual([

@@ -47,7 +47,7 @@ function aLifecycle(overrides: Partial<LifecycleSettings> = {}) {
     someSettings(overrides),
     {
       openSync: () => world.open(),
-      readLedgerSnapshot: async () => {
+      readLedger: async () => {
         throw new SyncError("LEDGER_UNAVAILABLE", "away");
       },
       timetable: ({ line }) => ({

@@ -1,9 +1,9 @@
 import { onTestFinished } from "vitest";
+import type { ServingFacts } from "../../src/core/report/scope-facts.ts";
 import { Daemon, type DaemonPorts, type DaemonSettings } from "../../src/daemon/daemon.ts";
 import type { ScheduleSettings } from "../../src/daemon/schedule.ts";
 import type { OpenedSync } from "../../src/daemon/session.ts";
-import { readLedgerSnapshot } from "../../src/daemon/state/ledger-snapshot.ts";
-import type { ServingNow } from "../../src/daemon/state/state.ts";
+import { ledgerStatus } from "../../src/engine/ledger-status.ts";
 import type { SyncSettings } from "../../src/engine/sync.ts";
 import type { LogEntry } from "../../src/ports/log.ts";
 import type { Notifier, Unreached } from "../../src/ports/notifier.ts";
@@ -41,7 +41,7 @@ export class Stage {
   readonly log: LogEntry[] = [];
   readonly schedules: ScheduleSettings[] = [];
   /** How single tenants are said to be served. */
-  serving: ServingNow | null = null;
+  serving: ServingFacts | null = null;
   beats = 0;
   /** What serves single tenants, as the config in force has it. */
   singleTenants: OpenedSync["serving"];
@@ -105,13 +105,11 @@ export class Stage {
           },
         };
       },
-      readLedgerSnapshot: async () => {
+      readLedger: async () => {
         this.ledgerReads++;
         if (this.readFails) throw this.readFails;
         const { ledger } = world.ports(new Instance(), clock);
-        const { name, deletion } = syncSettings(sync);
-        const settings = { name, maxAgeMs: null, deletion };
-        return readLedgerSnapshot(ledger, settings, clock.now());
+        return ledgerStatus(ledger, syncSettings(sync), clock.now());
       },
       timetable: (schedule, onDue) => {
         this.schedules.push(schedule);

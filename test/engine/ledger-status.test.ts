@@ -1,18 +1,25 @@
 import { expect, test } from "vitest";
 import { NO_EVIDENCE } from "../../src/core/apply/update-evidence.ts";
+import { ServiceFailure } from "../../src/core/failure/service-failure.ts";
+import type { Failure } from "../../src/core/failure/sync-error.ts";
 import { STALE_CODE } from "../../src/core/plan/read-history.ts";
 import { noCounts } from "../../src/core/report/counts.ts";
 import { heldGroups, ledgerStatus } from "../../src/engine/ledger-status.ts";
-import type { ScopeChanges } from "../../src/ports/ledger/scope.ts";
+import type { RecordedRun, ScopeChanges } from "../../src/ports/ledger/scope.ts";
+import { aRecordedRun } from "../builders/daemon-state.ts";
 import { anApplied, anApply, aReadHistory } from "../builders/groups.ts";
 import { carryOut, inDays, type Opened, opened, runAt, take, write } from "../contracts/ledger/rig.ts";
+import { failing, Instance } from "../fakes/instance.ts";
 import { inMemoryPlace } from "../fakes/ledger/ledger.ts";
+import { VirtualClock } from "../fakes/virtual-time.ts";
+import { aSyncedWorld, tenants, type World } from "../fakes/world.ts";
 
 const aLedger = (): Promise<Opened> => opened(inMemoryPlace);
 
 const SERVICE = { baseUrl: "https://service.test", teamId: 7, evidence: NO_EVIDENCE };
 const DELETION = { when: "absent", gracePeriodMs: 0, limit: { count: 3, percent: 10 } } as const;
-const statusOf = (at: Opened) => ledgerStatus(at.ledger, { name: "test", deletion: DELETION }, inDays(0));
+const SETTINGS = { name: "test", deletion: DELETION, rotation: { maxAgeMs: null } };
+const statusOf = (at: Pick<Opened, "ledger">) => ledgerStatus(at.ledger, SETTINGS, inDays(0));
 const record = (at: Opened, changes: ScopeChanges) => write(at, (to) => to.recordScope(changes));
 const recordCode = (at: Opened, heldCode: string) => record(at, { history: aReadHistory({ heldCode }) });
 
@@ -61,12 +68,31 @@ test("the last run that the service made fail is told until an answer after it",
   expect(await unanswered()).toBe("sync 1");
   await failAt("SERVICE_UNAVAILABLE", 2);
   await failAt("SOURCE_UNAVAILABLE", 3);
-  for (let day = 4; day < 16; day++) await runAt(at, "sync", inDays(day));
-  expect((await statusOf(at)).runs).toHaveLength(10);
+  await runAt(at, "sync", inDays(4));
   await record(at, { service: SERVICE, answeredAt: inDays(2) });
   expect(await unanswered()).toBe("sync 2");
   await record(at, { answeredAt: inDays(2, 1) });
   expect(await unanswered()).toBeUndefined();
+});
+
+test("runs are read for a day, and further back only to tell since when the last error lasts", async () => {
+  const minutes = 60_000;
+  const run = (error: Failure | null, ago: number): RecordedRun => {
+    const startedAt = inDays(0, -ago * minutes);
+    const result = { outcome: error ? "failed" : "ok", counts: noCounts(), requests: 0, error } as const;
+    return aRecordedRun({ id: String(-ago), startedAt, finishedAt: startedAt, result });
+  };
+  const error = { code: "SOURCE_UNAVAILABLE", message: "" };
+  const readOf = async (everyMinutes: number, failing: number): Promise<number> => {
+    const { ledger } = await aLedger();
+    const all = Array.from({ length: 1_000 }, (_, n) => run(n < failing ? error : null, n * everyMinutes));
+    const history: typeof ledger.history = async (_, limit) => all.slice(0, limit);
+    return (await statusOf({ ledger: { ...ledger, history } })).runs.length;
+  };
+  expect(await readOf(5, 0)).toBe(300);
+  expect(await readOf(5, 299)).toBe(300);
+  expect(await readOf(5, 300)).toBe(1_000);
+  expect(await readOf(4, 0)).toBe(1_000);
 });
 
 test("a group is unverified unless the service is known to update", async () => {
@@ -77,4 +103,39 @@ test("a group is unverified unless the service is known to update", async () => 
     return (await statusOf(at)).groups.unverified;
   };
   expect([await unverifiedIf(null), await unverifiedIf(true), await unverifiedIf(false)]).toEqual([1, 0, 1]);
+});
+
+const DAY = 86_400_000;
+
+const worldsStatus = (world: World, maxAgeMs: number | null, now = world.time.now()) => {
+  const { ledger } = world.ports(new Instance(), new VirtualClock(world.time));
+  return ledgerStatus(ledger, { ...SETTINGS, rotation: { maxAgeMs } }, now);
+};
+
+test("tokens beyond rotation.max_age are counted", async () => {
+  const world = await aSyncedWorld(["a", "b"]);
+  await world.time.sleep(DAY / 2);
+  world.tenants = tenants("a", "b", "c");
+  await world.sync();
+  const now = new Date(world.time.now().getTime() + 364.75 * DAY);
+  expect((await worldsStatus(world, 9 * DAY, now)).tooOld).toEqual({ maxAgeMs: 9 * DAY, tokens: 3 });
+  expect((await worldsStatus(world, 365 * DAY, now)).tooOld).toMatchObject({ tokens: 2 });
+  expect((await worldsStatus(world, null)).tooOld).toBeNull();
+});
+
+test("groups that fail and groups of rejected rows have names, as far as the service told them", async () => {
+  const world = await aSyncedWorld(["failing", "fine", "rejected"]);
+  world.tenants = [
+    { id: "failing", name: "Renamed", plan: "gold" },
+    ...tenants("fine"),
+    { id: "rejected", name: null, plan: "gold" },
+    { id: "new", name: null, plan: "gold" },
+  ];
+  await world.sync({
+    at: failing("before", "getOrCreate", () => new ServiceFailure("REFUSED", "HTTP 422")),
+  });
+  expect([...(await worldsStatus(world, null)).names]).toEqual([
+    ["failing", "Name of failing"],
+    ["rejected", "Name of rejected"],
+  ]);
 });

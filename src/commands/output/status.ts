@@ -11,7 +11,7 @@ import {
 } from "../../core/report/incidents.ts";
 import type { ScopeFacts } from "../../core/report/scope-facts.ts";
 import { runText, sectionsOf } from "../../core/report/sections.ts";
-import { plainText, printable } from "../../core/text/printable.ts";
+import { plainText, printable, withConfig } from "../../core/text/printable.ts";
 import { durationText } from "../../core/text/quantity.ts";
 import type { LedgerStatus } from "../../engine/ledger-status.ts";
 import type { RecordedRun } from "../../ports/ledger/scope.ts";
@@ -50,7 +50,7 @@ export function shownStatus(status: KnownStatus): ShownStatus {
 }
 
 /** What the ledger knows: all that is wrong, with what helps; all else; the last runs. */
-export function statusText(status: KnownStatus, colours: boolean): string {
+export function statusText(status: KnownStatus, configPath: string, colours: boolean): string {
   const paint = painter(colours);
   const { lease, names, shownRuns: runs, readAt: now } = status;
   const { facts, incidents, headline } = shownStatus(status);
@@ -59,7 +59,7 @@ export function statusText(status: KnownStatus, colours: boolean): string {
     ...incidents.flatMap((incident, index) => [
       ...(index > 0 ? [""] : []),
       ...headlineLines(incident, paint),
-      ...incidentLines(incident, names),
+      ...incidentLines(incident, names, configPath),
     ]),
     ...sectionsOf(facts, now).flatMap((section) => ["", ...factLines(section.facts, paint)]),
     ...(runs.length > 0 ? ["", "Last runs", ...runLines(runs, now, lease !== null)] : []),
@@ -73,7 +73,7 @@ const headlineLines = ({ tone, sentence, advice }: Headline, paint: Paint): stri
 ];
 
 /** Since when, whom, why, and what helps. */
-function incidentLines({ since, details, help, code }: Incident, names: Names): string[] {
+function incidentLines({ since, details, help, code }: Incident, names: Names, configPath: string): string[] {
   const { whom, items, more } = details ?? { whom: "", items: [], more: "" };
   return [
     ...(since ? [`  Since ${since.toISOString()}`] : []),
@@ -81,7 +81,7 @@ function incidentLines({ since, details, help, code }: Incident, names: Names): 
     ...items.map((item) => `  ${itemLine(item, names)}`),
     ...(more === "" ? [] : [`    ${more}`]),
     ...remedyLines(items.flatMap(({ failure }) => failure ?? [])),
-    ...help.map(({ when, command }) => `  ${when}: ${command}`),
+    ...help.map(({ when, command }) => `  ${when}: ${withConfig(command, configPath)}`),
     ...(code === null ? [] : [`  What ${code} means: groupsync help ${code}`]),
   ];
 }

@@ -1,11 +1,11 @@
 import { FAILED_BY_SERVICE } from "../failure/service-failure.ts";
 import type { Tone } from "./incidents.ts";
-import type { DaemonFacts, PastRun, ScopeFacts } from "./scope-facts.ts";
+import type { DaemonFacts, LedgerFacts, PastRun, ScopeFacts } from "./scope-facts.ts";
 
 /** Something that groupsync needs, and what is known of it: the last good contact, and the last error. Holds no secret. */
 export interface Dependency {
   readonly name: string;
-  /** Null if there is no evidence that it works. */
+  /** The last good one; null if none is known. */
   readonly contact: { readonly what: string; readonly at: Date } | null;
   readonly error: { readonly code: string; readonly at: Date } | null;
   /** Where it is; empty if that isn't known. */
@@ -17,46 +17,62 @@ export interface Dependency {
 /** Whom to ring: each dependency that the config has. A command knows of those alone that the ledger tells of. */
 export function dependenciesOf(facts: ScopeFacts): readonly Dependency[] {
   const { ledger, daemon, unanswered } = facts;
-  const runs = [...facts.runs, ...(unanswered ? [unanswered] : []), ...(ledger?.history ?? [])];
+  const runs = [...facts.runs, ...(unanswered ? [unanswered] : [])];
   const errorOf = (name: string) => latest(runs.flatMap((run) => errorIn(run, name)));
   const { baseUrl = null, teamId = null, answeredAt = null } = ledger?.service ?? {};
-  const tables = ledger?.tables;
-  const all = [
+  return [
     dependency("Source", contact("read", goodSync(facts, runs)), errorOf("SOURCE")),
-    dependency("Ledger", contact("read", ledger?.readAt ?? null), errorOf("LEDGER"), tables?.ledger ?? ""),
     dependency(
-      "Tokens",
-      latest([
-        ...contacts("checked", ledger?.tokensVerifiedAt ?? null),
-        ...runs.flatMap((run) => contacts("written", hasStored(run) ? run.finishedAt : null)),
-      ]),
-      errorOf("TOKEN"),
-      tables?.tokens.join(" and ") ?? "",
+      "Ledger",
+      contact("read", ledger?.readAt ?? null),
+      errorOf("LEDGER"),
+      ledger?.tables.ledger ?? "",
     ),
+    ofTokens(ledger, runs, errorOf("TOKEN")),
     dependency(
       "Service",
       contact("answered", daemon?.lastAnswer ?? answeredAt),
       errorOf("SERVICE"),
-      baseUrl === null ? "" : `${baseUrl}, team ${teamId ?? "not known yet"}`,
+      // Without its scheme, which needs room and tells nothing.
+      baseUrl === null ? "" : `${baseUrl.replace(/^https?:\/\//, "")}, team ${teamId ?? "not known yet"}`,
     ),
     ...(daemon ? ofDaemon(daemon, errorOf("CONFIG")) : []),
   ];
-  return all;
+}
+
+/** A store may refuse the tokens of single groups while it takes those of others. */
+function ofTokens(
+  ledger: LedgerFacts | null,
+  runs: readonly PastRun[],
+  runError: Dependency["error"],
+): Dependency {
+  const written = runs.flatMap((run) => contacts("written", hasStored(run) ? run.finishedAt : null));
+  const refused = (ledger?.failing ?? []).filter(({ code }) => dependencyOf(code) === "TOKEN");
+  const groupError = latest(refused.map(({ code, since }) => ({ code, at: since })));
+  return {
+    ...dependency(
+      "Tokens",
+      latest([...contacts("checked", ledger?.tokensVerifiedAt ?? null), ...written]),
+      groupError ?? runError,
+      ledger?.tables.tokens.join(" and ") ?? "",
+    ),
+    ...(groupError && ({ tone: "attention" } as const)),
+  };
 }
 
 function ofDaemon(daemon: DaemonFacts, runError: Dependency["error"]): Dependency[] {
-  const { feeds, unreached, reachedAt, rejectedConfig, configReadAt } = daemon;
+  const { serving, unreached, reachedAt, rejectedConfig, configReadAt } = daemon;
   const rejected = rejectedConfig ? { code: rejectedConfig.code, at: rejectedConfig.since } : null;
   const isNotified = Object.keys(reachedAt).length > 0;
   const lost = unreached.map(({ since }) => ({ code: "NOTIFY_FAILED", at: since }));
   const reached = Object.values(reachedAt).flatMap((at) => contacts("reached", at));
   return [
-    ...feeds.map(({ feed, state }): Dependency => {
+    ...Object.entries(serving?.feeds ?? {}).map(([feed, state]): Dependency => {
       const name = `Changes (${feed})`;
       if (state === null) return dependency(name, null, null, "this instance notices nobody now");
-      const { since, error } = state;
-      if (error === null) return dependency(name, contact("connected", since), null);
-      return { ...dependency(name, null, { code: error.code, at: since }), tone: "bad" };
+      const { workedAt, failure } = state;
+      const error = failure && { code: failure.code, at: failure.since };
+      return dependency(name, contact("answered", workedAt), error);
     }),
     ...(isNotified
       ? [

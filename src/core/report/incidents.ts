@@ -197,11 +197,11 @@ function adviceIn(hint = ""): Pick<Incident, "advice" | "help"> {
  * lease over have shown nothing.
  */
 function streakSince(
-  { runs, ledger }: ScopeFacts,
+  { runs }: ScopeFacts,
   isSo: (result: NonNullable<PastRun["result"]>) => boolean,
 ): Date | undefined {
   let since: Date | undefined;
-  for (const { command, finishedAt, result } of [...runs, ...(ledger?.history ?? [])]) {
+  for (const { command, finishedAt, result } of runs) {
     const { error = null } = result ?? {};
     if (
       !result ||
@@ -383,7 +383,11 @@ const LONGEST_REPORT = 12;
 /** A connection that breaks is back after a moment, as a rule. */
 const SHORTEST_BREAK = 60_000;
 
-function* incidentsOfDaemon({ daemon, ledger }: ScopeFacts, retry: string, now: Date): Generator<Incident> {
+function* incidentsOfDaemon(
+  { daemon, ledger, runs }: ScopeFacts,
+  retry: string,
+  now: Date,
+): Generator<Incident> {
   if (!daemon) return;
   const { staleAt, lastGoodSync, startedAt, rejectedConfig, unreached } = daemon;
   if (now > staleAt) {
@@ -434,7 +438,7 @@ function* incidentsOfDaemon({ daemon, ledger }: ScopeFacts, retry: string, now: 
       { code: broken[0]?.code ?? null, since: earliest(broken.map(({ since }) => since)) },
     );
   // Drift is healed in the run that finds it, but somebody goes on changing groups.
-  const drift = ledger ? driftSince(recently(ledger.readAt), ledger.history) : 0;
+  const drift = ledger ? driftSince(recently(ledger.readAt), runs) : 0;
   if (drift > 0)
     yield attention(
       "drift",
@@ -446,13 +450,13 @@ function* incidentsOfDaemon({ daemon, ledger }: ScopeFacts, retry: string, now: 
 const namesOf = (all: readonly { readonly key: string }[]): string => all.map(({ key }) => key).join(" and ");
 
 /** The feeds of changed tenants that don't work. What they would notice waits for the next full sync. */
-const brokenFeeds = ({ feeds }: DaemonFacts) =>
-  feeds.flatMap(({ feed, state }) =>
-    state?.error ? [{ key: `source.changes.${feed}`, since: state.since, ...state.error }] : [],
+const brokenFeeds = ({ serving }: DaemonFacts) =>
+  Object.entries(serving?.feeds ?? {}).flatMap(([feed, state]) =>
+    state?.failure ? [{ key: `source.changes.${feed}`, ...state.failure }] : [],
   );
 
-const driftSince = (since: Date, history: readonly PastRun[]): number =>
-  history
+const driftSince = (since: Date, runs: readonly PastRun[]): number =>
+  runs
     .flatMap(({ result, finishedAt }) =>
       result && finishedAt && finishedAt >= since ? Object.values(result.counts.drift) : [],
     )

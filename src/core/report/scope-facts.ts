@@ -13,12 +13,12 @@ import type { ResolvedTables } from "./tables-text.ts";
 export interface ScopeFacts {
   /** Null if the ledger was not read yet. */
   readonly ledger: LedgerFacts | null;
-  /** Newest first. */
+  /** Newest first: the last day's at least, and the last ten. */
   readonly runs: readonly PastRun[];
   /** The last run that the service made fail; null if the service has given a good answer since. */
   readonly unanswered: PastRun | null;
-  /** The tenants that are served singly: for how long the first of them has been waiting, in milliseconds, and how many fail. */
-  readonly serving: { readonly oldestMs: number; readonly failing: number } | null;
+  /** The tenants that are served singly, by this instance or as the ledger tells. */
+  readonly serving: Pick<ServingFacts, "oldestMs" | "failing"> | null;
   /** Null if a command asks, which knows the ledger only. */
   readonly daemon: DaemonFacts | null;
 }
@@ -66,8 +66,8 @@ export interface LedgerFacts {
   readonly oldestUnsynced: Date | null;
   /** When a run began that read every token in every store; null if none has. */
   readonly tokensVerifiedAt: Date | null;
-  /** How many tokens are older than `rotation.max_age`; null if the config has no such age, left out if nobody has counted. */
-  readonly tooOld?: { readonly maxAgeMs: number; readonly tokens: number } | null;
+  /** How many tokens are older than `rotation.max_age`; null if the config has no such age. */
+  readonly tooOld: { readonly maxAgeMs: number; readonly tokens: number } | null;
   /** The instance that holds the lease; null if none does. */
   readonly lease: { readonly holder: string; readonly acquiredAt: Date } | null;
   readonly service: {
@@ -76,8 +76,6 @@ export interface LedgerFacts {
     readonly answeredAt: Date | null;
   };
   readonly tables: ResolvedTables;
-  /** The runs of the last seven days, newest first, at most 5,000. */
-  readonly history: readonly PastRun[];
 }
 
 interface OwingGroup {
@@ -123,10 +121,8 @@ export interface DaemonFacts {
   readonly unreached: readonly Unreached[];
   /** When each address of `notify` last got something; null if nothing was sent to it yet, or nothing arrived. */
   readonly reachedAt: Readonly<Record<string, Date | null>>;
-  /** The feeds of changed tenants that the config names. */
-  readonly feeds: readonly FeedFacts[];
-  /** Whether applications can ask for a tenant with POST /sync/{user_group_id}. */
-  readonly takesRequests: boolean;
+  /** Null if the config has single tenants served by no feed, or if no sync has begun yet. */
+  readonly serving: ServingFacts | null;
   /** What calls have been waiting for, for a run or for single tenants; null if none waits for long. */
   readonly queued: Queued | null;
 }
@@ -143,9 +139,22 @@ interface Unreached {
   readonly message: string;
 }
 
-export interface FeedFacts {
-  /** `column` or `channel`. */
-  readonly feed: string;
-  /** Since when it works, or has been failing, and why. Null while another instance notices tenants. */
-  readonly state: { readonly since: Date; readonly error: FailureWithHint | null } | null;
+/** How a daemon serves single tenants between two full syncs. */
+export interface ServingFacts {
+  /** The feeds of changed tenants that the config names. Null while one is off: another instance notices tenants, or it starts. */
+  readonly feeds: Readonly<Partial<Record<"column" | "channel", FeedState | null>>>;
+  /** Whether applications can ask for a tenant with POST /sync/{user_group_id}. */
+  readonly takesRequests: boolean;
+  /** For how long the tenant has waited that has waited for longest, in milliseconds; 0 if none waits. */
+  readonly oldestMs: number;
+  /** How many tenants wait for another try, because the last one failed. The ledger was read before some of them. */
+  readonly failing: number;
+}
+
+/** Whether changed tenants are noticed by a column or a channel. */
+export interface FeedState {
+  /** When it last worked; null if it never did. */
+  readonly workedAt: Date | null;
+  /** Since when it has been failing, and why; null if it works. */
+  readonly failure: (FailureWithHint & { readonly since: Date }) | null;
 }

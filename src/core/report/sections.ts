@@ -43,7 +43,7 @@ export function sectionsOf(facts: ScopeFacts, now: Date): readonly Section[] {
     {
       id: "more",
       title: "Groups, tokens, process",
-      facts: [...ledgerFacts(facts, now), ...processFacts(facts)],
+      facts: [...ledgerFacts(facts), ...processFacts(facts)],
     },
   ];
   return sections.filter((section) => section.facts.length > 0);
@@ -112,7 +112,7 @@ function schedule({ daemon }: ScopeFacts, now: Date): Fact[] {
   ];
 }
 
-function ledgerFacts({ ledger, daemon }: ScopeFacts, _now: Date): Fact[] {
+function ledgerFacts({ ledger, daemon }: ScopeFacts): Fact[] {
   if (!ledger) return [];
   const { groups, rejected, oldestToken, oldestUnsynced, tooOld } = ledger;
   const states = GROUP_STATES.flatMap((state) =>
@@ -136,14 +136,10 @@ function ledgerFacts({ ledger, daemon }: ScopeFacts, _now: Date): Fact[] {
 }
 
 function tooOldDetails(tooOld: LedgerFacts["tooOld"]): Pick<Fact, "tone" | "details"> {
-  if (tooOld === undefined) return {};
-  if (tooOld === null) return { details: "there is no rotation.max_age" };
-  const { maxAgeMs, tokens } = tooOld;
-  const days = durationText(maxAgeMs);
-  if (tokens === 0)
-    return { details: `no token that a sync rotates is older than rotation.max_age (${days})` };
+  const { maxAgeMs, tokens } = tooOld ?? { maxAgeMs: 0, tokens: 0 };
+  if (tokens === 0) return {};
   const are = `${quantity(tokens, "token")} that a sync rotates ${tokens === 1 ? "is" : "are"}`;
-  return { tone: "attention", details: `${are} older than rotation.max_age (${days})` };
+  return { tone: "attention", details: `${are} older than rotation.max_age (${durationText(maxAgeMs)})` };
 }
 
 /** Who is at work. */
@@ -155,10 +151,10 @@ function leaseText({ lease }: Pick<LedgerFacts, "lease">, daemon: DaemonFacts | 
 
 function processFacts({ daemon, serving }: ScopeFacts): Fact[] {
   if (!daemon) return [];
-  const { version, configPath, startedAt, skippedRuns, takesRequests, standby } = daemon;
+  const { version, configPath, startedAt, skippedRuns, standby } = daemon;
   const replies = standby ? "handed on to the instance that holds the lease" : "accepted";
   return [
-    ...(takesRequests ? [{ label: "POST /sync", value: replies }] : []),
+    ...(daemon.serving?.takesRequests ? [{ label: "POST /sync", value: replies }] : []),
     ...(serving && serving.oldestMs > 0
       ? [{ label: "Longest wait now", value: durationText(serving.oldestMs) }]
       : []),

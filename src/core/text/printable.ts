@@ -55,6 +55,14 @@ const bytesOf = (char: string): string =>
 /** Quotes any text as one word of a shell command, which an operator can copy. */
 export const shellQuoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 
+export const DEFAULT_CONFIG = "./config.yaml";
+
+/** A command, `groupsync …`, with the config file to work by. Anything else, such as a statement for a database, stays as it is. */
+export function withConfig(command: string, configPath: string): string {
+  const program = configPath === DEFAULT_CONFIG ? "groupsync" : `groupsync --config ${shellWord(configPath)}`;
+  return command.replace(/^groupsync (?!help )/, () => `${program} `);
+}
+
 /** Words for people, with times in between. Whoever shows them writes every time in the same way. */
 export type TimedText = string | readonly (string | Date)[];
 

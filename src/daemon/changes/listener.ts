@@ -19,7 +19,7 @@ const PROBE_EVERY = 20_000;
 
 /** Listens over one connection until `stop` aborts. Rejects as `ChangeChannel` does, and once the connection is lost. */
 export async function listen(listening: Listening): Promise<void> {
-  const { channel, clock, onTenant, onAnything, onWorking, stop } = listening;
+  const { channel, onTenant, onAnything, onWorking, stop } = listening;
   const receive = (payload: string): void => {
     if (payload === "" || Buffer.byteLength(payload) > MAX_ID_BYTES) onAnything();
     else onTenant(payload);
@@ -29,14 +29,14 @@ export async function listen(listening: Listening): Promise<void> {
     onWorking();
     // What was notified while nobody listened is lost.
     onAnything();
-    await untilLost(open, clock, stop);
+    await untilLost(open, listening);
   } finally {
     await open.close();
   }
 }
 
 /** Resolves when `stop` aborts. Rejects once the connection is lost. */
-async function untilLost(open: OpenChannel, clock: Clock, stop: AbortSignal): Promise<void> {
+async function untilLost(open: OpenChannel, { clock, onWorking, stop }: Listening): Promise<void> {
   const pause = new WakeableSleep(clock);
   let lost: Error | undefined;
   void open.lost.then((why) => {
@@ -46,6 +46,8 @@ async function untilLost(open: OpenChannel, clock: Clock, stop: AbortSignal): Pr
   while (!stop.aborted) {
     await pause.sleep(PROBE_EVERY, stop);
     if (lost) throw lost;
-    if (!stop.aborted) await open.probe();
+    if (stop.aborted) return;
+    await open.probe();
+    onWorking();
   }
 }

@@ -1,11 +1,12 @@
-import { ANYTHING, type Feed, type Notice } from "../../core/changes/notice.ts";
+import { ANYTHING, type Notice } from "../../core/changes/notice.ts";
 import { isConfigError } from "../../core/report/exit-code.ts";
+import type { ServingFacts } from "../../core/report/scope-facts.ts";
 import type { ChangeChannel, ChangeFeed } from "../../ports/change-feed.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import { listen } from "./listener.ts";
 import { Poller } from "./poller.ts";
-import { Watch, type WatchState } from "./watch.ts";
+import { Watch } from "./watch.ts";
 
 /** What the config names: at least one. */
 export interface NoticingFeeds {
@@ -19,9 +20,6 @@ export interface NoticingPorts {
   /** Called from the loops: it must not throw, and not take long. */
   readonly onNotice: (notice: Notice) => void;
 }
-
-/** The feeds that the config names. A feed is null while it is off: another instance holds the lease, or the feed starts. */
-export type NoticingState = Readonly<Partial<Record<Feed, WatchState | null>>>;
 
 /** What one `start` began. */
 interface Running {
@@ -51,7 +49,7 @@ export class Noticing {
     this.#channel = new Watch("channel", clock, log);
   }
 
-  get state(): NoticingState {
+  get state(): ServingFacts["feeds"] {
     const { column, channel } = this.#feeds;
     return {
       ...(column && { column: this.#column.state }),
@@ -101,8 +99,8 @@ export class Noticing {
       onNotice({ kind: "tenant", user_group_id, feed: "channel" });
     // A database that is away is asked when it is back. A column that can't be asked leaves it to a full sync.
     const onAnything = (): void => {
-      const error = this.#column.state?.error;
-      if (poller && !(error && isConfigError(error))) poller.lookUpNow();
+      const failure = this.#column.state?.failure;
+      if (poller && !(failure && isConfigError(failure))) poller.lookUpNow();
       else onNotice(ANYTHING);
     };
     const attempts = Promise.all([

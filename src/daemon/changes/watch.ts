@@ -1,16 +1,9 @@
 import type { Feed } from "../../core/changes/notice.ts";
 import { waitBeforeReconnect } from "../../core/failure/backoff.ts";
-import { asSyncError, type FailureWithHint, withoutCause } from "../../core/failure/sync-error.ts";
+import { asSyncError, withoutCause } from "../../core/failure/sync-error.ts";
+import type { FeedState } from "../../core/report/scope-facts.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
-
-/** Whether changed tenants are noticed by a column or a channel. Contains no secret. */
-export interface WatchState {
-  /** Since when it works, or has been failing. */
-  readonly since: Date;
-  /** Why it doesn't work; null if it does. */
-  readonly error: FailureWithHint | null;
-}
 
 /** Watches for changes over a connection. Calls `onWorking` whenever the connection has shown to work; ends by a rejection. */
 type Connection = (onWorking: () => void) => Promise<void>;
@@ -20,7 +13,7 @@ export class Watch {
   readonly #feed: Feed;
   readonly #clock: Clock;
   readonly #log: Log;
-  #state: WatchState | null = null;
+  #state: FeedState | null = null;
   #ended = Promise.resolve();
 
   constructor(feed: Feed, clock: Clock, log: Log) {
@@ -30,7 +23,7 @@ export class Watch {
   }
 
   /** Null before the first attempt and after the end. */
-  get state(): WatchState | null {
+  get state(): FeedState | null {
     return this.#state;
   }
 
@@ -76,8 +69,8 @@ export class Watch {
 
   #works(): void {
     const before = this.#state;
-    if (before?.error === null) return;
-    this.#state = { since: this.#clock.now(), error: null };
+    this.#state = { workedAt: this.#clock.now(), failure: null };
+    if (before?.failure === null) return;
     const again = before ? " again" : "";
     this.#log({
       level: "info",
@@ -87,9 +80,9 @@ export class Watch {
 
   #fails(thrown: unknown): void {
     const error = withoutCause(asSyncError(thrown));
-    const before = this.#state;
-    this.#state = { since: before?.error ? before.since : this.#clock.now(), error };
-    if (before?.error?.code === error.code) return;
+    const { workedAt = null, failure: before = null } = this.#state ?? {};
+    this.#state = { workedAt, failure: { since: before?.since ?? this.#clock.now(), ...error } };
+    if (before?.code === error.code) return;
     const message = `${error.message}; until that is repaired, the next full sync finds what changes`;
     this.#log({ level: "warn", ...error, message });
   }

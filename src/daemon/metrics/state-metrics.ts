@@ -2,8 +2,7 @@ import { Counter, Gauge, type Registry } from "prom-client";
 import { isClockDifference } from "../../core/failure/sync-error.ts";
 import { rejectedRows } from "../../core/group/rejections.ts";
 import { GROUP_STATES } from "../../core/report/scope-facts.ts";
-import type { DaemonState, LedgerSnapshot } from "../state/state.ts";
-import { feedsOf } from "../state/state.ts";
+import type { DaemonState } from "../state/state.ts";
 
 /** Null or undefined if not known. Then the metric has no sample, instead of 0 or NaN. */
 type Sample = number | null | undefined;
@@ -178,8 +177,8 @@ export function registerStateMetrics(registry: Registry, state: () => DaemonStat
     registers,
     collect() {
       this.reset();
-      for (const { feed, state: watch } of feedsOf(state().serving))
-        if (watch !== null) this.set({ feed }, watch.error === null ? 1 : 0);
+      for (const [feed, known] of Object.entries(state().serving?.feeds ?? {}))
+        if (known !== null) this.set({ feed }, known.failure === null ? 1 : 0);
     },
   });
   new Counter({
@@ -208,11 +207,11 @@ const oldestOf = (times: readonly Date[]): Date | null =>
 const timestamp = (at: Date | null | undefined): Sample => at && at.getTime() / 1_000;
 
 /** As the last sync that ended has found. */
-function clocksDiffer({ history }: LedgerSnapshot): boolean {
-  const last = history.find(({ command, result }) => command === "sync" && result !== null);
+function clocksDiffer({ runs }: NonNullable<DaemonState["ledger"]>): boolean {
+  const last = runs.find(({ command, result }) => command === "sync" && result !== null);
   return last?.result?.error ? isClockDifference(last.result.error) : false;
 }
 
 const lastSyncCounts = (ledger: DaemonState["ledger"]) =>
-  ledger?.history.find(({ command, result }) => command === "sync" && result && result.outcome !== "failed")
+  ledger?.runs.find(({ command, result }) => command === "sync" && result && result.outcome !== "failed")
     ?.result?.counts;

@@ -1,11 +1,21 @@
 import { isHandOver } from "../../core/failure/sync-error.ts";
 import { advanced, NO_WORK } from "../../core/report/progress.ts";
 import type { RejectedConfig } from "../../core/report/scope-facts.ts";
+import type { LedgerStatus } from "../../engine/ledger-status.ts";
 import type { RunEvent } from "../../ports/observer.ts";
-import type { CurrentRun, LedgerSnapshot, TrackedState } from "./state.ts";
+import type { DaemonState } from "./state.ts";
 
 /** In milliseconds. Longer than the time between two reports, with the time that a call may take. */
 const QUEUED_FOR = 120_000;
+
+/** What the runs and the config have shown. */
+type TrackedState = Pick<
+  DaemonState,
+  | ("startedAt" | "configReadAt" | "rejectedConfig" | "current" | "queued" | "skippedRuns")
+  | ("lastGoodSync" | "lastAnswer" | "standby" | "lastRun" | "ledger")
+>;
+
+type CurrentRun = NonNullable<DaemonState["current"]>;
 
 /** Computes the daemon's state from the events of its runs. */
 export class StateTracker {
@@ -53,9 +63,9 @@ export class StateTracker {
   }
 
   /** Takes the ledger as it is after a run. The ledger also knows the runs of other instances. */
-  read(ledger: LedgerSnapshot): void {
+  read(ledger: LedgerStatus): void {
     const now = this.#now();
-    const good = ledger.history.find(
+    const good = ledger.runs.find(
       ({ command, result, finishedAt }) =>
         command === "sync" && reachedItsEnd(result) && finishedAt !== null && finishedAt <= now,
     );
@@ -85,18 +95,18 @@ export class StateTracker {
     }
   }
 
-  #finished(event: Extract<RunEvent, { kind: "finished" }>, { since, run }: CurrentRun): void {
-    const { kind: _, ...summary } = event;
+  #finished(event: Extract<RunEvent, { kind: "finished" }>, { run: id }: CurrentRun): void {
+    const { command, durationMs, error } = event;
     this.#set({ current: null });
-    const { error } = summary;
     if (error && (error.code === "LEASE_HELD" || isHandOver(error))) {
-      const { standby } = this.#state;
-      this.#set({ standby: { since: standby?.since ?? since, message: error.message } });
+      this.#set({ standby: { message: error.message } });
       return;
     }
     const finishedAt = this.#now();
-    this.#set({ standby: null, lastRun: { ...summary, run, startedAt: since, finishedAt } });
-    if (reachedItsEnd(summary)) this.#keepLater("lastGoodSync", finishedAt);
+    // With the duration that the log has.
+    const startedAt = new Date(finishedAt.getTime() - durationMs);
+    this.#set({ standby: null, lastRun: { id, command, startedAt, finishedAt, result: event } });
+    if (reachedItsEnd(event)) this.#keepLater("lastGoodSync", finishedAt);
   }
 
   /**

@@ -1,63 +1,58 @@
-import type { DaemonFacts, FeedFacts } from "../../core/report/scope-facts.ts";
+import { type Incident, incidentsOf } from "../../core/report/incidents.ts";
+import type { DaemonFacts, PastRun, ScopeFacts } from "../../core/report/scope-facts.ts";
 import type { LedgerStatus } from "../../engine/ledger-status.ts";
-import type { RunId } from "../../ports/ledger/scope.ts";
-import type { Unreached } from "../../ports/notifier.ts";
-import type { RunSummary } from "../../ports/observer.ts";
-import type { NoticingState } from "../changes/noticing.ts";
+import type { RecordedRun } from "../../ports/ledger/scope.ts";
 
 /** Everything that the daemon's probes, status page and metrics show. Contains no secret. */
-export interface DaemonState
-  extends TrackedState,
-    Pick<DaemonFacts, "version" | "configPath" | "schedule" | "nextRun" | "staleAt" | "reachedAt"> {
+export interface DaemonState extends DaemonFacts {
   /** The scope: `name` in the config. */
   readonly name: string;
   /** `schedule` is read in this time zone. */
   readonly timezone: string;
-  /** The addresses of `notify` that got nothing when something was last sent to them. */
-  readonly unreached: readonly Unreached[];
-  /** Null if the config has single tenants served by no feed, or if no sync has begun yet. */
-  readonly serving: ServingNow | null;
-}
-
-/** What the runs and the config have shown. */
-export interface TrackedState
-  extends Pick<
-    DaemonFacts,
-    | ("startedAt" | "configReadAt" | "rejectedConfig" | "current" | "queued" | "skippedRuns")
-    | ("lastGoodSync" | "lastAnswer")
-  > {
-  /** Set while another instance holds the lease and this one waits for it. */
-  readonly standby: { readonly since: Date; readonly message: string } | null;
   /** The last run of this process, without runs that another instance's lease prevented. Null before the first one. */
-  readonly lastRun: FinishedRun | null;
-  /** Null until the ledger was read once. */
-  readonly ledger: LedgerSnapshot | null;
+  readonly lastRun: OwnRun | null;
+  /** The ledger as it was after the last run. Null until it was read once. */
+  readonly ledger: LedgerStatus | null;
 }
 
-export type CurrentRun = NonNullable<DaemonFacts["current"]>;
-
-export interface FinishedRun extends RunSummary {
-  /** Null if the run ended before it had the lease. */
-  readonly run: RunId | null;
-  readonly startedAt: Date;
-  readonly finishedAt: Date;
+/** A run of this process. The ledger doesn't have a run that ended before it had the lease. */
+export interface OwnRun extends PastRun {
+  readonly id: string | null;
 }
 
-/** The ledger as it was after the last run. */
-export type LedgerSnapshot = LedgerStatus & Required<Pick<LedgerStatus, "tooOld">>;
+/** Everything that is wrong, the worst first. Empty if nothing is. */
+export const incidentsOfState = (state: DaemonState, now: Date): readonly Incident[] =>
+  incidentsOf(factsOf(state), now);
 
-/** How the daemon serves single tenants between two full syncs. Contains no secret. */
-export interface ServingNow {
-  /** How the daemon notices changed tenants. */
-  readonly feeds: NoticingState;
-  /** Whether applications can ask for a tenant with POST /sync/{user_group_id}. */
-  readonly takesRequests: boolean;
-  /** For how long the tenant has waited that has waited for longest, in milliseconds; 0 if none waits. */
-  readonly oldestMs: number;
-  /** How many tenants wait for another try, because the last one failed. The ledger was read before some of them. */
-  readonly failing: number;
+/** All that decides what is wrong with the scope, and what else is shown of it. */
+export function factsOf(state: DaemonState): ScopeFacts {
+  const { ledger, serving, standby } = state;
+  return {
+    ledger,
+    runs: pastRuns(state),
+    unanswered: unansweredRun(state),
+    // While this instance stands by, another one serves.
+    serving: standby ? null : serving,
+    daemon: state,
+  };
 }
 
-/** The feeds that the config names. */
-export const feedsOf = (serving: ServingNow | null): readonly FeedFacts[] =>
-  Object.entries(serving?.feeds ?? {}).map(([feed, state]) => ({ feed, state: state ?? null }));
+/**
+ * The last runs, newest first. For the last run of this process, its memory replaces what the ledger has: it knows the
+ * hint, and also how the run ended if the ledger was out of reach at the end.
+ */
+export function pastRuns({ ledger, lastRun }: DaemonState): readonly PastRun[] {
+  const recorded = ledger?.runs ?? [];
+  if (!lastRun) return recorded;
+  if (recorded.some(({ id }) => id === lastRun.id))
+    return recorded.map((run) => (run.id === lastRun.id ? lastRun : run));
+  const [newest] = recorded;
+  return newest && newest.startedAt > lastRun.startedAt ? recorded : [lastRun, ...recorded];
+}
+
+/** The last run that the service made fail; null if the service has given a good answer since. */
+export function unansweredRun({ ledger, lastAnswer }: DaemonState): RecordedRun | null {
+  const run = ledger?.unanswered ?? null;
+  // Single tenants are served after the ledger was read.
+  return run?.finishedAt && lastAnswer && lastAnswer > run.finishedAt ? null : run;
+}

@@ -1,7 +1,7 @@
 import type { FailureWithHint } from "../../core/failure/sync-error.ts";
 import type { Fact } from "../../core/report/sections.ts";
 import { type Html, html } from "../../core/text/html.ts";
-import { printable, printableId, shellWord } from "../../core/text/printable.ts";
+import { printable, printableId, withConfig } from "../../core/text/printable.ts";
 import { timedHtml } from "./number-and-time-text.ts";
 
 /** In characters. */
@@ -23,7 +23,7 @@ export function tenantHtml(id: string, name: string | null = null): Html {
 
 /** What to copy: a command, `groupsync …`, with the config file that the daemon works by; or a statement for a database. */
 export const copied = (command: string, configPath: string): Html =>
-  html`<div class="copied"><pre><code>${command.replace(/^groupsync (?!help )/, () => `groupsync --config ${shellWord(configPath)} `)}</code></pre><button type="button" class="copy">Copy</button></div>`;
+  html`<div class="copied"><pre><code>${withConfig(command, configPath)}</code></pre><button type="button" class="copy">Copy</button></div>`;
 
 /** Facts with a label each. `look`: the class of the list. */
 export const factsHtml = (

@@ -4,8 +4,7 @@ import type { PastRun } from "../../core/report/scope-facts.ts";
 import { type Section, sectionsOf } from "../../core/report/sections.ts";
 import { type Html, html } from "../../core/text/html.ts";
 import { quantity } from "../../core/text/quantity.ts";
-import { factsOf } from "../state/facts.ts";
-import type { DaemonState } from "../state/state.ts";
+import { type DaemonState, factsOf } from "../state/state.ts";
 import { incidentCard, wellCard } from "./card.ts";
 import { documentOf } from "./document.ts";
 import { factsHtml } from "./html.ts";
@@ -25,7 +24,9 @@ export function statusPage(state: DaemonState, now: Date): string {
   const cards = incidents.map((incident, index) =>
     incidentCard(incident, index === 0 ? 1 : 2, { at, configPath, names }),
   );
-  const [strip, ...sections] = sectionsOf(facts, now).map((section) => sectionHtml(section, state, at));
+  const [strip, ...sections] = sectionsOf(facts, now).map((section) =>
+    sectionHtml(section, state, facts.runs, at),
+  );
   const main = html`${cards[0] ?? wellCard(headline)}
 ${strip ?? null}${cards.slice(1)}
 ${sections}`;
@@ -36,7 +37,12 @@ ${sections}`;
   );
 }
 
-function sectionHtml({ id, title, facts }: Section, { current, ledger }: DaemonState, at: PageTime): Html {
+function sectionHtml(
+  { id, title, facts }: Section,
+  { current, ledger }: DaemonState,
+  runs: readonly PastRun[],
+  at: PageTime,
+): Html {
   const heading = html`<h2 id="${id}-title">${title}</h2>`;
   const list = (look: "strip" | "facts") =>
     factsHtml(facts, look, (date) => (look === "strip" ? moment(date, at) : exactMoment(date, at)));
@@ -49,7 +55,7 @@ function sectionHtml({ id, title, facts }: Section, { current, ledger }: DaemonS
       return html`<section id="${id}" aria-labelledby="${id}-title">${heading}${total > 0 ? bar : null}${list("facts")}</section>`;
     }
     case "runs":
-      return html`<section id="${id}" aria-labelledby="${id}-title">${heading}${list("facts")}${ledger ? historyHtml(ledger.history, at) : null}</section>`;
+      return html`<section id="${id}" aria-labelledby="${id}-title">${heading}${list("facts")}${historyHtml(runs, at)}</section>`;
     case "more":
       return html`<details class="section" id="${id}"><summary><h2>${title}</h2></summary>${list("facts")}${ledger && ledger.groups.total > 0 ? LEGEND : null}</details>`;
   }
@@ -63,8 +69,8 @@ Rejected rows: no group can be made of them, and their groups stay as they are.<
 const HOURS_SHOWN = 24;
 
 /** The last day, a cell for each hour, and the longest run. */
-function historyHtml(history: readonly PastRun[], at: PageTime): Html | null {
-  const hours = hoursOf(history, at.now, HOURS_SHOWN);
+function historyHtml(all: readonly PastRun[], at: PageTime): Html | null {
+  const hours = hoursOf(all, at.now, HOURS_SHOWN);
   const runs = hours.flatMap((hour) => hour.runs);
   const [first] = runs;
   if (!first) return null;

@@ -3,13 +3,20 @@ import { explainJson, explainText } from "../../../src/commands/output/explain.t
 import { SyncError } from "../../../src/core/failure/sync-error.ts";
 import { UNKNOWN_STATE } from "../../../src/core/group/ledger-group.ts";
 import { Unusable } from "../../../src/core/group/tenant.ts";
+import { DEFAULT_CONFIG } from "../../../src/core/text/printable.ts";
 import { anExplanation, aRecordedGroup, NO_RECORDED_FAILURES } from "../../builders/explained.ts";
 import { aDesiredTenant, anAbsence, aRejectedTenant, aRow } from "../../builders/groups.ts";
 
 const at = (day: number): Date => new Date(Date.UTC(2026, 1, day));
 
 const text = (overrides: Parameters<typeof anExplanation>[0] = {}): string =>
-  explainText(anExplanation(overrides), false);
+  explainText(anExplanation(overrides), DEFAULT_CONFIG, false);
+
+test("the command that helps names the config file, unless it is the default one", () => {
+  const explanation = anExplanation({ tenant: aDesiredTenant({ name: "New" }) });
+  const page = explainText(explanation, "/etc/my config.yaml", false);
+  expect(page).toContain("what helps: groupsync --config '/etc/my config.yaml' sync --only acme\n");
+});
 
 describe("the page of a tenant", () => {
   test("has everything, and marks what differs from what the service confirmed", () => {

@@ -2,8 +2,9 @@ import { expect, test } from "vitest";
 import type { Failure } from "../../../src/core/failure/sync-error.ts";
 import { clockDifference } from "../../../src/core/plan/read-history.ts";
 import { headlineIfWell } from "../../../src/core/report/incidents.ts";
-import { factsOf, incidentsOfState, pastRuns } from "../../../src/daemon/state/facts.ts";
-import type { DaemonState, LedgerSnapshot } from "../../../src/daemon/state/state.ts";
+import type { DaemonState } from "../../../src/daemon/state/state.ts";
+import { factsOf, incidentsOfState } from "../../../src/daemon/state/state.ts";
+import type { LedgerStatus } from "../../../src/engine/ledger-status.ts";
 import { aBrokenFeed, aDaemonState, aServingState, someGroups } from "../../builders/daemon-state.ts";
 import { aRejection } from "../../builders/groups.ts";
 import {
@@ -21,7 +22,7 @@ import {
 import { aBadEnd, aCurrentRun, afterSync, aStandby } from "../../daemon/status-page/shown-page.ts";
 
 /** A daemon that has just begun, so that it knows the ledger only. The newest run first. */
-const withLedger = (ledger: Partial<LedgerSnapshot>, state: Partial<DaemonState> = {}): DaemonState =>
+const withLedger = (ledger: Partial<LedgerStatus>, state: Partial<DaemonState> = {}): DaemonState =>
   aHealthyDaemon({ lastRun: null, ledger: aHealthySnapshot(ledger), ...state });
 const withGroups = (groups: Parameters<typeof someGroups>[0], runs = [aPastRun()], lease = {}): DaemonState =>
   withLedger({ groups: someGroups({ total: 383, ...groups }), runs, ...lease });
@@ -32,7 +33,7 @@ const lease = {
 };
 const failed = (code: string, message: string) => aPastRun({ error: { code, message } });
 const held = (error: Failure & { hint?: string }): DaemonState =>
-  aHealthyDaemon({ lastRun: { ...aFinishedRun({ error }), outcome: "held" } });
+  aHealthyDaemon({ lastRun: aFinishedRun({ error, outcome: "held" }) });
 const INTERRUPTED = failed("INTERRUPTED", "told to stop");
 const HANDED_OVER = failed("LEASE_HANDED_OVER", "handed over");
 const KEY_REFUSED = aPastRun({
@@ -252,7 +253,7 @@ test.each<[string, DaemonState, kind: string, text: string]>([
   [
     "somebody else changes groups",
     withLedger({
-      history: [aPastRun({ counts: drifted }), aPastRun({ counts: drifted, startedAt: hoursAgo(25) })],
+      runs: [aPastRun({ counts: drifted }), aPastRun({ counts: drifted, startedAt: hoursAgo(25) })],
     }),
     "drift",
     "Needs attention: 2 changes by somebody else found at the service within 24 hours. Find out who",
@@ -276,7 +277,7 @@ test.each<[string, DaemonState]>([
   ],
   [
     "another instance has repaired what this one could not",
-    aHealthyDaemon({ lastRun: aFinishedRun({ run: "4710", error: aBadEnd, startedAt: hoursAgo(1) }) }),
+    aHealthyDaemon({ lastRun: aFinishedRun({ id: "4710", error: aBadEnd, finishedAt: hoursAgo(1) }) }),
   ],
   [
     "a run goes on after one that was told to stop",
@@ -304,7 +305,7 @@ test.each<[string, DaemonState]>([
   expect(incidentsOfState(state, NOW)).toEqual([]);
 });
 
-const WRONG: Partial<LedgerSnapshot> = {
+const WRONG: Partial<LedgerStatus> = {
   groups: someGroups({ total: 383, failing: 26, in_doubt: 1, wanted: 1, missing: 9 }),
   held: HELD,
   refreshHold: REFRESH_HOLD,
@@ -399,13 +400,6 @@ test.each<[string, DaemonState, tone: string, text: string]>([
   expect([headline.sentence, ...headline.advice].join(" ").slice(0, text.length)).toBe(text);
 });
 
-test("a run has the duration that the log has, without the wait for the lease", () => {
-  const finishedAt = new Date("2026-03-01T12:01:00Z");
-  const lastRun = aFinishedRun({ startedAt: hoursAgo(1), finishedAt, durationMs: 405 });
-  const [last] = pastRuns(aHealthyDaemon({ lastRun, ledger: null }));
-  expect(last?.startedAt).toEqual(new Date(finishedAt.getTime() - 405));
-});
-
 const helpOf = (state: DaemonState): (readonly [string, string])[] =>
   incidentsOfState(state, NOW).flatMap(({ help }) =>
     help.map(({ when, command }) => [when, command] as const),
@@ -425,7 +419,7 @@ test("a statement in an error's hint is to be copied alone", () => {
 });
 
 test("what is held comes with the command that approves it, or that shows the code", () => {
-  const commands = (ledger: Partial<LedgerSnapshot>) =>
+  const commands = (ledger: Partial<LedgerStatus>) =>
     helpOf(withLedger(ledger)).map(([, command]) => command);
   expect(commands({ held: HELD })).toEqual(["groupsync sync --approve-deletions 0123456789ab"]);
   expect(commands({ held: { ...HELD, code: null } })).toEqual(["groupsync plan"]);
@@ -437,7 +431,7 @@ test("what is held comes with the command that approves it, or that shows the co
 test("it is said since when syncs fail in the same way, and which tenants wait for their first token", () => {
   const refused = (hours: number, code = "KEY_REFUSED") =>
     aPastRun({ startedAt: hoursAgo(hours), tookMs: 0, error: { code, message: "" } });
-  const history = [
+  const runs = [
     refused(1),
     anUnfinishedRun({ startedAt: hoursAgo(2) }),
     refused(3),
@@ -447,7 +441,7 @@ test("it is said since when syncs fail in the same way, and which tenants wait f
   const owing = ["new", "old"].map((user_group_id) => {
     return { user_group_id, owed: ["under way" as const], wantedSince: null };
   });
-  const state = withLedger({ runs: history.slice(0, 1), history, owing, tokenless: new Set(["new"]) });
+  const state = withLedger({ runs, owing, tokenless: new Set(["new"]) });
   expect(incidentsOfState(state, NOW)).toMatchObject([
     {
       ...{ kind: "failed", code: "KEY_REFUSED", since: hoursAgo(3) },

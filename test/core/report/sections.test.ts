@@ -2,10 +2,12 @@ import { describe, expect, test } from "vitest";
 import { noCounts } from "../../../src/core/report/counts.ts";
 import { type Fact, type Section, sectionsOf } from "../../../src/core/report/sections.ts";
 import { plainText } from "../../../src/core/text/printable.ts";
-import { factsOf } from "../../../src/daemon/state/facts.ts";
-import type { DaemonState, LedgerSnapshot } from "../../../src/daemon/state/state.ts";
+import type { DaemonState } from "../../../src/daemon/state/state.ts";
+import { factsOf } from "../../../src/daemon/state/state.ts";
+import type { LedgerStatus } from "../../../src/engine/ledger-status.ts";
 import { aBrokenFeed, aServingState, someGroups } from "../../builders/daemon-state.ts";
 import {
+  aFailingGroup,
   aFinishedRun,
   aHealthyDaemon,
   aHealthySnapshot,
@@ -26,7 +28,8 @@ function factsIn(id: Section["id"], state: DaemonState): Record<string, string> 
   return Object.fromEntries(section?.facts.map((fact) => [fact.label, said(fact)]) ?? []);
 }
 
-const ledgerOf = (ledger: Partial<LedgerSnapshot>): Partial<DaemonState> => ({
+const WRITTEN = aPastRun({ id: "4700", counts: { created: 1 }, startedAt: hoursAgo(5) });
+const ledgerOf = (ledger: Partial<LedgerStatus>): Partial<DaemonState> => ({
   ledger: aHealthySnapshot(ledger),
 });
 
@@ -55,7 +58,7 @@ test.each<[what: string, name: string, state: Partial<DaemonState>, text: string
   [
     "a run has written tokens",
     "Tokens",
-    ledgerOf({ history: [aPastRun({ counts: { created: 1 }, startedAt: hoursAgo(5) })] }),
+    ledgerOf({ runs: [WRITTEN] }),
     "good | written 2026-03-01T07:02:31.400Z | public.groupsync_tokens",
   ],
   [
@@ -63,7 +66,7 @@ test.each<[what: string, name: string, state: Partial<DaemonState>, text: string
     "Tokens",
     ledgerOf({
       tokensVerifiedAt: hoursAgo(1),
-      history: [aPastRun({ counts: { created: 1 }, startedAt: hoursAgo(5) })],
+      runs: [WRITTEN],
     }),
     "good | checked 2026-03-01T11:02:30.000Z | public.groupsync_tokens",
   ],
@@ -76,25 +79,44 @@ test.each<[what: string, name: string, state: Partial<DaemonState>, text: string
         runs: [aPastRun({ startedAt: hoursAgo(2), error: { code: "KEY_REFUSED", message: "" } })],
       }),
     },
-    "good | answered 2026-03-01T12:01:30.000Z | last error KEY_REFUSED, 2026-03-01T10:02:31.400Z; https://dashboards.example.com, team 42",
+    "good | answered 2026-03-01T12:01:30.000Z | last error KEY_REFUSED, 2026-03-01T10:02:31.400Z; dashboards.example.com, team 42",
   ],
   [
     "the service has failed since its last answer",
     "Service",
     { lastRun: aFinishedRun({ error: aBadEnd }) },
-    "bad | answered 2026-03-01T11:32:30.000Z | SERVICE_UNAVAILABLE, 2026-03-01T12:00:00.405Z; https://dashboards.example.com, team 42",
+    "bad | answered 2026-03-01T11:32:30.000Z | SERVICE_UNAVAILABLE, 2026-03-01T12:00:00.405Z; dashboards.example.com, team 42",
   ],
   [
     "a feed works",
     "Changes (column)",
     { serving: aServingState() },
-    "good | connected 2026-03-01T00:00:00.000Z",
+    "good | answered 2026-03-01T00:00:00.000Z",
   ],
   [
     "a feed is broken",
     "Changes (column)",
     { serving: aServingState({ feeds: { column: aBrokenFeed(minutesAgo(5)) } }) },
     "bad | fails | SOURCE_UNAVAILABLE, 2026-03-01T11:57:30.000Z",
+  ],
+  [
+    "a feed has worked before it broke",
+    "Changes (column)",
+    {
+      serving: aServingState({
+        feeds: { column: { ...aBrokenFeed(minutesAgo(5)), workedAt: minutesAgo(6) } },
+      }),
+    },
+    "bad | answered 2026-03-01T11:56:30.000Z | SOURCE_UNAVAILABLE, 2026-03-01T11:57:30.000Z",
+  ],
+  [
+    "a store refuses the token of one group, and has taken others since",
+    "Tokens",
+    ledgerOf({
+      failing: [aFailingGroup(), aFailingGroup({ code: "TOKEN_NOT_STORED", since: hoursAgo(7) })],
+      runs: [WRITTEN],
+    }),
+    "attention | written 2026-03-01T07:02:31.400Z | TOKEN_NOT_STORED, 2026-03-01T05:02:30.000Z; public.groupsync_tokens",
   ],
   [
     "nothing was sent yet",
@@ -203,12 +225,7 @@ test("while this instance stands by, another one serves single tenants", () => {
 
 const DAY = 86_400_000;
 
-test.each<[LedgerSnapshot["tooOld"], string]>([
-  [null, "there is no rotation.max_age"],
-  [
-    { maxAgeMs: 90 * DAY, tokens: 0 },
-    "no token that a sync rotates is older than rotation.max_age (2160 h 0 min)",
-  ],
+test.each<[LedgerStatus["tooOld"], string]>([
   [{ maxAgeMs: DAY, tokens: 1 }, "1 token that a sync rotates is older than rotation.max_age (24 h 0 min)"],
   [
     { maxAgeMs: DAY, tokens: 12 },

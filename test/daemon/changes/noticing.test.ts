@@ -11,7 +11,7 @@ test("has no notice before it starts, nor after it stops, and leaves no connecti
   await stage.pass(MINUTE);
   expect(stage.noticing.state).toEqual({ column: null, channel: null });
   await stage.noticing.start();
-  expect(stage.noticing.state).toMatchObject({ column: { error: null }, channel: { error: null } });
+  expect(stage.noticing.state).toMatchObject({ column: { failure: null }, channel: { failure: null } });
   await stage.noticing.stop();
   stage.feed.insert("late");
   await stage.pass(MINUTE);
@@ -42,7 +42,7 @@ test("can be started twice and stopped twice", async () => {
   expect([stage.feed.opened, stage.channel.opened]).toEqual([1, 1]);
   const stopping = stage.noticing.stop();
   await Promise.all([stopping, stage.noticing.stop(), stage.noticing.start()]);
-  expect(stage.noticing.state).toMatchObject({ column: { error: null }, channel: { error: null } });
+  expect(stage.noticing.state).toMatchObject({ column: { failure: null }, channel: { failure: null } });
   expect([stage.feed.openNow, stage.channel.openNow]).toEqual([1, 1]);
 });
 
@@ -52,8 +52,8 @@ test("starts although both feeds fail, and lets a sync begin", async () => {
   stage.channel.fails = new SyncError("SOURCE_UNAVAILABLE", "gone");
   await stage.noticing.start();
   expect(stage.noticing.state).toMatchObject({
-    column: { error: { code: "CONFIG_COLUMNS" } },
-    channel: { error: { code: "SOURCE_UNAVAILABLE" } },
+    column: { failure: { code: "CONFIG_COLUMNS" } },
+    channel: { failure: { code: "SOURCE_UNAVAILABLE" } },
   });
   expect(stage.warnings().toSorted()).toEqual(["CONFIG_COLUMNS", "SOURCE_UNAVAILABLE"]);
 });
@@ -116,7 +116,7 @@ describe("the channel", () => {
 
   test("is alive once it hears itself, and tries its line again and again", async () => {
     const stage = await aListener();
-    expect(stage.noticing.state).toEqual({ channel: { since: stage.clock.now(), error: null } });
+    expect(stage.noticing.state).toEqual({ channel: { workedAt: stage.clock.now(), failure: null } });
     await stage.pass(MINUTE);
     expect(stage.channel.probes).toBeGreaterThanOrEqual(3);
     expect(stage.channel.opened).toBe(1);
@@ -134,7 +134,7 @@ describe("the channel", () => {
       expect(stage.noticed()).toEqual(["anything"]);
     }
     expect(stage.channel).toMatchObject({ opened: 101, openNow: 1 });
-    expect(stage.noticing.state.channel).toMatchObject({ error: null });
+    expect(stage.noticing.state.channel).toMatchObject({ failure: null });
   });
 
   test("comes back if its line has fallen silent", async () => {
@@ -142,11 +142,12 @@ describe("the channel", () => {
     stage.channel.isDeaf = true;
     await stage.pass(MINUTE);
     expect(stage.noticing.state.channel).toMatchObject({
-      error: { code: "CHANGES_NOT_HEARD" },
+      failure: { code: "CHANGES_NOT_HEARD" },
+      workedAt: expect.any(Date),
     });
     stage.channel.isDeaf = false;
     await stage.pass(MINUTE);
-    expect(stage.noticing.state.channel).toMatchObject({ error: null });
+    expect(stage.noticing.state.channel).toMatchObject({ failure: null });
     expect(stage.noticed()).toEqual(["anything"]);
   });
 

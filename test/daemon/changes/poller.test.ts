@@ -69,13 +69,13 @@ test("tells once that the database is away, asks less and less often, and finds 
       message: `${message}; until that is repaired, the next full sync finds what changes`,
     },
   ]);
-  expect(stage.noticing.state.column).toMatchObject({ error: { code, message, hint } });
+  expect(stage.noticing.state.column).toMatchObject({ failure: { code, message, hint } });
   expect(stage.feed.openNow).toBe(0);
 
   stage.feed.fails = undefined;
   await stage.pass(MINUTE);
   expect(stage.noticed()).toEqual(["missed"]);
-  expect(stage.noticing.state.column).toMatchObject({ error: null });
+  expect(stage.noticing.state.column).toMatchObject({ failure: null });
   expect(stage.log.at(-1)).toMatchObject({ level: "info", message: expect.stringContaining("again") });
 });
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { noCounts, type RunOutcome } from "../../../src/core/report/counts.ts";
-import type { WatchState } from "../../../src/daemon/changes/watch.ts";
+import type { FeedState } from "../../../src/core/report/scope-facts.ts";
 import { Metrics } from "../../../src/daemon/metrics/metrics.ts";
 import type { DaemonState } from "../../../src/daemon/state/state.ts";
 import type { LedgerStatus } from "../../../src/engine/ledger-status.ts";
@@ -8,7 +8,7 @@ import {
   aBrokenFeed,
   aCurrentRun,
   aDaemonState,
-  aLedgerSnapshot,
+  aLedgerStatus,
   anAliveFeed,
   aRecordedRun,
   aServingState,
@@ -37,11 +37,11 @@ describe("of the daemon's state", () => {
       lastGoodSync: at("01:00:00.500"),
       lastAnswer: at("01:05:00"),
       nextRun: at("02:00:00"),
-      standby: { since: at("00:00:00"), message: "another instance is at work" },
+      standby: { message: "another instance is at work" },
       unreached: [{ key: "notify.webhook", since: at("00:30:00"), message: "HTTP 500" }],
       rejectedConfig: { since: at("00:30:00"), code: "CONFIG_INVALID", message: "it has 1 problem" },
       current: aCurrentRun({ since: at("01:30:00"), done: 3, total: 10 }),
-      ledger: aLedgerSnapshot({
+      ledger: aLedgerStatus({
         missing: { count: 5, due: 9, toBeHeld: 6, owned: 50, allowed: 5 },
         refreshHold: { changed: 6, owned: 50, allowed: 5, approval: "0123456789ab" },
         readAt: at("01:10:00"),
@@ -83,7 +83,7 @@ describe("of the daemon's state", () => {
     let state = aDaemonState({
       current: aCurrentRun(),
       skippedRuns: 2,
-      ledger: aLedgerSnapshot({
+      ledger: aLedgerStatus({
         oldestUnsynced: new Date(),
         held: { count: 7, code: "4025bf58a4c4", groups: [] },
       }),
@@ -92,7 +92,7 @@ describe("of the daemon's state", () => {
     const before = await samplesOf(metrics);
     expect(before).toMatchObject({ groupsync_skipped_runs_total: 2, groupsync_held_removals: 7 });
 
-    state = aDaemonState({ skippedRuns: 3, ledger: aLedgerSnapshot() });
+    state = aDaemonState({ skippedRuns: 3, ledger: aLedgerStatus() });
     const after = await samplesOf(metrics);
     expect(after).toMatchObject({ groupsync_skipped_runs_total: 3, groupsync_held_removals: 0 });
     expect(after).not.toHaveProperty("groupsync_oldest_unsynced_timestamp_seconds");
@@ -106,7 +106,7 @@ describe("of the daemon's state", () => {
       { ...aRejection(), since: since[1] },
     ];
     const gaugesWith = (status: Partial<LedgerStatus>) =>
-      gaugesOf(aDaemonState({ ledger: aLedgerSnapshot({ ...status }) }));
+      gaugesOf(aDaemonState({ ledger: aLedgerStatus({ ...status }) }));
     expect(await gaugesWith({ rejected })).toMatchObject({
       groupsync_rejected_rows: 5,
       groupsync_oldest_rejected_row_timestamp_seconds: 1,
@@ -121,14 +121,14 @@ describe("of the daemon's state", () => {
         command,
         result: { outcome, counts: { ...noCounts(), not_ready }, requests: 0, error: null },
       });
-    const history = [
+    const runs = [
       aRecordedRun({ result: null }),
       run("sync", "failed", 0),
       run("rotate", "ok", 0),
       run("sync", "partial", 5),
       run("sync", "partial", 6),
     ];
-    const gauges = await gaugesOf(aDaemonState({ ledger: aLedgerSnapshot({ history }) }));
+    const gauges = await gaugesOf(aDaemonState({ ledger: aLedgerStatus({ runs }) }));
     expect(gauges).toMatchObject({ groupsync_not_ready_rows: 5 });
   });
 
@@ -136,23 +136,23 @@ describe("of the daemon's state", () => {
     const counts = noCounts();
     const error = { code: "CLOCK_DIFFERS", message: "the clocks differ" };
     const differing = aRecordedRun({ result: { outcome: "partial", counts, requests: 0, error } });
-    const history = [aRecordedRun({ command: "rotate" }), aRecordedRun({ result: null }), differing];
-    const found = await gaugesOf(aDaemonState({ ledger: aLedgerSnapshot({ history }) }));
+    const runs = [aRecordedRun({ command: "rotate" }), aRecordedRun({ result: null }), differing];
+    const found = await gaugesOf(aDaemonState({ ledger: aLedgerStatus({ runs }) }));
     expect(found).toMatchObject({ groupsync_clocks_differ: 1 });
-    const agreeing = aLedgerSnapshot({ history: [aRecordedRun(), ...history] });
+    const agreeing = aLedgerStatus({ runs: [aRecordedRun(), ...runs] });
     expect(await gaugesOf(aDaemonState({ ledger: agreeing }))).toMatchObject({ groupsync_clocks_differ: 0 });
   });
 });
 
 describe("of single tenants", () => {
   const of = (state: Partial<DaemonState>) => gaugesOf(aDaemonState(state));
-  const feedsWith = (channel: WatchState | null): Partial<DaemonState> => ({
+  const feedsWith = (channel: FeedState | null): Partial<DaemonState> => ({
     serving: aServingState({ feeds: { channel } }),
   });
 
   test("the longest wait has a sample, unless another instance serves them", async () => {
     const serving = aServingState({ oldestMs: 1_500 });
-    const standby = { since: new Date(0), message: "another instance is at work" };
+    const standby = { message: "another instance is at work" };
     const name = "groupsync_oldest_unserved_tenant_seconds";
     expect(await of({ serving })).toHaveProperty(name, 1.5);
     expect(await of({ serving, standby })).not.toHaveProperty(name);
@@ -160,7 +160,7 @@ describe("of single tenants", () => {
   });
 
   test("a feed of noticing them is up, or it isn't", async () => {
-    const up = async (channel: WatchState) =>
+    const up = async (channel: FeedState) =>
       (await of(feedsWith(channel)))['groupsync_noticing_up{feed="channel"}'];
     expect(await up(anAliveFeed())).toBe(1);
     expect(await up(aBrokenFeed())).toBe(0);

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { noCounts } from "../../../src/core/report/counts.ts";
 import { StateTracker } from "../../../src/daemon/state/state-tracker.ts";
 import type { RunEvent } from "../../../src/ports/observer.ts";
-import { aLedgerSnapshot, aLedgerStatus, aRecordedRun, aRunSummary } from "../../builders/daemon-state.ts";
+import { aLedgerStatus, aRecordedRun, aRunSummary } from "../../builders/daemon-state.ts";
 import { aClock } from "../../fakes/set-clock.ts";
 
 const DAY = 86_400_000;
@@ -80,16 +80,16 @@ describe("a run that goes on", () => {
 });
 
 describe("a run that has ended", () => {
-  test("is the last one, from its beginning to its end", () => {
+  test("is the last one, with the duration that the log has", () => {
     const { tracker, clock, observe } = aRunningTracker();
     observe(started);
     clock.elapsed = 2_000;
-    observe(finished({ counts: { ...noCounts(), created: 2 } }));
+    const counts = { ...noCounts(), created: 2 };
+    observe(finished({ counts, durationMs: 405 }));
     expect(tracker.state).toMatchObject({ current: null, lastGoodSync: noonAnd(2_000) });
-    expect(tracker.state.lastRun).toEqual({
-      ...aRunSummary({ counts: { ...noCounts(), created: 2 } }),
-      run: "17",
-      startedAt: NOON,
+    expect(tracker.state.lastRun).toMatchObject({
+      ...{ id: "17", command: "sync", result: { outcome: "ok", counts, error: null } },
+      startedAt: noonAnd(2_000 - 405),
       finishedAt: noonAnd(2_000),
     });
   });
@@ -105,7 +105,7 @@ describe("a run that has ended", () => {
 });
 
 describe("standby", () => {
-  test("is since the first attempt, says who is at work now, and is no run", () => {
+  test("says who is at work now, and is no run", () => {
     const { tracker, clock, observe } = aTracker();
     for (const message of ["pod-1 is at work", "pod-2 is at work"]) {
       tracker.begins();
@@ -115,7 +115,7 @@ describe("standby", () => {
     expect(tracker.state).toMatchObject({
       current: null,
       lastRun: null,
-      standby: { since: NOON, message: "pod-2 is at work" },
+      standby: { message: "pod-2 is at work" },
     });
   });
 
@@ -135,7 +135,11 @@ describe("a sync that hands its lease over to a command", () => {
   test("is a standby and no failure, until the next run has the lease", () => {
     const { tracker, observe } = aRunningTracker();
     observe(started, failed("LEASE_HANDED_OVER"));
-    expect(tracker.state).toMatchObject({ current: null, lastRun: null, standby: { since: NOON } });
+    expect(tracker.state).toMatchObject({
+      current: null,
+      lastRun: null,
+      standby: { message: "it says why" },
+    });
     tracker.begins();
     expect(tracker.state.standby).not.toBeNull();
     observe(started);
@@ -146,8 +150,8 @@ describe("a sync that hands its lease over to a command", () => {
 describe("the ledger that was read", () => {
   test("tells of other instances' good syncs", () => {
     const { tracker } = aTracker();
-    const ledger = aLedgerSnapshot({
-      history: [
+    const ledger = aLedgerStatus({
+      runs: [
         aRecordedRun({ id: "4", startedAt: noonAnd(-2), finishedAt: null, result: null }),
         aRecordedRun({ id: "3", command: "rotate", finishedAt: noonAnd(-3) }),
         aRecordedRun({
@@ -166,7 +170,7 @@ describe("the ledger that was read", () => {
   test("tells when the service last answered, as long as no single tenant was served since", () => {
     const { tracker, observe } = aTracker();
     const service = (answeredAt: Date) =>
-      aLedgerSnapshot({ service: { ...aLedgerStatus().service, answeredAt } });
+      aLedgerStatus({ service: { ...aLedgerStatus().service, answeredAt } });
     tracker.read(service(noonAnd(-5_000)));
     expect(tracker.state.lastAnswer).toEqual(noonAnd(-5_000));
     observe({ kind: "answered", at: noonAnd(-1_000) });
@@ -178,9 +182,9 @@ describe("the ledger that was read", () => {
   test("doesn't make the last good sync an older one", () => {
     const { tracker, observe } = aRunningTracker();
     observe(started, finished());
-    tracker.read(aLedgerSnapshot({ history: [aRecordedRun({ finishedAt: noonAnd(-1) })] }));
+    tracker.read(aLedgerStatus({ runs: [aRecordedRun({ finishedAt: noonAnd(-1) })] }));
     expect(tracker.state.lastGoodSync).toEqual(NOON);
-    tracker.read(aLedgerSnapshot());
+    tracker.read(aLedgerStatus());
     expect(tracker.state.lastGoodSync).toEqual(NOON);
   });
 
@@ -189,7 +193,7 @@ describe("the ledger that was read", () => {
     observe(started, finished());
     clock.elapsed = -DAY;
     const ends = [noonAnd(-1), noonAnd(-DAY - 1)];
-    tracker.read(aLedgerSnapshot({ history: ends.map((finishedAt) => aRecordedRun({ finishedAt })) }));
+    tracker.read(aLedgerStatus({ runs: ends.map((finishedAt) => aRecordedRun({ finishedAt })) }));
     expect(tracker.state.lastGoodSync).toEqual(noonAnd(-DAY - 1));
   });
 });

@@ -1,6 +1,6 @@
 import { noCounts } from "../../../src/core/report/counts.ts";
 import type { DaemonState } from "../../../src/daemon/state/state.ts";
-import { aBrokenFeed, aServingState, someGroups } from "../../builders/daemon-state.ts";
+import { aBrokenFeed, anAliveFeed, aServingState, someGroups } from "../../builders/daemon-state.ts";
 import { aRejection } from "../../builders/groups.ts";
 import {
   aFailingGroup,
@@ -46,16 +46,22 @@ const rejected = Array.from({ length: 40 }, (_, index) => ({
 const history = Array.from({ length: 288 }, (_, index) => {
   const counts = index > 100 && index < 110 ? { failed: 2 } : {};
   const error = index > 30 && index < 42 ? failed : null;
-  return aPastRun({ startedAt: minutesAgo(2.5 + 5 * index), tookMs: 400 + 30 * (index % 17), counts, error });
+  return aPastRun({
+    id: String(4711 - index),
+    startedAt: minutesAgo(2.5 + 5 * index),
+    tookMs: 400 + 30 * (index % 17),
+    counts,
+    error,
+  });
 });
 
 /** What the page has to look well with: how a daemon is on a good day, at work, on the worst day, and with data that nobody expects. */
 export const SCENES: Readonly<Record<string, DaemonState>> = {
   healthy: aHealthyDaemon({
     ...{ configReadAt: minutesAgo(17_280), reachedAt: { "notify.webhook": minutesAgo(1_000) } },
-    ledger: aHealthySnapshot({ history, tokensVerifiedAt: minutesAgo(700) }),
+    ledger: aHealthySnapshot({ runs: history, tokensVerifiedAt: minutesAgo(700) }),
     serving: aServingState({
-      feeds: { column: { since: minutesAgo(17_280), error: null } },
+      feeds: { column: anAliveFeed(secondsAgo(1)) },
     }),
   }),
 
@@ -87,8 +93,7 @@ export const SCENES: Readonly<Record<string, DaemonState>> = {
         unverified: 4,
       }),
       oldestUnsynced: minutesAgo(190),
-      runs: [aPastRun({ error: failed })],
-      history,
+      runs: history,
       tokenless: new Set(["cus-1042", "cus-1049"]),
       ...{ held, failing: manyFailing, rejected },
     }),
@@ -111,7 +116,6 @@ export const SCENES: Readonly<Record<string, DaemonState>> = {
     schedule: "0,5,10,15,20,25,30,35,40,45,50,55 0-6,8-23 * 1,2,3,4,5,6,7,8,9,10,11,12 mon-fri",
     timezone: "America/Argentina/ComodRivadavia",
     standby: {
-      since: minutesAgo(1),
       message: `another instance is at work: ${"groupsync-7d9f8b6c5d-x2x4z.".repeat(6)}@4711, since 2026-03-01T12:00:00.000Z`,
     },
     lastRun: aFinishedRun({

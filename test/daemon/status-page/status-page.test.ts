@@ -99,7 +99,7 @@ function problemsToSend(text: string): DaemonState {
     configPath: text,
     lastRun: aFinishedRun({ command: text, error }),
     current: { ...aCurrentRun, waiting: { until: NOW, reason: text } },
-    standby: { since: NOW, message: text },
+    standby: { message: text },
     serving: aServingState({ feeds: { channel: aBrokenFeed(NOW, error) } }),
     ledger,
   });

@@ -61,7 +61,7 @@ test("a row that the change column names is served without a full sync", async (
   expect(daemon.runs()).toHaveLength(1);
   await until(async () => (await daemon.page("/metrics")).text.includes("notice_to_token_seconds_count 1\n"));
   expect((await daemon.page("/metrics")).text).toContain('groupsync_noticing_up{feed="column"} 1\n');
-  expect(textOf((await daemon.page("/")).text)).toMatch(/Changes \(column\) connected/);
+  expect(textOf((await daemon.page("/")).text)).toMatch(/Changes \(column\) answered/);
   expect(await daemon.program.stop("SIGTERM")).toMatchObject({ code: 0 });
 });
 
