@@ -129,7 +129,7 @@ const NIGHTS: Readonly<Record<string, Night>> = {
     says: /Needs attention: 20 deletions are held/,
     ready: /Needs attention: 20 deletions are held/,
     told: /20 deletions are held.*\n.*groupsync sync --approve-deletions/,
-    status: /groupsync sync --approve-deletions/,
+    status: /groupsync --config \S+ sync --approve-deletions/,
     metric: /^groupsync_held_removals 20$/m,
     explained: [1, /held/],
     heals: async ({ world }, page) => {
