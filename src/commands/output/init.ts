@@ -20,7 +20,7 @@ const MOST_NAMED = 10;
 
 /** What was chosen, line by line, with the reasons. */
 export function proposalText({ dialect, proposal }: Setup): string {
-  const { table, reason, id, name, mapping, properties, removals, change } = proposal;
+  const { table, reason, id, name, mapping, properties, removals, status, joined, change } = proposal;
   const owner = table.isOurs || table.owner === null ? "" : `, and belongs to ${table.owner}`;
   const lines: (readonly [key: string, value: string, reason: string])[] = [
     ["source.table", titleOf(table), `${reason}${owner}`],
@@ -35,6 +35,24 @@ export function proposalText({ dialect, proposal }: Setup): string {
     ),
     ...(removals.length > 0
       ? [["source.removed_when", removalCondition(dialect, removals), "says which tenants are gone"] as const]
+      : []),
+    ...(status
+      ? [
+          [
+            "source.removed_when",
+            status.name,
+            "may say which tenants are gone; as a comment, for only you know its values",
+          ] as const,
+        ]
+      : []),
+    ...(joined
+      ? [
+          [
+            "source.query",
+            `${titleOf(joined.table)}.${joined.dataSource.name}`,
+            "sounds like the tenant's data source; the query is a comment",
+          ] as const,
+        ]
       : []),
     ...(change ? [["source.changes.column", change.column.name, change.reason] as const] : []),
   ];
@@ -107,11 +125,17 @@ export function nextSteps(setup: Setup, places: Places, url: string): string {
   return `What to do next:\n\n${shown.join("\n\n")}\n`;
 }
 
-function readConfig({ proposal: { mapping } }: Setup, { config }: Places): readonly string[] {
+function readConfig({ proposal: { mapping, joined } }: Setup, { config }: Places): readonly string[] {
   const column = mapping.find(({ schemaId }) => schemaId === null)?.column.name;
   if (column !== undefined) {
     return [
       `In ${config}, write the id of the service's schema in place of ${UNKNOWN_SCHEMA} in group.mapping. Read the rest, too.`,
+    ];
+  }
+  if (joined !== null) {
+    const source = printable(`${titleOf(joined.table)}.${joined.dataSource.name}`);
+    return [
+      `Read ${config}. If ${source} has the tenants' data sources, take the query that is a comment there.`,
     ];
   }
   if (mapping.length > 0) return [`Read ${config}: is each group what the tenant should have?`];

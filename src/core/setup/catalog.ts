@@ -9,6 +9,8 @@ export interface CatalogColumn {
   readonly key: "primary" | "unique" | null;
   /** An index over all rows begins with the column. */
   readonly isIndexed: boolean;
+  /** The column to which a foreign key leads. */
+  readonly refersTo: { readonly schema: string; readonly table: string; readonly column: string } | null;
 }
 
 /** A table or a view that may have the tenants. */

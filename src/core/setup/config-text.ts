@@ -1,8 +1,10 @@
 import { printable, visible } from "../text/printable.ts";
+import { titleOf } from "./catalog.ts";
 import type { Choice, Proposal, Removal } from "./proposal.ts";
 import {
   LEDGER_SCHEMA,
   quoted,
+  quotedTable,
   READER,
   SECRETS,
   SECRETS_FOLDER,
@@ -10,6 +12,7 @@ import {
   TOKEN_SCHEMA,
   TOKEN_TABLE,
   UNKNOWN_SCHEMA,
+  usedColumns,
   WRITER,
 } from "./setup.ts";
 
@@ -33,7 +36,7 @@ source:
   url: ${secret(setup, "sourceUrl")}
   # The table ${reason}.
   table: ${yamlValue(tableInConfig(setup))}
-${removedWhen(setup)}${changes(proposal)}
+${query(setup)}${removedWhen(setup)}${changes(proposal)}
 group:
   ${because(id)} It must never change for a tenant.
   id: ${columnRule(id)}
@@ -60,11 +63,57 @@ const variable = (name: string): string => `\${${name}}`;
 const secret = ({ place }: Setup, name: keyof typeof SECRETS): string =>
   variable(place === "shell" ? SECRETS[name].variable : `file:${SECRETS_FOLDER}/${SECRETS[name].file}`);
 
-function removedWhen({ dialect, proposal: { removals } }: Setup): string {
-  if (removals.length === 0) return "";
-  return `  # Of which rows the tenant is gone: its group is deleted after a grace period of a day.
-  removed_when: ${yamlValue(removalCondition(dialect, removals))}
-`;
+/** The query for a data source in another table, as a comment. The LEFT JOIN keeps the tenants without one. */
+function query({ dialect, proposal }: Setup): string {
+  const { table, joined, id, status, change } = proposal;
+  if (joined === null) return "";
+  const [key, dataSource] = [joined.key.name, joined.dataSource.name];
+  const column = (of: "t" | "d", name: string): string => `${of}.${columnInSql(dialect, name)}`;
+  const own = [...usedColumns(proposal), ...(status === null ? [] : [status.name])];
+  const columns = [...own.map((name) => column("t", name)), column("d", dataSource)];
+  const sql = [
+    `SELECT ${columns.join(", ")}`,
+    `FROM ${quotedTable(dialect, table)} AS t`,
+    `LEFT JOIN ${quotedTable(dialect, joined.table)} AS d ON ${column("d", key)} = ${column("t", id.column.name)}`,
+  ];
+  const lines = [
+    `The data source seems to be in ${titleOf(joined.table)}.${dataSource}. To take it from there: write these lines in place`,
+    `of table, ${UNKNOWN_SCHEMA}: ${yamlValue(dataSource)} in group.mapping, and run what is a comment in groupsync.sql.`,
+    ...(joined.key.key === null
+      ? ["It has to be one row for each tenant. If a tenant has several, add a condition that leaves one."]
+      : []),
+    ...(change === null
+      ? []
+      : [
+          `Changes of ${joined.table.name} have to move ${change.column.name} in the tenant's own row, by a trigger.`,
+        ]),
+    "query: |",
+    ...sql.map((line) => `  ${line.replaceAll("$", "$$$$")}`),
+    `ready_when: ${yamlValue(`${conditionName(dialect, dataSource)} IS NOT NULL`)}`,
+  ];
+  return lines.map((line) => `  ${comment(line)}\n`).join("");
+}
+
+function removedWhen({ dialect, proposal: { removals, status } }: Setup): string {
+  const sure = removalCondition(dialect, removals);
+  const lines =
+    sure === ""
+      ? []
+      : [
+          "# Of which rows the tenant is gone: its group is deleted after a grace period of a day.",
+          `removed_when: ${yamlValue(sure)}`,
+        ];
+  if (status !== null) {
+    const more = `${conditionName(dialect, status.name)} IN ('cancelled', 'deleted')`;
+    lines.push(
+      comment(
+        `If column ${status.name} says that a tenant is gone, write the values that say so, and run what is a comment in`,
+      ),
+      comment("groupsync.sql. init has read no row."),
+      comment(`removed_when: ${yamlValue(sure === "" ? more : `${sure} OR ${more}`)}`),
+    );
+  }
+  return lines.map((line) => `  ${line}\n`).join("");
 }
 
 const changes = ({
@@ -76,8 +125,7 @@ ${change === null ? "" : `  changes:\n    ${because(change)}\n    column: ${colu
 function mappingText({ mapping }: Proposal): string {
   if (mapping.length === 0)
     return `  # Schema id of the service → data source of the tenant. Without a mapping, a group sees the schema's default data
-  # source. No column looks like a data source. Write one like "40": data_source_id, or a template. If another table has
-  # it, write a source.query in place of source.table, and grant its columns.
+  # source. No column looks like a data source. Write one like "40": data_source_id, or a template.
   mapping: {}
 `;
   const isUnknown = mapping.some(({ schemaId }) => schemaId === null);
@@ -116,9 +164,13 @@ export const removalCondition = (dialect: Setup["dialect"], removals: readonly R
     })
     .join(" OR ");
 
-/** A column in a condition. A name of several words is no reserved word, and needs no quotes. */
+/** A column in a condition. A name of several words is no reserved word, nor are these two, and needs no quotes. */
 const conditionName = (dialect: Setup["dialect"], name: string): string =>
-  /^[a-z][a-z0-9]*(_[a-z0-9]+)+$/.test(name) ? name : quoted(dialect, name);
+  /^(status|warehouse|[a-z][a-z0-9]*(_[a-z0-9]+)+)$/.test(name) ? name : quoted(dialect, name);
+
+/** A column behind a dot, where a reserved word needs no quotes. */
+const columnInSql = (dialect: Setup["dialect"], name: string): string =>
+  /^[a-z][a-z0-9_]*$/.test(name) ? name : quoted(dialect, name);
 
 /** Words with single blanks between them, such as a condition, or an address. */
 const PLAIN = /^([A-Za-z_][\w.]*( [A-Za-z_][\w.]*)*|https?:\/\/[\w.:/-]*[\w/])$/;

@@ -1,4 +1,5 @@
 import { printable } from "../text/printable.ts";
+import { quantity } from "../text/quantity.ts";
 import { type CatalogColumn, type CatalogTable, type ColumnKind, titleOf } from "./catalog.ts";
 
 /** A table that may have the tenants, and what becomes of its columns. */
@@ -12,6 +13,10 @@ export interface Proposal {
   readonly mapping: readonly (Choice & { readonly schemaId: string | null })[];
   readonly properties: readonly Choice[];
   readonly removals: readonly Removal[];
+  /** A column whose values may say which tenants are gone. Only the operator knows the values. */
+  readonly status: CatalogColumn | null;
+  /** Where the data source seems to be if no column of the table is in the mapping. */
+  readonly joined: Joined | null;
   readonly change: Choice | null;
 }
 
@@ -49,12 +54,12 @@ export interface Proposals {
 export function proposals(catalogTables: readonly CatalogTable[], wishes: Wishes = {}): Proposals {
   const tables = usable(catalogTables);
   const candidates = tablesNamed(tables, wishes.table)
-    .map((table) => ({ table, ...likeness(table) }))
-    .toSorted((a, b) => a.rank - b.rank || (titleOf(a.table) < titleOf(b.table) ? -1 : 1));
+    .map((table) => ({ table, ...likeness(table, tables), joins: joins(table, tables) }))
+    .toSorted((a, b) => b.rank - a.rank || (titleOf(a.table) < titleOf(b.table) ? -1 : 1));
   const fit: Proposal[] = [];
   const unfit: Unfit[] = [];
-  for (const { table, reason } of candidates) {
-    const found = refusal(table, wishes.table, candidates.length) ?? proposalOf(table, reason, wishes);
+  for (const { table, reason, joins } of candidates) {
+    const found = refusal(table, wishes.table, candidates.length) ?? proposalOf(table, reason, wishes, joins);
     if (typeof found === "string") unfit.push({ table, lacks: found });
     else fit.push(found);
   }
@@ -106,27 +111,60 @@ const TENANTS = [
 /** Words that say nothing about what a table has. */
 const FILLERS = "( (active|all|current|table|tbl|v|view|vw))*";
 
-/** How much the name of a table is like one of tenants, and why the table is proposed. The lowest rank is the best. */
-function likeness({ name, kind }: CatalogTable): { readonly rank: number; readonly reason: string } {
+/** More than the references to any table. */
+const BY_NAME = 10_000;
+/** More references don't make it more likely that the rows are tenants. */
+const MOST_REFERENCES = 5;
+
+/** How much a table is like one of tenants, by its name and by the tables that refer to it, and why. */
+function likeness(
+  table: CatalogTable,
+  tables: readonly CatalogTable[],
+): { readonly rank: number; readonly reason: string } {
   // The last word says what a row is: customer_orders has orders.
-  const words = wordsOf(name);
+  const words = wordsOf(table.name);
   const place = TENANTS.findIndex((word) => new RegExp(`(^| )${word}s?${FILLERS}$`).test(words));
-  const isNamed = place !== -1;
+  const referring = tables.filter(
+    (other) =>
+      other !== table &&
+      other.isOurs &&
+      other.columns.some(
+        ({ refersTo }) => refersTo?.schema === table.schema && refersTo.table === table.name,
+      ),
+  ).length;
+  const reasons = [
+    ...(place === -1 ? [] : ["sounds like tenants"]),
+    ...(referring > 0 ? [`is referred to by ${quantity(referring, "other table")}`] : []),
+  ];
   return {
-    // Of a table and a view of the same rows, rather the table: it has keys.
-    rank: (isNamed ? place : TENANTS.length) + (kind === "view" ? 0.5 : 0),
-    reason: isNamed ? "sounds like tenants" : "has what a group needs",
+    rank:
+      (place === -1 ? 0 : BY_NAME - place) +
+      2 * Math.min(referring, MOST_REFERENCES) -
+      // Of a table and a view of the same rows, rather the table: it has keys.
+      (table.kind === "view" ? 1 : 0),
+    reason: reasons.join(", and ") || "has what a group needs",
   };
 }
 
 /** The proposal, or what the table lacks. */
-function proposalOf(table: CatalogTable, reason: string, wishes: Wishes): Proposal | string {
+function proposalOf(
+  table: CatalogTable,
+  reason: string,
+  wishes: Wishes,
+  joins: readonly Joined[],
+): Proposal | string {
   if (!table.isReadable) return "this user may not read it";
-  const mapped = (wishes.mapping ?? []).map(({ column }) => column);
-  const missing = [wishes.id, wishes.name, ...(wishes.properties ?? []), ...mapped].find(
-    (wished) => wished !== undefined && !table.columns.some(({ name }) => name === wished),
+  const wished = [wishes.id, wishes.name, ...(wishes.properties ?? [])];
+  const missing = [...wished, ...(wishes.mapping ?? []).map(({ column }) => column)].find(
+    (name) => name !== undefined && !hasColumn(table, name),
   );
-  if (missing !== undefined) return `it has no column ${missing}`;
+  if (missing !== undefined) {
+    const child = wished.includes(missing)
+      ? undefined
+      : joins.find(({ dataSource }) => dataSource.name === missing);
+    const instead = `, and ${child?.table.name} refers to it and has one: leave --mapping out, and init writes a query for it`;
+    return `it has no column ${missing}${child ? instead : ""}`;
+  }
 
   const ids = idChoices(table);
   const [id = ids[0]] = chosen(table, wishes.id, ids);
@@ -150,9 +188,15 @@ function proposalOf(table: CatalogTable, reason: string, wishes: Wishes): Propos
     mapping,
     properties: [...new Set(wishes.properties)].flatMap((wish) => chosen(table, wish, [])),
     removals: removals(table),
+    status: table.columns.find((column) => isStatus(column, table)) ?? null,
+    joined:
+      mapping.length > 0 ? null : (joins.find(({ key }) => key.refersTo?.column === id.column.name) ?? null),
     change: changeChoices(table)[0] ?? null,
   };
 }
+
+const hasColumn = (table: CatalogTable, name: string): boolean =>
+  table.columns.some((column) => column.name === name);
 
 /** The column that was wished; none if there was no wish. Its reason is that of the proposal, if it is among the choices. */
 const chosen = (
@@ -254,6 +298,28 @@ function mappingChoices(table: CatalogTable, taken: readonly string[]): readonly
   return ranked(choices);
 }
 
+/** A column of another table that refers to the tenants, such as `workspaces.warehouse`. */
+export interface Joined {
+  readonly table: CatalogTable;
+  /** The column of that table that refers to the tenant. */
+  readonly key: CatalogColumn;
+  readonly dataSource: CatalogColumn;
+}
+
+/** The data sources in tables that refer to the tenants. A name that both tables have can't stand in one query. */
+const joins = (tenants: CatalogTable, tables: readonly CatalogTable[]): readonly Joined[] =>
+  tables
+    .filter((table) => table !== tenants && table.isOurs && table.isReadable)
+    .flatMap((table) => {
+      const key = table.columns.find(
+        ({ refersTo }) => refersTo?.schema === tenants.schema && refersTo.table === tenants.name,
+      );
+      const dataSource = mappingChoices(table, []).find(
+        ({ column }) => column !== key && !hasColumn(tenants, column.name),
+      );
+      return key && dataSource ? [{ table, key, dataSource: dataSource.column }] : [];
+    });
+
 /** A column that says which tenants are gone. */
 export interface Removal {
   readonly column: CatalogColumn;
@@ -274,6 +340,12 @@ const removals = (table: CatalogTable): readonly Removal[] =>
     if (isTime && column.isNullable && GONE_SINCE.test(words)) return [{ column, form: "dated" }];
     return column.kind === "boolean" && IS_GONE.test(words) ? [{ column, form: "flag" }] : [];
   });
+
+/** An enum is of kind `other`. */
+const isStatus = ({ name, kind }: CatalogColumn, table: CatalogTable): boolean =>
+  (kind === "text" || kind === "other") &&
+  (isOwn("status", name, table) ||
+    /^(account|subscription|lifecycle) (status|state|stage)$/.test(wordsOf(name)));
 
 const CHANGED =
   /^(row )?(last )?(updated|modified|changed|update|modification|change)( at| on| time| date| timestamp)?$/;

@@ -106,8 +106,23 @@ const APPLICATION_COMMENT = `-- Your application reads the tokens. Once the firs
 
 function readerGrant(setup: Setup): string {
   const { dialect, proposal } = setup;
-  const columns = usedColumns(proposal).map((name) => quoted(dialect, name));
-  return `GRANT SELECT (${columns.join(", ")}) ON ${quotedTable(dialect, proposal.table)} TO ${account(setup, READER)};`;
+  const { table, status, joined } = proposal;
+  const grant = (to: CatalogTable, names: readonly string[]): string =>
+    `GRANT SELECT (${names.map((name) => quoted(dialect, name)).join(", ")}) ON ${quotedTable(dialect, to)} TO ${account(setup, READER)};`;
+  const more: string[] = status === null ? [] : [grant(table, [status.name])];
+  if (joined !== null) {
+    const { key, dataSource } = joined;
+    if (dialect === "postgres" && joined.table.schema !== table.schema)
+      more.push(`GRANT USAGE ON SCHEMA ${quoted(dialect, joined.table.schema)} TO ${READER};`);
+    more.push(grant(joined.table, [key.name, dataSource.name]));
+    if (dialect === "postgres" && !key.isIndexed)
+      more.push(`CREATE INDEX ON ${quotedTable(dialect, joined.table)} (${quoted(dialect, key.name)});`);
+  }
+  return [
+    grant(table, usedColumns(proposal)),
+    ...(more.length === 0 ? [] : ["-- For the lines of the config that are comments, if you take them:"]),
+    ...more.map((line) => `-- ${inComment(line)}`),
+  ].join("\n");
 }
 
 /** A role of PostgreSQL as it is; an account of MySQL with the hosts from which it can log in. */

@@ -5,7 +5,7 @@ import { columnsOf } from "../../../src/core/group/group-rules.ts";
 import { configText } from "../../../src/core/setup/config-text.ts";
 import { canBeRule } from "../../../src/core/setup/proposal.ts";
 import { type Setup, UNKNOWN_SCHEMA } from "../../../src/core/setup/setup.ts";
-import { aColumn, aKey, aTable } from "../../builders/catalog.ts";
+import { aColumn, aKey, aLink, aTable } from "../../builders/catalog.ts";
 import { load } from "../../config/config-file.ts";
 import { rounds } from "../../support/long.ts";
 import { aSetup } from "./a-setup.ts";
@@ -120,4 +120,50 @@ test.each([
 ] as const)("a flag %s on %s is the condition %s", (name, dialect, condition) => {
   const table = aTable("customers", [aColumn(name, { kind: "boolean" })]);
   expect(loaded(aSetup(table, { dialect })).source.removed_when).toBe(condition);
+});
+
+/** Takes the lines that are comments in place of the others of their keys. */
+const uncommented = (text: string): string =>
+  text
+    .replace(/^ {2}table: .*\n/m, "")
+    .replace(/^ {2}# ((query|ready_when|removed_when):.*| {2}(SELECT|FROM|LEFT JOIN) .*)$/gm, "  $1")
+    .replace("mapping: {}", 'mapping: { "40": warehouse }');
+
+/** The config would take it for a variable. */
+const ODD = ["a$", "{b}"].join("");
+
+test.each(["postgres", "mysql"] as const)("on %s, what stands as a comment can be taken", (dialect) => {
+  const table = aTable("customers", [
+    aColumn("status"),
+    aColumn(ODD),
+    aColumn("updated_at", { kind: "timestamp" }),
+  ]);
+  const child = aTable("workspaces", [aLink("customer_id", table), aColumn("warehouse")]);
+  const setup = aSetup(table, { dialect }, { properties: [ODD] }, [child]);
+  expect(loaded(setup).source).toMatchObject({ table: "public.customers" });
+  expect(loaded(setup).source.removed_when).toBeUndefined();
+
+  const { source, group } = load(uncommented(configText(setup)), environment(setup));
+  const q = dialect === "postgres" ? '"' : "`";
+  const quoted = (text: string): string => text.replaceAll('"', q);
+  expect(source.query).toBe(
+    quoted(`SELECT t.id, t.name, t."${ODD}", t.updated_at, t.status, d.warehouse
+FROM "public"."customers" AS t
+LEFT JOIN "public"."workspaces" AS d ON d.customer_id = t.id`),
+  );
+  expect(source.ready_when).toBe("warehouse IS NOT NULL");
+  expect(source.removed_when).toBe("status IN ('cancelled', 'deleted')");
+  expect(columnsOf(group)).toContain("warehouse");
+});
+
+test("a query that stands as a comment is whole, however many columns it has", () => {
+  const names = Array.from({ length: 40 }, (_, index) => `a_property_with_a_long_name_${index}`);
+  const table = aTable(
+    "customers",
+    names.map((name) => aColumn(name)),
+  );
+  const child = aTable("workspaces", [aLink("customer_id", table), aColumn("warehouse")]);
+  const setup = aSetup(table, {}, { properties: names }, [child]);
+  const { source } = load(uncommented(configText(setup)), environment(setup));
+  expect(source.query).toContain(`t.${names.at(-1)}, d.warehouse\nFROM`);
 });

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { type CatalogTable, titleOf } from "../../../src/core/setup/catalog.ts";
 import { removalCondition } from "../../../src/core/setup/config-text.ts";
-import { type Proposal, proposals } from "../../../src/core/setup/proposal.ts";
-import { aColumn, aKey, aTable } from "../../builders/catalog.ts";
+import { type Proposal, proposals, type Wishes } from "../../../src/core/setup/proposal.ts";
+import { aColumn, aKey, aLink, aTable, tablesReferringTo } from "../../builders/catalog.ts";
 
 const best = (tables: readonly CatalogTable[], wishes = {}): Proposal => {
   const [first] = proposals(tables, wishes).fit;
@@ -19,6 +19,21 @@ describe("the table", () => {
       "customer_orders",
       "users",
     ]);
+  });
+
+  test("is otherwise the one that most others refer to", () => {
+    const [things, houses] = [aTable("things"), aTable("houses")];
+    const tables = [things, houses, ...tablesReferringTo(things, 1), ...tablesReferringTo(houses, 3)];
+    expect(best(tables)).toMatchObject({
+      table: { name: "houses" },
+      reason: "is referred to by 3 other tables",
+    });
+  });
+
+  test("is one of tenants, and not the list of their countries that more tables refer to", () => {
+    const [countries, tenants] = [aTable("countries"), aTable("tenants")];
+    const tables = [countries, ...tablesReferringTo(countries, 5), tenants, ...tablesReferringTo(tenants, 2)];
+    expect(names(tables)).toEqual(["tenants", "countries"]);
   });
 
   test("is rather a table than a view of the same rows", () => {
@@ -266,4 +281,58 @@ test.each([
   ["dbid", false],
 ])("words count also if they are written as one, but not inside of another word: %s", (name, isFound) => {
   expect(best([aTable("customers", [aColumn(name)])]).mapping).toHaveLength(isFound ? 1 : 0);
+});
+
+describe("a data source in another table", () => {
+  const tenants = aTable("customers");
+  const child = (name: string, ...columns: CatalogTable["columns"]) =>
+    aTable(name, [aLink("customer_id", tenants), ...columns]);
+  const joined = (...tables: readonly CatalogTable[]) => best([tenants, ...tables]).joined;
+
+  test("is found by the foreign key to the tenants' id", () => {
+    expect(joined(child("notes", aColumn("body")), child("workspaces", aColumn("warehouse")))).toMatchObject({
+      table: { name: "workspaces" },
+      key: { name: "customer_id" },
+      dataSource: { name: "warehouse" },
+    });
+  });
+
+  test("is named if somebody takes it for a column of the tenants", () => {
+    const lacks = (wishes: Wishes) =>
+      proposals([tenants, child("workspaces", aColumn("warehouse"))], wishes).unfit[0]?.lacks;
+    expect(lacks({ mapping: [{ schemaId: "40", column: "warehouse" }] })).toMatch(
+      /^it has no column warehouse, and workspaces refers to it.* leave --mapping out/,
+    );
+    expect(lacks({ properties: ["warehouse"] })).toBe("it has no column warehouse");
+  });
+
+  test("is none without that key, in a table of somebody else, or under a name that both tables have", () => {
+    const warehouse = aColumn("warehouse");
+    const other = {
+      ...aLink("customer_id", tenants),
+      refersTo: { schema: "public", table: "customers", column: "code" },
+    };
+    expect(joined(aTable("workspaces", [warehouse]))).toBeNull();
+    expect(joined(aTable("workspaces", [other, warehouse]))).toBeNull();
+    expect(joined({ ...child("workspaces", warehouse), isOurs: false })).toBeNull();
+    expect(joined({ ...child("workspaces", warehouse), isReadable: false })).toBeNull();
+    const taken = aTable("customers", [aColumn("warehouse", { kind: "other" })]);
+    expect(best([taken, child("workspaces", warehouse)]).joined).toBeNull();
+  });
+
+  test("is not looked for if the tenants' own table has one", () => {
+    const own = aTable("customers", [aColumn("data_source_id")]);
+    expect(best([own, child("workspaces", aColumn("warehouse"))]).joined).toBeNull();
+  });
+});
+
+test.each([
+  [aColumn("status"), true],
+  [aColumn("customer_status", { kind: "other" }), true],
+  [aColumn("subscription_state"), true],
+  [aColumn("state"), false],
+  [aColumn("payment_status"), false],
+  [aColumn("status", { kind: "boolean" }), false],
+])("the values of $name of kind $kind may say which tenants are gone: %#", (column, isStatus) => {
+  expect(best([aTable("customers", [column])]).status !== null).toBe(isStatus);
 });

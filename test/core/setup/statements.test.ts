@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { CatalogTable } from "../../../src/core/setup/catalog.ts";
 import { indexName, statements } from "../../../src/core/setup/statements.ts";
-import { aColumn, aTable } from "../../builders/catalog.ts";
+import { aColumn, aLink, aTable } from "../../builders/catalog.ts";
 import { aSetup } from "./a-setup.ts";
 
 const postgres = (table: CatalogTable, database = "shop"): string => statements(aSetup(table, { database }));
@@ -16,7 +16,7 @@ const UPDATED = aColumn("updated_at", { kind: "timestamp" });
 describe.each([
   ["postgres", postgres],
   ["mysql", mysql],
-])("on %s", (_, statementsFor) => {
+])("on %s", (name, statementsFor) => {
   test("the reader gets SELECT on the columns that the config uses, and the writer nothing there", () => {
     const deleted = aColumn("deleted_at", { kind: "timestamp", isNullable: true });
     const columns = ["warehouse", "plan", "token"].map((name) => aColumn(name));
@@ -30,6 +30,24 @@ describe.each([
       "GRANT SELECT (id, name, warehouse, deleted_at, updated_at) ON public.customers TO groupsync_reader;",
     ]);
     expect(grants?.filter((grant) => /\bALL\b|\*\.\*|WITH GRANT/.test(grant))).toEqual([]);
+  });
+
+  test("the rights for what stands in the config as a comment are comments", () => {
+    const table = aTable("customers", [aColumn("status")]);
+    const child = aTable("workspaces", [aLink("customer_id", table), aColumn("warehouse")], {
+      schema: "apart",
+    });
+    const dialect = name as "postgres" | "mysql";
+    const sql = statements(aSetup(table, { dialect }, {}, [child])).replace(/["`]/g, "");
+    const reader = dialect === "postgres" ? "groupsync_reader" : "groupsync_reader@'%'";
+    expect(sql.match(/^-- (GRANT|CREATE INDEX) .*$/gm)?.filter((line) => /public|apart/.test(line))).toEqual([
+      `-- GRANT SELECT (status) ON public.customers TO ${reader};`,
+      ...(dialect === "postgres" ? [`-- GRANT USAGE ON SCHEMA apart TO ${reader};`] : []),
+      `-- GRANT SELECT (customer_id, warehouse) ON apart.workspaces TO ${reader};`,
+      ...(dialect === "postgres" ? ["-- CREATE INDEX ON apart.workspaces (customer_id);"] : []),
+    ]);
+    expect(run(sql)).toContain(`GRANT SELECT (id, name) ON public.customers TO ${reader};`);
+    expect(run(sql)).not.toMatch(/apart|status/);
   });
 
   test("no statement has a password", () => {

@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { expect, inject, test } from "vitest";
 import { aDaemon } from "../daemon/a-daemon.ts";
 import { aWorld, until } from "../world.ts";
@@ -60,6 +60,39 @@ test("from three tables to a daemon in sync, by what init writes and says alone"
   expect(await newcomer.tokens()).toEqual(await world.live());
   expect((await world.groups()).map(({ properties }) => properties)).toEqual(Array(4).fill({ plan: "gold" }));
   expect(await daemon.program.stop("SIGTERM")).toMatchObject({ code: 0 });
+});
+
+test("the query and the condition that init writes as comments can be taken, with their rights", async () => {
+  const world = await aWorld({ tenants: 0 });
+  const { query } = world.database;
+  await query("ALTER TABLE customers DROP COLUMN warehouse, ADD COLUMN status varchar(9) DEFAULT 'active'");
+  await query(TABLES[0] ?? "");
+  await query(`CREATE TABLE workspaces (customer_id varchar(100) PRIMARY KEY, warehouse varchar(9),
+    FOREIGN KEY (customer_id) REFERENCES customers (id))`);
+  await query(`INSERT INTO customers (id, company_name, status) VALUES
+    ('a', 'A', 'active'), ('b', 'B', 'active'), ('c', 'C', 'cancelled'), ('d', 'D', 'trial')`);
+  await query("INSERT INTO workspaces VALUES ('a', 'w-a'), ('c', 'w-c'), ('d', 'w-d')");
+  const newcomer = await aNewcomer(world);
+  const written = await newcomer.init("--base-url", world.sandbox.baseUrl);
+  expect(written.stdout).toMatch(/workspaces\.warehouse +sounds like the tenant's data source/);
+  expect(written.stdout).toMatch(/If \S+workspaces\.warehouse has the tenants' data sources, take the query/);
+
+  const [config, sql] = [newcomer.configFile, newcomer.sqlFile];
+  const lines = (await readFile(config, "utf8"))
+    .replace(/^ {2}(table: .*\.?customers|removed_when: deleted_at IS NOT NULL)\n/gm, "")
+    .replace(/^ {2}# ((query|ready_when|removed_when):.*| {2}(SELECT|FROM|LEFT JOIN) .*)$/gm, "  $1")
+    .replace("mapping: {}", 'mapping: { "40": warehouse }');
+  await writeFile(config, lines);
+  await writeFile(sql, (await readFile(sql, "utf8")).replace(/^-- (GRANT SELECT \(.*)$/gm, "$1"));
+  await newcomer.followSteps();
+  const check = await world.run("check");
+  expect(check.stdout.match(/^[!✗].*$/gm)).toBeNull();
+  expect(check.code).toBe(0);
+  expect(await world.sync()).toMatchObject({ code: 0, report: { created: 2, not_ready: 1 } });
+  expect((await world.groups()).map(({ user_group_id: id, mapping }) => [id, mapping])).toEqual([
+    ["a", { "40": "w-a" }],
+    ["d", { "40": "w-d" }],
+  ]);
 });
 
 test("what init writes can be run again", async () => {

@@ -10,10 +10,15 @@ export const catalogSql: CatalogSql = {
         AND (TABLE_TYPE <> 'VIEW' OR COALESCE(CAST(DEFINER AS BINARY) = CAST(CURRENT_USER() AS BINARY), FALSE)) AS "isOurs",
       FIND_IN_SET('select', c.PRIVILEGES) > 0 AS "isReadable",
       COLUMN_NAME AS "column", COLUMN_TYPE AS "typeName", IS_NULLABLE = 'YES' AS "isNullable",
-      CASE COLUMN_KEY WHEN 'PRI' THEN 'primary' WHEN 'UNI' THEN 'unique' END AS "key", COLUMN_KEY <> '' AS "isIndexed"
+      CASE COLUMN_KEY WHEN 'PRI' THEN 'primary' WHEN 'UNI' THEN 'unique' END AS "key", COLUMN_KEY <> '' AS "isIndexed",
+      REFERENCED_TABLE_SCHEMA AS "toSchema", REFERENCED_TABLE_NAME AS "toTable", REFERENCED_COLUMN_NAME AS "toColumn"
     FROM information_schema.TABLES
       JOIN information_schema.COLUMNS AS c USING (TABLE_SCHEMA, TABLE_NAME)
       LEFT JOIN information_schema.VIEWS USING (TABLE_SCHEMA, TABLE_NAME)
+      LEFT JOIN (
+        SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, REFERENCED_TABLE_SCHEMA, REFERENCED_TABLE_NAME, REFERENCED_COLUMN_NAME
+        FROM information_schema.KEY_COLUMN_USAGE WHERE REFERENCED_TABLE_NAME IS NOT NULL) AS links
+        USING (TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME)
     WHERE (TABLE_SCHEMA = DATABASE() OR DATABASE() IS NULL AND TABLE_SCHEMA NOT IN
         ('information_schema', 'mysql', 'performance_schema', 'sys', 'groupsync', 'groupsync_tokens'))
       AND TABLE_TYPE IN ('BASE TABLE', 'SYSTEM VERSIONED', 'VIEW') AND TABLE_NAME NOT LIKE 'groupsync|_%' ESCAPE '|'

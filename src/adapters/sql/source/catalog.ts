@@ -9,7 +9,7 @@ export interface CatalogSql {
   readonly database: string;
   /**
    * One row for each column of each table and view, in their order, with the names of `ColumnRow`. Without the system's own
-   * tables, without partitions and without groupsync's.
+   * tables, without partitions and without groupsync's. A column with two foreign keys may come twice.
    */
   readonly columns: string;
 }
@@ -31,6 +31,9 @@ interface ColumnRow {
   /** Also of a column that is the primary key together with others. */
   readonly key: CatalogColumn["key"];
   readonly isIndexed: Truth;
+  readonly toSchema: string | null;
+  readonly toTable: string | null;
+  readonly toColumn: string | null;
 }
 
 /**
@@ -61,7 +64,8 @@ function tablesOf(rows: readonly ColumnRow[]): readonly CatalogTable[] {
 
 function tableOf(first: ColumnRow, rows: readonly ColumnRow[]): CatalogTable {
   const { schema, table: name, owner } = first;
-  const isKeyOfSeveral = rows.filter(({ key }) => key === "primary").length > 1;
+  const columns = [...new Map(rows.toReversed().map((row) => [row.column, row])).values()].toReversed();
+  const isKeyOfSeveral = columns.filter(({ key }) => key === "primary").length > 1;
   return {
     schema,
     name,
@@ -69,17 +73,23 @@ function tableOf(first: ColumnRow, rows: readonly ColumnRow[]): CatalogTable {
     owner,
     isOurs: isTrue(first.isOurs),
     isReadable: rows.every(({ isReadable }) => isTrue(isReadable)),
-    columns: rows.map((row) => ({
+    columns: columns.map((row) => ({
       name: row.column,
       kind: kindOf(row.typeName),
       isNullable: isTrue(row.isNullable),
       key: row.key === "primary" && isKeyOfSeveral ? null : row.key,
       isIndexed: isTrue(row.isIndexed),
+      refersTo: linkOf(row),
     })),
   };
 }
 
 const isTrue = (value: Truth): boolean => Number(value) === 1;
+
+const linkOf = ({ toSchema, toTable, toColumn }: ColumnRow): CatalogColumn["refersTo"] =>
+  toSchema === null || toTable === null || toColumn === null
+    ? null
+    : { schema: toSchema, table: toTable, column: toColumn };
 
 /** The kinds by the names of the types of both databases. TINYINT(1) and BIT(1) stand for booleans. */
 const KINDS: readonly (readonly [RegExp, ColumnKind])[] = [

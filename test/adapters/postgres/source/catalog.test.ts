@@ -84,12 +84,16 @@ test("a partitioned table is there once, and tables of every schema are", async 
   await database.query("CREATE SCHEMA app");
   await database.query("CREATE TABLE app.customers (id int PRIMARY KEY) PARTITION BY RANGE (id)");
   await database.query("CREATE TABLE app.customers_1 PARTITION OF app.customers FOR VALUES FROM (0) TO (9)");
+  await database.query("CREATE TABLE public.users (customer int REFERENCES app.customers)");
   await database.query("CREATE MATERIALIZED VIEW app.active AS SELECT id FROM app.customers");
   await database.query("CREATE TEMPORARY TABLE passing (id int)");
   const { tables } = await catalogOf(database);
-  expect(tables.map(({ schema, name, kind }) => [schema, name, kind])).toEqual([
-    ["app", "active", "view"],
-    ["app", "customers", "table"],
+  expect(
+    tables.map(({ schema, name, kind, columns }) => [schema, name, kind, columns[0]?.refersTo?.table]),
+  ).toEqual([
+    ["app", "active", "view", undefined],
+    ["app", "customers", "table", undefined],
+    ["public", "users", "table", "customers"],
   ]);
 });
 

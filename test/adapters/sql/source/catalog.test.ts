@@ -67,6 +67,24 @@ test("a key is one column alone, and an index counts by its first column", async
   ]);
 });
 
+test("a foreign key of one column names the column that it leads to", async () => {
+  const database = await freshDatabase();
+  await database.query("CREATE TABLE customers (id int PRIMARY KEY)");
+  await database.query("CREATE TABLE regions (id int PRIMARY KEY)");
+  await database.query(
+    `CREATE TABLE transfers (sender int, amount int,
+       FOREIGN KEY (sender) REFERENCES customers (id), FOREIGN KEY (sender) REFERENCES regions (id))`,
+  );
+  const schema = database.kind === "postgres" ? "public" : database.name;
+  const linksOf = async (name: string) =>
+    (await tableOf(database, name)).columns.map(({ refersTo }) => refersTo);
+  expect(await linksOf("customers")).toEqual([null]);
+  expect(await linksOf("transfers")).toEqual([
+    { schema, table: expect.stringMatching(/^(customers|regions)$/), column: "id" },
+    null,
+  ]);
+});
+
 test("names come as they are, whatever is in them", async () => {
   const database = await freshDatabase();
   const odd = `Küche "it's"; -- \`x\`.y $1 \\ %`;
