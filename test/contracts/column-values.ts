@@ -48,7 +48,7 @@ const rejected = (reason: string): RejectedValue => ({ rejected: reason });
 export const COLUMN_LINES: readonly ColumnLine[] = [
   {
     types: { postgres: "boolean", mysql: "TINYINT(1), that is BOOLEAN; BIT(1)" },
-    json: "`true`, `false`; of a TINYINT(1) a number where it is neither 0 nor 1",
+    json: "`true`, `false`; a TINYINT(1) that is neither 0 nor 1: a number",
     examples: examples(
       both("boolean", "boolean", "true", true),
       both("boolean", "boolean", "false", false),
