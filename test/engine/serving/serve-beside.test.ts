@@ -265,8 +265,9 @@ describe("a group that fails", () => {
     expect(await session.run).toMatchObject({ outcome: "partial", counts: { failed: 1 }, requests: 0 });
   });
 
-  it("counts as failed in the full sync, too, if the lookup of its row has failed", async () => {
-    const world = slow(new World(tenants("a", "b", "c", "d")), 1_000);
+  /** A full sync in whose middle the last of these tenants is noticed, while the source is away for lookups. */
+  async function noticedWhileSourceIsAway(ids: readonly string[]) {
+    const world = slow(new World(tenants(...ids)), 1_000);
     let isAway = true;
     const session = aSession(world, {
       settings: { concurrency: 1 },
@@ -275,28 +276,29 @@ describe("a group that fails", () => {
       },
     });
     await world.time.sleep(1_500);
-    session.server.notice("d");
+    session.server.notice(ids.at(-1) ?? "");
+    const comesBack = (): void => {
+      isAway = false;
+    };
+    return { world, session, comesBack };
+  }
+
+  it("counts as failed in the full sync, too, if the lookup of its row has failed", async () => {
+    const ids = ["a", "b", "c", "d"];
+    const { world, session, comesBack } = await noticedWhileSourceIsAway(ids);
     expect(await session.run).toMatchObject({ outcome: "partial", counts: { created: 3, failed: 1 } });
-    isAway = false;
+    comesBack();
     await world.time.sleep(10_000);
-    expect(stored(world)).toEqual(["a", "b", "c", "d"]);
+    expect(stored(world)).toEqual(ids);
   });
 
   it("counts as served in the full sync if the next lookup of its row finds it", async () => {
-    const world = slow(new World(tenants(..."abcdefghijklmnop")), 1_000);
-    let isAway = true;
-    const session = aSession(world, {
-      settings: { concurrency: 1 },
-      at: ({ call }) => {
-        if (call === "rowsOf" && isAway) throw new SyncError("SOURCE_UNAVAILABLE", "away");
-      },
-    });
-    await world.time.sleep(1_500);
-    session.server.notice("p");
+    const ids = [..."abcdefghijklmnop"];
+    const { world, session, comesBack } = await noticedWhileSourceIsAway(ids);
     await world.time.sleep(1_000);
-    isAway = false;
+    comesBack();
     expect(await session.run).toMatchObject({ outcome: "ok", counts: { created: 15, failed: 0 } });
-    expect(stored(world)).toEqual([..."abcdefghijklmnop"]);
+    expect(stored(world)).toEqual(ids);
   });
 
   it("is told to who asked for it, and tried again without being asked", async () => {
