@@ -31,42 +31,42 @@ export function eventMetrics(registry: Registry, clock: Clock): Observe {
   const registers = [registry];
   const runs = new Counter({
     name: "groupsync_runs_total",
-    help: "Runs that have ended, by outcome: as in sync --json, or interrupted if a run was told to stop or made room for a command.",
+    help: "Ended runs, by outcome as in sync --json. A run that stopped early or gave the lease to a command is interrupted.",
     labelNames: ["outcome"],
     registers,
   });
   const durations = new Histogram({
     name: "groupsync_run_duration_seconds",
-    help: "How long runs took, by outcome.",
+    help: "Duration of runs, by outcome.",
     labelNames: ["outcome"],
     buckets: RUN_SECONDS,
     registers,
   });
   const changes = new Counter({
     name: "groupsync_changes_total",
-    help: "Changes of groups that are done.",
+    help: "Finished changes of groups.",
     labelNames: ["change"],
     registers,
   });
   const drifts = new Counter({
     name: "groupsync_drift_total",
-    help: "What somebody else had changed at the service.",
+    help: "Changes that somebody else made at the service.",
     labelNames: ["drift"],
     registers,
   });
   const failures = new Counter({
     name: "groupsync_change_failures_total",
-    help: "Changes of groups that failed in a run; the next runs try again.",
+    help: "Failed changes of groups.",
     registers,
   });
   const retries = new Counter({
     name: "groupsync_request_retries_total",
-    help: "Requests that were sent again because they failed; throttled ones don't count.",
+    help: "Requests that groupsync repeated after a failure. Throttled requests don't count.",
     registers,
   });
   const unstored = new Counter({
     name: "groupsync_unstored_tokens_total",
-    help: "Failed attempts to store a new token: a tenant is locked out.",
+    help: "Failed attempts to store a new token. Meanwhile the tenant is locked out.",
     registers,
   });
   const throttled = new Counter({
@@ -77,13 +77,13 @@ export function eventMetrics(registry: Registry, clock: Clock): Observe {
   });
   const servedTenants = new Counter({
     name: "groupsync_served_tenants_total",
-    help: "Tenants that were looked up singly, by what became of them.",
+    help: "Tenants that groupsync served one by one, by outcome.",
     labelNames: ["outcome"],
     registers,
   });
   const tokenSeconds = new Histogram({
     name: "groupsync_notice_to_token_seconds",
-    help: "Time from the notice of a tenant until its token was stored and its group was as its row says.",
+    help: "Time from noticing a tenant until its token was stored and its group was in sync.",
     buckets: TOKEN_SECONDS,
     registers,
   });

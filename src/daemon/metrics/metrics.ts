@@ -44,20 +44,20 @@ export class Metrics {
     this.observe = eventMetrics(this.#registry, clock);
     this.#requests = new Counter({
       name: "groupsync_requests_total",
-      help: "Requests to the service, by operation and result: ok, or the code of the failure in small letters.",
+      help: "Requests to the service. The result is ok or an error code in small letters.",
       labelNames: ["operation", "result"],
       registers,
     });
     this.#durations = new Histogram({
       name: "groupsync_request_duration_seconds",
-      help: "How long requests to the service took, whatever their result.",
+      help: "Duration of requests to the service.",
       labelNames: ["operation"],
       buckets: REQUEST_SECONDS,
       registers,
     });
     this.#syncRequests = new Counter({
       name: "groupsync_sync_requests_total",
-      help: "Replies to POST /sync/{user_group_id}, by HTTP status. What is refused before the key is checked (403, 405, 421) doesn't count.",
+      help: "Replies to POST /sync/{user_group_id}, by HTTP status. Replies with 403, 405 or 421 don't count.",
       labelNames: ["status"],
       registers,
     });

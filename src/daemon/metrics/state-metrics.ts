@@ -16,22 +16,22 @@ interface StateGauge {
 const GAUGES: readonly StateGauge[] = [
   {
     name: "groupsync_last_good_sync_timestamp_seconds",
-    help: "When a sync last reached its end (ok, partial or held), of whichever instance.",
+    help: "When a sync of any instance last reached its end (ok, partial or held).",
     value: ({ lastGoodSync }) => timestamp(lastGoodSync),
   },
   {
     name: "groupsync_last_answer_timestamp_seconds",
-    help: "When the service last answered well, to whichever instance, and to the minute.",
+    help: "When the service last gave any instance a good answer, to the minute.",
     value: ({ lastAnswer }) => timestamp(lastAnswer),
   },
   {
     name: "groupsync_stale_at_timestamp_seconds",
-    help: "When the last good sync becomes too old (http.stale_after), unless another one ends before.",
+    help: "When the last good sync becomes too old (http.stale_after).",
     value: ({ staleAt }) => timestamp(staleAt),
   },
   {
     name: "groupsync_next_run_timestamp_seconds",
-    help: "When the next run begins; none once the daemon is told to stop.",
+    help: "When the next run begins.",
     value: ({ nextRun }) => timestamp(nextRun),
   },
   {
@@ -41,22 +41,22 @@ const GAUGES: readonly StateGauge[] = [
   },
   {
     name: "groupsync_config_last_reload_successful",
-    help: "0 while the config that was read last is rejected, otherwise 1.",
+    help: "0 if the daemon has rejected the config that it read last, otherwise 1.",
     value: ({ rejectedConfig }) => (rejectedConfig === null ? 1 : 0),
   },
   {
     name: "groupsync_current_run_start_timestamp_seconds",
-    help: "When the present run began; none between two runs.",
+    help: "When the present run began.",
     value: ({ current }) => timestamp(current?.since),
   },
   {
     name: "groupsync_current_run_planned_changes",
-    help: "Changes that the present run has to make, rotations included.",
+    help: "Changes that the present run has planned.",
     value: ({ current }) => current?.total,
   },
   {
     name: "groupsync_current_run_done_changes",
-    help: "Those of them that are done or have failed.",
+    help: "Changes of the present run that are done or have failed.",
     value: ({ current }) => current?.done,
   },
   {
@@ -66,7 +66,7 @@ const GAUGES: readonly StateGauge[] = [
   },
   {
     name: "groupsync_clocks_differ",
-    help: "1 while the clocks of groupsync's host and of the ledger's database differ too much to delete anything, otherwise 0.",
+    help: "1 if the clocks of groupsync's host and the ledger's database differ too much for deletions, otherwise 0.",
     value: ({ ledger }) => ledger && (clocksDiffer(ledger) ? 1 : 0),
   },
   {
@@ -76,22 +76,22 @@ const GAUGES: readonly StateGauge[] = [
   },
   {
     name: "groupsync_held_removals",
-    help: "Deletions and replacements that wait for approval or better evidence.",
+    help: "Deletions and replacements that are held.",
     value: ({ ledger }) => ledger && (ledger.held?.count ?? 0),
   },
   {
     name: "groupsync_refresh_held",
-    help: "1 while every refresh is held, because too much had changed at the service, otherwise 0.",
+    help: "1 while the refresh is held, otherwise 0.",
     value: ({ ledger }) => ledger && (ledger.refreshHold ? 1 : 0),
   },
   {
     name: "groupsync_recently_missing_groups",
-    help: "Groups whose tenants went missing in the last 24 hours, without those that are held.",
+    help: "Groups whose tenants went missing in the last 24 hours. Held groups don't count.",
     value: ({ ledger }) => ledger?.missing.count,
   },
   {
     name: "groupsync_removals_allowed",
-    help: "How many of the groups deletion.limit lets go in 24 hours.",
+    help: "How many groups deletion.limit allows groupsync to remove in 24 hours.",
     value: ({ ledger }) => ledger?.missing.allowed,
   },
   {
@@ -101,12 +101,12 @@ const GAUGES: readonly StateGauge[] = [
   },
   {
     name: "groupsync_rejected_rows",
-    help: "Rows of the source that can't be used, as the ledger knows them.",
+    help: "Rows of the source that groupsync can't use.",
     value: ({ ledger }) => ledger && rejectedRows(ledger.rejected),
   },
   {
     name: "groupsync_oldest_rejected_row_timestamp_seconds",
-    help: "Since when the longest-rejected row is rejected; none if no row is.",
+    help: "When groupsync first rejected the oldest of the rejected rows.",
     value: ({ ledger }) => ledger && timestamp(oldestOf(ledger.rejected.map(({ since }) => since))),
   },
   {
@@ -116,7 +116,7 @@ const GAUGES: readonly StateGauge[] = [
   },
   {
     name: "groupsync_oldest_unsynced_timestamp_seconds",
-    help: "Since when the oldest failing or open change waits; none if all is in sync.",
+    help: "Since when the oldest failing or unfinished change waits.",
     value: ({ ledger }) => timestamp(ledger?.oldestUnsynced),
   },
   {
@@ -126,7 +126,7 @@ const GAUGES: readonly StateGauge[] = [
   },
   {
     name: "groupsync_oldest_unserved_tenant_seconds",
-    help: "How long the oldest noticed tenant has waited; 0 if none waits, none on standby. Tenants whose changes fail don't count.",
+    help: "How long the oldest noticed tenant has waited, or 0. Tenants with failing changes don't count. No sample on standby.",
     // While this instance stands by, another one serves.
     value: ({ serving, standby }) => (serving === null || standby !== null ? null : serving.oldestMs / 1_000),
   },
@@ -151,7 +151,7 @@ export function registerStateMetrics(registry: Registry, state: () => DaemonStat
   }
   new Gauge({
     name: "groupsync_groups_in_state",
-    help: "Groups in the ledger by state; a group may be in several.",
+    help: "Groups in the ledger, by state. A group can be in several states.",
     labelNames: ["state"],
     registers,
     collect() {
@@ -162,7 +162,7 @@ export function registerStateMetrics(registry: Registry, state: () => DaemonStat
   });
   new Gauge({
     name: "groupsync_notify_last_send_successful",
-    help: "0 if the last message could not be sent, otherwise 1.",
+    help: "0 if groupsync could not send its last message, otherwise 1.",
     labelNames: ["to"],
     registers,
     collect() {
@@ -172,7 +172,7 @@ export function registerStateMetrics(registry: Registry, state: () => DaemonStat
   });
   new Gauge({
     name: "groupsync_noticing_up",
-    help: "1 while tenants are noticed by this feed, 0 while the feed is broken; none on standby.",
+    help: "1 while groupsync notices tenants by this feed, 0 while the feed is broken.",
     labelNames: ["feed"],
     registers,
     collect() {
@@ -183,7 +183,7 @@ export function registerStateMetrics(registry: Registry, state: () => DaemonStat
   });
   new Counter({
     name: "groupsync_skipped_runs_total",
-    help: "Scheduled times that came while a run went on.",
+    help: "Scheduled times that came during a run.",
     registers,
     collect() {
       this.reset();
@@ -192,7 +192,7 @@ export function registerStateMetrics(registry: Registry, state: () => DaemonStat
   });
   new Gauge({
     name: "groupsync_build_info",
-    help: "Which groupsync this is; always 1.",
+    help: "The version, as a label.",
     labelNames: ["version"],
     registers,
     collect() {
