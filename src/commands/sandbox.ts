@@ -25,36 +25,45 @@ export function sandboxCommand({ io }: { readonly io: SandboxIo }): Command {
   const command = new Command("sandbox").description("a local user group service, to try things on");
 
   command
-    .optionsGroup("Where it listens and what it keeps:")
+    .optionsGroup("Address and state:")
     .option("--host <HOST>", "address to listen on", "127.0.0.1")
-    .option("--port <PORT>", "port to listen on, 0 for any free", integer(0, 65_535), 4180)
+    .option("--port <PORT>", "port to listen on; 0 takes any free port", integer(0, 65_535), 4180)
     .option("--api-key <KEY>", "key that clients need (default: from --state, or random)")
     .option("--state <FILE>", "file that keeps groups and key across restarts");
 
   command
-    .optionsGroup("How the service behaves if the interface doesn't say:")
+    .optionsGroup("How the service behaves:")
     .option("--team-id <N>", "team_id of all groups", integer(0), teamId)
     .addOption(
       oneOf("--existing <HOW>", "what GET does with an existing group", ["keep", "update"], existing),
     )
-    .addOption(oneOf("--delete-by <WHAT>", "what DELETE finds a group by", ["token", "id", "both"], deleteBy))
-    .addOption(oneOf("--errors <HOW>", "how an error is told", ["status", "body"], errors));
+    .addOption(oneOf("--delete-by <WHAT>", "how DELETE finds a group", ["token", "id", "both"], deleteBy))
+    .addOption(oneOf("--errors <HOW>", "how the service reports an error", ["status", "body"], errors));
 
   command
-    .optionsGroup("What goes wrong (SHARE: of the requests, from 0 to 1):")
-    .option("--latency <MS>", "delay each request, e.g. 50, or 20-80 at random", latency)
+    .optionsGroup("Faults (SHARE: a share of the requests, from 0 to 1):")
+    .option("--latency <MS>", "delay of each request, e.g. 50, or 20-80 for a random delay", latency)
     .option("--rate-limit <N/UNIT>", "answer 429 beyond e.g. 180/min or 180/10s, in fixed windows", rateLimit)
-    .option("--token-bucket <N/UNIT:B>", "... beyond e.g. 3/s:20: 3/s, and 20 at once", tokenBucket)
-    .option("--concurrency-limit <N>", "... beyond N requests at once", integer(1))
-    .addOption(
-      oneOf("--retry-after <FORM>", "what a 429 says about waiting", ["seconds", "date", "none"], retryAfter),
+    .option(
+      "--token-bucket <N/UNIT:B>",
+      "answer 429 beyond e.g. 3/s:20, which is 3/s with bursts of 20",
+      tokenBucket,
     )
-    .option("--fail-share <SHARE>", "answer 500, do nothing", share)
-    .option("--cut-before-share <SHARE>", "cut the connection, do nothing", share)
-    .option("--cut-after-share <SHARE>", "do it, then cut the connection: no answer", share)
-    .option("--html-share <SHARE>", "answer in HTML, like a proxy; do nothing", share)
+    .option("--concurrency-limit <N>", "answer 429 beyond N requests at once", integer(1))
+    .addOption(
+      oneOf(
+        "--retry-after <FORM>",
+        "form of the waiting time in a 429",
+        ["seconds", "date", "none"],
+        retryAfter,
+      ),
+    )
+    .option("--fail-share <SHARE>", "answer 500, and do nothing", share)
+    .option("--cut-before-share <SHARE>", "cut the connection, and do nothing", share)
+    .option("--cut-after-share <SHARE>", "carry out the request, then cut the connection", share)
+    .option("--html-share <SHARE>", "answer in HTML, like a proxy, and do nothing", share)
     .option("--html-status <STATUS>", "status of the HTML answers", integer(200, 599), htmlStatus)
-    .option("--poison <ID=FAULT>", `spoil one group: ${POISONS.join(", ")} (repeatable)`, poison)
+    .option("--poison <ID=FAULT>", `cause a fault for one group: ${POISONS.join(", ")} (repeatable)`, poison)
     .option("--seed <N>", "make the faults repeatable", integer(0));
 
   return command.addHelpText("after", PAGES).action((flags: Flags) => serve(flags, command, io));
@@ -62,11 +71,11 @@ export function sandboxCommand({ io }: { readonly io: SandboxIo }): Command {
 
 const PAGES = `
 With the same Authorization header as /api/user:
-  GET /sandbox/groups       the groups it holds, with their tokens
-  GET /sandbox/requests     the requests it got: by operation and status, by group; the last deletions
-  DELETE /sandbox/requests  count from zero again
-With "Authorization: Bearer TOKEN", where TOKEN is that of a group:
-  GET /sandbox/dashboard    the group's dashboard, which greets it`;
+  GET /sandbox/groups       all groups, with their tokens
+  GET /sandbox/requests     numbers of requests by operation and status, and by group; the last deletions
+  DELETE /sandbox/requests  set these numbers to zero
+With "Authorization: Bearer TOKEN", where TOKEN is a group's token:
+  GET /sandbox/dashboard    the group's dashboard`;
 
 async function serve(flags: Flags, command: Command, io: SandboxIo): Promise<void> {
   const { failShare, cutBeforeShare, cutAfterShare, htmlShare, ...options } = flags;
