@@ -11,7 +11,7 @@ type AnswerCode = Exclude<ServiceFailureCode, "TOKEN_SHARED">;
 /** Every way in which a call to the service can fail, and what groupsync does then. */
 export const serviceFailures = (): string =>
   markdownTable(
-    ["the service's answer", "code", "groupsync", "may have had its effect?"],
+    ["the service's answer", "code", "groupsync", "may the call have taken effect?"],
     (Object.keys(ANSWERS) as AnswerCode[]).map((code) => {
       const { reaction, mayHaveHappened } = SERVICE_FAILURES[code];
       const does = EXCEPTIONS[code] ?? REACTIONS[reaction];
@@ -21,27 +21,27 @@ export const serviceFailures = (): string =>
 
 /** As `adapters/service/answer.ts` decides. */
 const ANSWERS: Readonly<Record<AnswerCode, string>> = {
-  REFUSED: "2xx with `success: 0`, or a 4xx in JSON that has no row below",
-  KEY_REFUSED: "401, or 403 without HTML, also an empty one",
-  INTERMEDIARY_REFUSED: "400, 403 or 405 with HTML, to a GET",
+  REFUSED: "2xx with `success: 0`, or a 4xx in JSON without a row of its own",
+  KEY_REFUSED: "401, or 403 without HTML",
+  INTERMEDIARY_REFUSED: "400, 403 or 405 with HTML to a GET",
   THROTTLED: "429",
   OVERLOADED: "503",
-  UNREACHABLE: "none: no connection comes about",
+  UNREACHABLE: "none: groupsync can't connect",
   TIMEOUT: "none within `service.timeout`, or 408",
   CONNECTION_LOST: "none: the connection breaks",
   SERVICE_ERROR: "any other 5xx",
   BAD_RESPONSE:
-    "anything else: a redirect, no JSON, no HTTP, more than 1 MiB, another group, the old token after a rotation, a token that is blank, invisible or the API key",
+    "anything else, such as a redirect, no JSON, more than 1 MiB, another group, an unusable token, or the old token after a rotation",
 };
 
 const EXCEPTIONS: Readonly<Partial<Record<AnswerCode, string>>> = {
-  OVERLOADED: "slows down; fails this group after eight times",
+  OVERLOADED: "slows down. After eight refusals, fails this group",
   UNREACHABLE: "tries eight times, then ends the run",
 };
 
 const REACTIONS: Readonly<Record<Reaction, string>> = {
   ask: "fails this group, or [ends the run](#whom-a-401-or-403-is-about)",
-  slow: "slows down; fails this group once others have passed it eight times",
+  slow: "slows down. After eight refusals while other calls passed, fails this group",
   retry: "tries eight times, then fails this group",
   fail: "fails this group",
 };

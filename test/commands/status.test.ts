@@ -124,8 +124,8 @@ test("shows the rejected rows by their reasons, and since when", async () => {
   8 rows, at least 7 of them without any token:
     7 rows  n-0, n-1, n-2, n-3, n-4, n-5, n-6  VALUE_NULL (since ${since}): ${reason}
     1 row  ID_NULL (since ${since}): column id is null
-  what helps against VALUE_NULL: fill the column. Or give a column's rule a default, and a template in properties an optional: true
-  what helps against ID_NULL: fill the column of group.id, or leave the row out with source.where
+  what helps against VALUE_NULL: fill the column. Or add a default to the column's rule, or optional: true to a property's template
+  what helps against ID_NULL: fill the id column, or exclude the row with source.where
 `);
   expect(JSON.parse(await status(world, "--json")).rejected).toEqual({
     count: 8,

@@ -68,7 +68,7 @@ test.each<[string, Partial<Counts>, Partial<RunReport>, string]>([
     { failed: 1 },
     { requests: 1, errors: [errorOf("REFUSED", "success is 0")] },
     "Done, with 1 failing group\n  1 failed; 1 request in 340 ms\n  a: REFUSED: success is 0\n" +
-      "  what helps against REFUSED: compare the group's name, mapping and properties with those of a group that works\n",
+      "  what helps against REFUSED: compare the group's name, mapping and properties with a group that works\n",
   ],
   [
     "changed groups were left alone",
@@ -122,7 +122,7 @@ test("shows held removals once: the reason, the command that approves them, and 
       "    replace globex\n" +
       "  (a row without an id): ID_NULL: column id is null\n" +
       "  APPROVAL_MISMATCH: another set\n" +
-      "  what helps against ID_NULL: fill the column of group.id, or leave the row out with source.where\n",
+      "  what helps against ID_NULL: fill the id column, or exclude the row with source.where\n",
   );
 });
 

@@ -48,7 +48,7 @@ test("a command to copy names the config file as one word of a shell, if it read
 
 test("groups that fail in the same way have the reason, what helps, and their next try", () => {
   expect(TEXT).toContain(
-    "Globex NOT_UPDATED: a <b> & c Compare the name with the row. If groupsync probe finds that a GET never changes a group, set service.update to replace or never. since 2026-03-01 08:52:30 (3 h ago), next try after 2026-03-01 12:14:30 (in 12 min)",
+    "Globex NOT_UPDATED: a <b> & c Compare the names. If groupsync probe finds that a GET never changes a group, set service.update to replace or never. since 2026-03-01 08:52:30 (3 h ago), next try after 2026-03-01 12:14:30 (in 12 min)",
   );
   expect(TEXT).toContain("1 row e شركة VALUE_NULL: name (column name) is null Fill the column");
 });

@@ -33,7 +33,7 @@ describe("the page of a tenant", () => {
   test("has all that explain says, with times in the time zone", () => {
     const text = readOf(explained(waiting()), "acme", "Asia/Kathmandu");
     expect(text).toContain(
-      "acme: failing the last try failed with REFUSED; a sync tries again after 2026-03-01 23:45:00 compare the group's name, mapping and properties with those of a group that works",
+      "acme: failing the last try failed with REFUSED; a sync tries again after 2026-03-01 23:45:00 compare the group's name, mapping and properties with a group that works",
     );
     expect(text).toContain("What helps groupsync --config /etc/groupsync/config.yaml sync --only acme");
     expect(text).toContain('row in public.customers row.id "acme" row.name "Acme"');

@@ -314,8 +314,8 @@ describe("the plan", () => {
       "warning: 1 row rejected (ID_DUPLICATE): 2 rows have this id in column id; none of them is used: double",
     ]);
     expect(found.map(({ hint }) => hint?.split("; until then")[0])).toEqual([
-      "fill the column. Or give a column's rule a default, and a template in properties an optional: true",
-      "fill the column of group.id, or leave the row out with source.where",
+      "fill the column. Or add a default to the column's rule, or optional: true to a property's template",
+      "fill the id column, or exclude the row with source.where",
       "make the id unique in the source",
     ]);
   });
