@@ -58,12 +58,12 @@ function program(io: CommandIo): Command {
     .description("Keeps the user groups of a dashboard service equal to the tenants in your database.")
     .version(version(), "--version", "print the version")
     .addOption(
-      new Option("--config <FILE>", "the config file; also GROUPSYNC_CONFIG").default(
+      new Option("--config <FILE>", "the config file, also set by GROUPSYNC_CONFIG").default(
         env.GROUPSYNC_CONFIG || DEFAULT_CONFIG,
       ),
     )
     .addOption(
-      new Option("--log-level <LEVEL>", "how much to log on standard error; also GROUPSYNC_LOG_LEVEL")
+      new Option("--log-level <LEVEL>", "how much to log on standard error, also set by GROUPSYNC_LOG_LEVEL")
         .choices(LOG_LEVELS)
         .default(env.GROUPSYNC_LOG_LEVEL || "info"),
     )

@@ -37,7 +37,9 @@ export function storeReference(): string {
   return stores
     .flatMap(([name, schema]) => sectionsOf(name, schema))
     .filter(({ heading }) => !heading.includes("store: table"))
-    .map(({ heading, text, keys }) => `${heading}\n\n${text}\n\n${tableOf(keys, valueText)}`)
+    .map(({ heading, text, keys }) =>
+      [heading, ...(text === "" ? [] : [text]), tableOf(keys, valueText)].join("\n\n"),
+    )
     .join("\n");
 }
 
@@ -78,12 +80,12 @@ function sectionsOf(name: string, schema: KeySchema): ConfigSection[] {
   return [
     {
       heading: "### Keys of several stores",
-      text: "These keys are the same for several stores.",
+      text: "",
       keys: shared,
     },
     ...kinds.map(({ key, kind, name, keys }) => ({
       heading: `### \`${key}: ${name}\``,
-      text: described(kind),
+      text: linked(kind),
       keys: keys.filter((one) => !sharedIds.has(idOf(one))),
     })),
   ];
@@ -112,7 +114,7 @@ function sharedKeys(kinds: readonly Kind[]): ConfigKey[] {
     const others = kinds.filter(({ name }) => !having.some((one) => one.name === name));
     const isMost = having.length > others.length;
     const where = isMost
-      ? `All but ${others.map(({ name }) => name).join(", ")}: `
+      ? `All stores but ${others.map(({ name }) => name).join(", ")}: `
       : `With ${namesOf(having)}: `;
     return [
       {
@@ -169,6 +171,10 @@ const isSchema = (value: unknown): value is KeySchema => typeof value === "objec
 
 const described = ({ description = "", see }: KeySchema): string =>
   see === undefined ? description : `${description} See [${see}](${see}).`;
+
+/** The description as a link to the page that says more. */
+const linked = ({ description = "", see = "" }: KeySchema): string =>
+  `[${description.replace(/\.$/, "")}](${see}).`;
 
 const meaningOf = ({ schema, when = "" }: ConfigKey): string => when + described(schema);
 

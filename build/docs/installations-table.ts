@@ -6,8 +6,8 @@ import { markdownTable } from "./markdown-table.ts";
 export function installationsTable(): string {
   const steps = Object.values(STEPS).filter((text) => text !== undefined);
   return [
-    markdownTable(["server", "version", "through what", "shown", "not shown"], rowsOf(results())),
-    `*All* is: ${steps.join("; ")}. At the end all tenants, groups and tokens are compared.`,
+    markdownTable(["server", "version", "setup", "tested", "not tested"], rowsOf(results())),
+    `*All* means: ${steps.join("; ")}. At the end all tenants, groups and tokens are compared.`,
   ].join("\n");
 }
 
@@ -19,7 +19,7 @@ const STEPS: Readonly<Record<Step, string | undefined>> = {
   sync: "`plan` and two syncs",
   changes: "new and changed tenants",
   deletions: "deletions, also beyond the limit",
-  failure: "a token that its table refuses",
+  failure: "a token that the table refuses",
   rotation: "rotation",
   "kill -9": "`kill -9` during a sync",
   column: "tenants noticed by a column",
@@ -29,8 +29,8 @@ const STEPS: Readonly<Record<Step, string | undefined>> = {
 
 /** What no test can start, in the table's columns. */
 const NEVER_TRIED: readonly (readonly string[])[] = [
-  ["MySQL", "", "nothing in between", "", "all: its server is in no registry of packages"],
-  ["distributed SQL", "", "such as CockroachDB, YugabyteDB, TiDB, Vitess", "", "all: never tried"],
+  ["MySQL", "", "direct connection", "", "all, because no package registry has the server"],
+  ["distributed SQL", "", "such as CockroachDB, YugabyteDB, TiDB, Vitess", "", "all"],
 ];
 
 /** Installations of one kind share a row. */
@@ -55,10 +55,10 @@ function rowOf(kind: readonly Result[]): readonly (readonly string[])[] {
   const versions = new Set(
     kind.map(({ version, between }) => (between ? `${version}; ${between}` : version)),
   );
-  const where = first.through || "nothing in between";
+  const where = first.through || "direct connection";
   const variants = variantsOf(lived);
   const through = variants === "" ? where : `${where}: ${variants}`;
-  const isRefused = refused.length === 0 ? [] : [`${variantsOf(refused)}: \`check\` refuses it`];
+  const isRefused = refused.length === 0 ? [] : [`${variantsOf(refused)}, because \`check\` refuses it`];
   const notShown = [...Object.values(first.cannot ?? {}), ...isRefused].join("; ");
   return [[first.server, [...versions].join(", "), through, shownBy(lived), notShown]];
 }

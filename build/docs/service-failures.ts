@@ -31,7 +31,7 @@ const ANSWERS: Readonly<Record<AnswerCode, string>> = {
   CONNECTION_LOST: "none: the connection breaks",
   SERVICE_ERROR: "any other 5xx",
   BAD_RESPONSE:
-    "anything else, such as a redirect, no JSON, more than 1 MiB, another group, an unusable token, or the old token after a rotation",
+    "anything else, such as a redirect, no JSON, more than 1 MiB, another group, or a wrong token",
 };
 
 const EXCEPTIONS: Readonly<Partial<Record<AnswerCode, string>>> = {

@@ -20,7 +20,7 @@ interface Flags extends Partial<CheckOptions> {
 export const checkCommand = ({ io, flagsOf }: CommandContext): Command =>
   new Command("check")
     .description("try everything that a sync needs; changes nothing")
-    .option("--notify", "send a test to notify.webhook and notify.heartbeat")
+    .option("--notify", "send a test message to notify.webhook and notify.heartbeat")
     .option("--json", "print the findings as one JSON object")
     .action(async ({ json = false, notify = false }: Flags, command: Command) => {
       const { composeCheck } = await import("../compose/check.ts");

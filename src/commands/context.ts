@@ -52,4 +52,4 @@ export const onlyOption = (description: string): Option =>
   );
 
 /** `--only` of `sync` and `plan`. */
-export const onlyTenants = (): Option => onlyOption("this tenant alone, even if its next try is not due");
+export const onlyTenants = (): Option => onlyOption("only this tenant, even if its next try is not due");

@@ -32,27 +32,37 @@ export const initCommand = ({ io }: CommandContext): Command =>
     .description("write a config and the statements for its roles, from the database's catalog")
     .argument(
       "[URL]",
-      "the database: postgres://… or mysql://…; better in DATABASE_URL, out of the shell's history",
+      "the database: postgres://… or mysql://…; DATABASE_URL keeps it out of the shell's history",
     )
     .option("--table <NAME>", "the table or view with one row for each tenant")
     .option("--id <COLUMN>", "the column that becomes user_group_id")
     .option("--group-name <COLUMN>", "the column that becomes the group's name")
     .option(
       "--mapping <SCHEMA=COLUMN>",
-      "a schema id of the service, and the column with its data source; again for each",
+      "a schema id of the service, and the column with its data source (repeatable)",
       mapping,
     )
     .option(
       "--property <COLUMN>",
-      "a column that the dashboards get as a property; again for each",
+      "a column that the dashboards get as a property (repeatable)",
       (column: string, before: readonly string[] = []) => [...before, column],
     )
     .option("--base-url <URL>", "the address of the service")
     .addOption(
-      new Option("--for <PLACE>", "have the config read its secrets from files").choices(["container"]),
+      new Option(
+        "--for <PLACE>",
+        "where groupsync runs; in a container, the config reads secrets from files",
+      ).choices(["container"]),
     )
-    .option("--account-host <HOST>", "MySQL, MariaDB: the host from which both accounts log in", accountHost)
-    .option("--output <FILE>", "where the config goes, groupsync.sql beside it; otherwise as --config says")
+    .option(
+      "--account-host <HOST>",
+      "with MySQL or MariaDB: the host from which groupsync's accounts log in",
+      accountHost,
+    )
+    .option(
+      "--output <FILE>",
+      "where the config goes, with groupsync.sql beside it (default: as --config says)",
+    )
     .action(async (argument: string | undefined, _: unknown, command: Command) => {
       const flags = command.optsWithGlobals<Flags>();
       const { composeInit } = await import("../compose/init.ts");

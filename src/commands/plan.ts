@@ -26,7 +26,7 @@ export const planCommand = ({ io, readConfig }: CommandContext): Command =>
     .description("show what sync would do; sends nothing to the service")
     .addOption(onlyTenants())
     .option("--json", "print the plan as one JSON object")
-    .option("--detailed-exitcode", "exit with 2 when there is something to do")
+    .option("--detailed-exitcode", "exit with 2 if changes are pending")
     .action(async (flags: PlanFlags, command: Command) => {
       const { composePlan } = await import("../compose/plan.ts");
       await using(await composePlan(await readConfig(command), io), (setup) => plan(setup, flags, io));

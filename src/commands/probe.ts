@@ -18,11 +18,9 @@ export interface ProbeFlags {
 export const probeCommand = ({ io, readConfig, observe }: CommandContext): Command =>
   new Command("probe")
     .description("find out how the service behaves, with one group that is deleted again")
-    .option("--yes", "begin without asking")
+    .option("--yes", "don't ask for confirmation")
     .addOption(
-      new Option("--forget <ID>", "you have deleted this canary by hand: no sync has to delete it").conflicts(
-        "yes",
-      ),
+      new Option("--forget <ID>", "forget this canary, because you deleted it by hand").conflicts("yes"),
     )
     .option("--json", "print the findings as one JSON object")
     .action(async ({ yes = false, forget, json = false }: ProbeFlags, command: Command) => {

@@ -25,18 +25,18 @@ export const rotateCommand = ({ io, readConfig, observe }: CommandContext): Comm
     .description("give groups new tokens; the old tokens stop working at once")
     .addOption(onlyOption("this group, even if its tenant is gone").conflicts(["olderThan", "all"]))
     .addOption(
-      new Option("--older-than <AGE>", "groups whose tokens are older, such as 90d")
+      new Option("--older-than <AGE>", "groups with tokens older than this, such as 90d")
         .argParser(age)
         .conflicts("all"),
     )
     .option("--all", "all groups, even those that fail or whose tenants are gone")
-    .option("--yes", "don't ask: do it")
-    .addOption(new Option("--dry-run", "only say how many tokens would be rotated").conflicts("cancel"))
+    .option("--yes", "don't ask for confirmation")
+    .addOption(new Option("--dry-run", "only show how many tokens would be rotated").conflicts("cancel"))
     .addOption(
-      new Option("--cancel", "take back what is not done yet: of the groups in --only, or of all").conflicts([
-        "olderThan",
-        "all",
-      ]),
+      new Option(
+        "--cancel",
+        "cancel rotations that are not done yet: of the groups in --only, or else of all",
+      ).conflicts(["olderThan", "all"]),
     )
     .option("--json", "print the report as one JSON object")
     .addHelpText(

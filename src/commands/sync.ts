@@ -29,32 +29,32 @@ export const syncCommand = ({ io, readConfig, observe }: CommandContext): Comman
     .addOption(
       new Option(
         "--skip-grace",
-        "with --only: read the whole source, and delete the groups of these tenants now if the tenants are gone, whatever the grace period and the limit say",
+        "with --only: read the whole source, and delete the groups of these tenants now if the tenants are gone, without grace period and limit",
       ).conflicts(["approveDeletions", "refresh", "approveRefresh"]),
     )
     .option(
       "--approve-deletions <CODE>",
-      "do the deletions and replacements that are held under this code, once",
+      "approve, once, the deletions and replacements that are held under this code",
     )
     .addOption(
       new Option(
         "--verify-tokens",
-        "compare the token stores with the ledger, and write tokens again that somebody removed or changed",
+        "compare the token stores with the ledger, and restore tokens that somebody removed or changed",
         // It compares the tokens of all groups.
       ).conflicts("only"),
     )
-    .option("--refresh", "ask the service for every group again, and heal what somebody else changed there")
-    .option("--cancel", "with --refresh: take back what is left of a refresh, and sync without it")
-    .option("--approve-refresh <CODE>", "go on with the refresh that is held under this code, once")
+    .option("--refresh", "ask the service for every group again, and repair what somebody else changed")
+    .option("--cancel", "with --refresh: cancel the rest of an earlier refresh, and sync without it")
+    .option("--approve-refresh <CODE>", "continue, once, the refresh that is held under this code")
     .addOption(
       new Option(
         "--acknowledge-switchover",
-        "say that the ledger's database was moved without loss: no group is in doubt because of that",
+        "confirm that the ledger's database was moved without loss, so the move puts no group in doubt",
       ).conflicts(["only", "refresh", "approveRefresh"]),
     )
     .option(
       "--allow-partial",
-      "exit with 0 in place of 3 if rejected rows and failing groups are all that is left, and any group is in sync",
+      "exit with 0 instead of 3 if only rejected rows and failing groups are left, and a group is in sync",
     )
     .option("--json", "print the report as one JSON object")
     .action(async (flags: Flags, command: Command) => {

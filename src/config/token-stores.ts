@@ -29,8 +29,8 @@ const verify = duration("a duration above zero", "24h", (ms) => ms > 0)
   .exactOptional()
   .meta({
     description:
-      "How often a sync checks that the store still has every token, and writes again what somebody removed or " +
-      "changed. `groupsync sync --verify-tokens` does so immediately.",
+      "How often a sync compares the store with the ledger, and restores tokens that somebody removed or changed. " +
+      "`groupsync sync --verify-tokens` does both immediately.",
     otherwise: "never",
   });
 
@@ -121,7 +121,7 @@ interface SecretNames {
   readonly allowed: string;
 }
 
-const A_SECRET = "The name of a tenant's secret. It has `{{ user_group_id }}` in it once.";
+const A_SECRET = "The name of a tenant's secret. It must contain `{{ user_group_id }}` once.";
 
 /** The keys that all secret stores have. */
 const secrets = <Kind extends SecretStoreKind>(
@@ -134,7 +134,7 @@ const secrets = <Kind extends SecretStoreKind>(
   path: secretPath(kind, path, allowed).prefault(path).meta({ description: about }),
   format: choice("token", "json").prefault("token").meta({
     description:
-      "What a secret holds. `token`: the bare token. `json`: an object with `user_group_id`, `token` and `rotated_at`.",
+      "What a secret holds. `token`: the bare token. `json`: an object with `user_group_id`, `token` and `rotated_at`, the time of the write.",
   }),
   verify,
 });
@@ -144,19 +144,19 @@ const PREFIX = "dashboards-{{ user_group_id }}";
 
 const allowHttp = flag.prefault(false).meta({
   description:
-    "Whether the address may be `http:` and lead to another host. Anybody in between can read the tokens then.",
+    "Whether the address may be `http:` and lead to another host. If so, anybody in between can read the tokens.",
 });
 
 const directory = strictKeys({
   ...secrets("file", "A directory with one file for each group", "files", {
     path: "{{ user_group_id }}",
     about:
-      "The file of a tenant, below the directory. It has `{{ user_group_id }}` in it once; folders are possible.",
+      "A tenant's file, below the directory. The path must contain `{{ user_group_id }}` once, and may contain folders.",
     allowed: "letters, digits, _ and -, with / between folders",
   }),
   directory: filePath("a directory", "/var/lib/groupsync/tokens").meta({
     description:
-      "The directory. At first it has to be empty, or not there yet; from then on it is groupsync's alone.",
+      "The directory. Before the first sync, it must be empty or missing. Only groupsync may use it.",
   }),
   shared_directory: flag.prefault(false).meta({
     description: "Whether the directory's group may write to it.",
@@ -176,7 +176,7 @@ const vaultPath = (what: string, example: string) =>
 const loginPath = (path: string) =>
   vaultPath("the path of a login", path)
     .prefault(path)
-    .meta({ description: "The path of that login in Vault." });
+    .meta({ description: "The path of this login method in Vault." });
 
 const SERVICE_ACCOUNT_TOKEN = "/var/run/secrets/kubernetes.io/serviceaccount/token";
 
@@ -191,7 +191,9 @@ const appRoleLogin = strictKeys({
   role_id: plainText("the id of a role", "write the role_id of the AppRole").meta({
     description: "The role_id of the AppRole.",
   }),
-  secret_id: credential.meta({ description: "Its secret_id, from the environment or from a file." }),
+  secret_id: credential.meta({
+    description: "The AppRole's secret_id, from the environment or from a file.",
+  }),
 });
 
 const kubernetesLogin = strictKeys({
@@ -216,7 +218,7 @@ const vaultLogin = z
   )
   .meta({
     description:
-      "How groupsync logs in to Vault. `method` says how: `token` (if it is left out), `approle` or `kubernetes`.",
+      "How groupsync logs in to Vault. The `method` is `token` (the default), `approle` or `kubernetes`.",
   });
 
 const vault = strictKeys({
@@ -225,7 +227,7 @@ const vault = strictKeys({
     allowed: "letters, digits, _, . and -, with / between folders",
   }),
   address: webAddress("the address of a server", "write it like https://vault.internal:8200").meta({
-    description: "Where Vault is.",
+    description: "The address of Vault.",
   }),
   allow_http: allowHttp,
   mount: vaultPath("the path of a KV version 2 engine", "secret").prefault("secret").meta({
@@ -252,8 +254,8 @@ const awsSecretsManager = strictKeys({
   )
     .exactOptional()
     .meta({
-      description: "An endpoint of your own, such as a VPC endpoint.",
-      otherwise: "that of the environment or the AWS profile, else AWS's own",
+      description: "Your own endpoint, such as a VPC endpoint.",
+      otherwise: "the endpoint of the environment or the AWS profile, or else AWS's own",
     }),
   // It holds for an endpoint that the environment or an AWS profile names, too.
   allow_http: allowHttp,
@@ -286,7 +288,7 @@ const gcpSecretManager = strictKeys({
   )
     .exactOptional()
     .meta({
-      description: "Another endpoint. One with `http:` is taken for an emulator, which needs no credentials.",
+      description: "Another endpoint. An `http:` endpoint must be an emulator, and gets no credentials.",
       otherwise: "Google's endpoint",
     }),
   allow_http: allowHttp,
@@ -315,13 +317,16 @@ const kubernetes = strictKeys({
     "write it like dashboards: small letters, digits and hyphens",
   )
     .exactOptional()
-    .meta({ description: "The namespace.", otherwise: "the service account's, or the context's" }),
+    .meta({
+      description: "The namespace.",
+      otherwise: "the namespace of the service account, or else of the context",
+    }),
   context: plainText("a context of the kubeconfig", "write its name")
     .exactOptional()
-    .meta({ description: "The context of the kubeconfig.", otherwise: "its current context" }),
+    .meta({ description: "The context of the kubeconfig.", otherwise: "the kubeconfig's current context" }),
   kubeconfig: filePath("a file", "/etc/groupsync/kubeconfig").exactOptional().meta({
     description: "The kubeconfig.",
-    otherwise: "the cluster that groupsync runs in, else `KUBECONFIG`, else `~/.kube/config`",
+    otherwise: "the cluster that groupsync runs in, or else `KUBECONFIG`, or else `~/.kube/config`",
   }),
   key: textLike(
     /^(?!\.\.|\.$)[-.\w]{1,253}$/,
@@ -329,7 +334,7 @@ const kubernetes = strictKeys({
     "write letters, digits, dots, dashes and underscores, like token",
   )
     .prefault("token")
-    .meta({ description: "The key of the Secret's data that gets the token." }),
+    .meta({ description: "The key in the Secret's data that gets the token." }),
 });
 
 const tokenStore = z.discriminatedUnion(

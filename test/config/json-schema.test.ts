@@ -31,7 +31,9 @@ test("a key's text is followed by what holds without it, without code marks", ()
   const text = JSON.stringify(configJsonSchema());
   expect(text).toMatch(/"On PostgreSQL: what happens if [^"]* If left out: error\."/);
   expect(text).toContain('"The namespace. If left out: none."');
-  expect(text).toContain("\"The namespace. If left out: the service account's, or the context's.\"");
+  expect(text).toContain(
+    '"The namespace. If left out: the namespace of the service account, or else of the context."',
+  );
   expect(text).toContain('"A constant."');
 });
 

@@ -49,7 +49,7 @@ export const ERROR_CODES = {
     ],
     TOKEN_NOT_STORED: [
       "a token store refuses the token. A rotation with this code has sent no POST, so the old token works",
-      "check the token column's type and constraints. With `rows: existing`, check that the tenant has a row",
+      "check the token column's type and constraints. Has the table a row for the tenant?",
     ],
     NEW_TOKEN_NOT_STORED: [
       "groupsync could not store the new token, and the old token is dead: the tenant is locked out",
@@ -60,7 +60,7 @@ export const ERROR_CODES = {
       "fix the token store. The next sync rotates this token",
     ],
     TOKEN_SHARED: [
-      "the service gave two groups the same token. groupsync doesn't store it, and doesn't delete or rotate the two groups",
+      "the service gave two groups the same token. groupsync neither stores the token nor deletes or rotates the groups",
       "ask the service's operators for another token",
     ],
     TOKEN_NOT_EVERYWHERE: [
@@ -73,7 +73,7 @@ export const ERROR_CODES = {
     ],
     UNSETTLED: [
       "the outcome of an earlier call for this group is unknown",
-      "if the row is rejected or not ready, correct it. The next sync asks the service",
+      "if the row is rejected or not ready, correct the row. The next sync asks the service",
     ],
     TOKEN_NOT_REMOVED: [
       "the group is deleted, but a token store still has its token, for example in a NOT NULL column",
@@ -81,7 +81,7 @@ export const ERROR_CODES = {
     ],
     IN_DOUBT: [
       "the ledger went back in time, or somebody ran `sync --refresh`. groupsync hasn't asked the service for this group since",
-      "the next sync [asks for the group](recovery.md#a-database-fails-over). If the row is rejected, correct it. `sync --refresh --cancel` cancels a refresh",
+      "the next sync [asks for the group](recovery.md#a-database-fails-over). If the row is rejected, correct the row. `sync --refresh --cancel` cancels a refresh",
     ],
     BAD_RESPONSE: [
       "the answer breaks the rules of [the interface](service.md#what-the-interface-must-do), for example by a redirect. The call may have taken effect",
@@ -123,7 +123,7 @@ export const ERROR_CODES = {
     ],
     APPROVAL_MISMATCH: [
       "the code that you gave approves another set of groups, or was already used",
-      "check in `groupsync status` what is held now, and use its code",
+      "use the code in `groupsync status`",
     ],
   },
   "The clocks": {
@@ -151,11 +151,11 @@ export const ERROR_CODES = {
     ],
     TEAM_CHANGED: [
       "the API key belongs to another team than the ledger's groups",
-      "use a key of the groups' team. For another team, use another `name` and another place for tokens",
+      "use a key of the groups' team. Another team needs another `name` and place for tokens",
     ],
     SERVICE_CHANGED: [
       "`service.base_url` is not the address in the ledger",
-      "restore the old address. For another service, use another `name` and another place for tokens",
+      "restore the old address. Another service needs another `name` and place for tokens",
     ],
     SOURCE_UNAVAILABLE: [
       "groupsync can't read the source. The message quotes the database's error",
@@ -163,7 +163,7 @@ export const ERROR_CODES = {
     ],
     SOURCE_ORDER: [
       "the database did not sort the ids by their bytes",
-      "report the bug with the id column's type and collation",
+      "report the id column's type and collation",
     ],
     DATABASE_TOO_OLD: [
       "the database server is too old. The message names its version",
@@ -187,7 +187,7 @@ export const ERROR_CODES = {
     ],
     TOKEN_STORE_UNAVAILABLE: [
       "groupsync can't reach a token store, or the store refuses every token",
-      "run `groupsync check`, which names [the missing right](runbooks.md#the-database-went-away) or the fault of the [secret store](secret-stores.md#if-the-store-is-slow-or-refuses)",
+      "run `groupsync check`, which names [the missing right](runbooks.md#the-database-went-away) or a problem of the [secret store](secret-stores.md#if-the-store-is-slow-or-refuses)",
     ],
     LEDGER_REWOUND: [
       "the ledger's database went back in time, or is on another server",
@@ -202,7 +202,7 @@ export const ERROR_CODES = {
       "nothing: the next sync completes the interrupted calls",
     ],
     LEASE_HANDED_OVER: [
-      "a command asked the daemon for the lease. Only the daemon's log has this code",
+      "a command asked the daemon for the lease",
       "nothing: the daemon goes on after that command",
     ],
     SCOPE_FORGOTTEN: [
@@ -221,7 +221,7 @@ export const ERROR_CODES = {
       "`probe` could not delete the group that it made (exit code 3)",
       "[delete the group by hand](service.md#if-the-canary-remains). Then run `groupsync probe --forget ID`",
     ],
-    INTERNAL: ["groupsync has a bug", "report the bug with the log"],
+    INTERNAL: ["groupsync has a bug", "report it with the log"],
   },
   "The command line": {
     UNKNOWN_ID: [
@@ -247,7 +247,7 @@ export const ERROR_CODES = {
   },
   "The config": {
     CONFIG_INVALID: [
-      "groupsync can't use some values in the [config file](configuration.md), or `GROUPSYNC_HTTP_LISTEN`",
+      "groupsync can't use values in the [config file](configuration.md) or in `GROUPSYNC_HTTP_LISTEN`",
       "correct each value as the report says",
     ],
     CONFIG_UNREADABLE: [
@@ -260,7 +260,7 @@ export const ERROR_CODES = {
     ],
     CONFIG_NAME: [
       "the database doesn't allow this name for a table or column",
-      "write `table` or `schema.table`. Put unusual names in double quotes",
+      "write `table` or `schema.table`, and unusual names in double quotes",
     ],
     CONFIG_COLUMNS: [
       "a column is missing or has the wrong type, or the token table can't store tokens",
@@ -284,14 +284,14 @@ export const ERROR_CODES = {
     ],
     CONFIG_SCOPE_SHARED: [
       "groups of this scope also belong to another scope in the same ledger",
-      "give [this config](environments.md) an API key of another team, or other ids",
+      "give [this config](environments.md) another team's API key, or other ids",
     ],
     CONFIG_OTHER_SCOPE: [
       "somebody ran `forget --delete-groups` with the config of another scope",
       "name the scope's own config with `--config`",
     ],
     CONFIG_NEEDS_RESTART: [
-      "after SIGHUP, the new config has another `name`, ledger or `http.listen`. The daemon keeps its old config",
+      "after SIGHUP, the new config has another `name`, ledger or `http.listen`, so the daemon refuses it",
       "restart the daemon",
     ],
     CONFIG_DIRECTORY_UNSAFE: [
@@ -304,10 +304,10 @@ export const ERROR_CODES = {
     ],
     CONFIG_REGION_MISSING: [
       "no region is set for AWS Secrets Manager",
-      "set the region in `tokens.region`, in `AWS_REGION` or in the profile",
+      "set the region in `tokens.region`, `AWS_REGION` or the profile",
     ],
     CONFIG_PROPOSAL: [
-      "`init` finds no table with tenants, or the table that you named doesn't fit",
+      "`init` finds no table with tenants, or the named table doesn't fit",
       "choose with `--table`, `--id` and `--group-name`, or create a view: see [init](quick-start.md#more-about-init)",
     ],
     CONFIG_NOT_WRITTEN: [
@@ -321,17 +321,14 @@ export const ERROR_CODES = {
       "if another program uses the address, set another address, or `off`",
     ],
     NOTIFY_FAILED: [
-      "groupsync can't reach `notify.webhook` or `notify.heartbeat`, or its receiver refuses. Syncs go on",
+      "groupsync can't reach `notify.webhook` or `notify.heartbeat`, or is refused there. Syncs go on",
       "check the address",
     ],
     SHUTDOWN_TIMEOUT: [
       "`shutdown_timeout` ended before all work was done (exit code 1)",
-      "nothing: the next start completes the work. Keep `shutdown_timeout` longer than `service.timeout`",
+      "nothing: the next start completes the work. Set `shutdown_timeout` higher than `service.timeout`",
     ],
-    PROCESS_WARNING: [
-      "Node.js or a package printed a warning. The run is not affected",
-      "an upgrade usually helps",
-    ],
+    PROCESS_WARNING: ["Node.js or a package printed a warning", "an upgrade usually helps"],
   },
   "Single tenants": {
     NOT_READY: [
@@ -340,7 +337,7 @@ export const ERROR_CODES = {
     ],
     NEEDS_FULL_SYNC: [
       "the group must be replaced, and only full syncs replace groups",
-      "nothing: the next full sync does it within `deletion.limit`",
+      "nothing: the next full sync replaces the group within `deletion.limit`",
     ],
     OUTDATED: [
       "the row has changed, but `service.update: never` leaves the group as it is",
@@ -359,7 +356,7 @@ export const ERROR_CODES = {
       "create the index that the message names",
     ],
     CHANGES_NOT_HEARD: [
-      "notifications don't arrive, perhaps because of a connection pooler",
+      "notifications don't arrive, perhaps because of a pooler",
       "write the url of the database itself in `source.changes.url`",
     ],
     CHANGES_NOT_NOTICED: [
@@ -381,7 +378,7 @@ export const ERROR_CODES = {
       "[run the statements in the message](runbooks.md#tokens_unmarked-the-tokens-cant-be-marked)",
     ],
     LEDGER_EMPTY: [
-      "tokens exist, but the ledger is empty. It was lost, or the config names another ledger",
+      "tokens exist, but the ledger is empty",
       "check `ledger` and `name`. If both are right, [the ledger is lost](recovery.md#the-ledger-is-lost)",
     ],
     GROUP_UNTRACKED: [
@@ -390,7 +387,7 @@ export const ERROR_CODES = {
     ],
     COMMITS_AT_RISK: [
       "a crash of the database server can lose committed writes",
-      "change the settings in the message, or run `groupsync sync --refresh` after [each crash](recovery.md#a-database-fails-over)",
+      "change the settings in the message. Or run `groupsync sync --refresh` after [each crash](recovery.md#a-database-fails-over)",
     ],
     COMMITS_UNCHECKED: [
       "groupsync could not check whether the ledger still has all its writes",
@@ -426,7 +423,7 @@ export const ERROR_CODES = {
       "set `service.concurrency` to the number in the message. Until then, groupsync slows down",
     ],
     GROUP_LEFT_BEHIND: [
-      "groupsync may have created a group in the wrong team, and could not delete it",
+      "groupsync may have made a group in the wrong team, and could not delete it",
       "delete the group by hand",
     ],
   },
@@ -435,10 +432,7 @@ export const ERROR_CODES = {
       "the sandbox can't listen on this host and port",
       "choose another `--port` (0 takes any free port) or `--host`",
     ],
-    SANDBOX_STATE: [
-      "the sandbox can't read or write the `--state` file, or the file has no sandbox's state",
-      "name another file",
-    ],
+    SANDBOX_STATE: ["the sandbox can't use the `--state` file", "name another file"],
   },
 } as const satisfies Readonly<Record<string, Readonly<Record<string, Explained>>>>;
 
