@@ -70,7 +70,7 @@ test.runIf(LONG)(
   async () => {
     const folder = temporaryFolder();
     const [install = ""] = blocksIn(sectionText("docs/quick-start.md", "1. Install"), "sh");
-    const [readme = ""] = blocksIn(sectionText("README.md", "Start with your own database"), "sh");
+    const [readme = ""] = blocksIn(sectionText("README.md", "Install"), "sh");
     expect(install).toBe(`${readme}groupsync --version\n`);
     const { version, repository } = JSON.parse(await readFile(join(REPOSITORY, "package.json"), "utf8"));
     const prefix = join(folder, "prefix");
