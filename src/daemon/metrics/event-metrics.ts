@@ -66,7 +66,7 @@ export function eventMetrics(registry: Registry, clock: Clock): Observe {
   });
   const unstored = new Counter({
     name: "groupsync_unstored_tokens_total",
-    help: "Failed attempts to store a new token. Meanwhile the tenant is locked out.",
+    help: "Failed attempts to store a new token: a tenant is locked out.",
     registers,
   });
   const throttled = new Counter({

@@ -21,7 +21,7 @@ const GAUGES: readonly StateGauge[] = [
   },
   {
     name: "groupsync_last_answer_timestamp_seconds",
-    help: "When the service last gave any instance a good answer, to the minute.",
+    help: "When the service last gave any instance a good answer.",
     value: ({ lastAnswer }) => timestamp(lastAnswer),
   },
   {
@@ -76,12 +76,12 @@ const GAUGES: readonly StateGauge[] = [
   },
   {
     name: "groupsync_held_removals",
-    help: "Deletions and replacements that are held.",
+    help: "Deletions and replacements that groupsync holds back (DELETIONS_HELD, SOURCE_INCONCLUSIVE).",
     value: ({ ledger }) => ledger && (ledger.held?.count ?? 0),
   },
   {
     name: "groupsync_refresh_held",
-    help: "1 while the refresh is held, otherwise 0.",
+    help: "1 while refreshes are stopped (REFRESH_HELD), otherwise 0.",
     value: ({ ledger }) => ledger && (ledger.refreshHold ? 1 : 0),
   },
   {
@@ -126,7 +126,7 @@ const GAUGES: readonly StateGauge[] = [
   },
   {
     name: "groupsync_oldest_unserved_tenant_seconds",
-    help: "How long the oldest noticed tenant has waited, or 0. Tenants with failing changes don't count. No sample on standby.",
+    help: "How long the oldest noticed tenant has waited, or 0. Tenants with failing changes don't count.",
     // While this instance stands by, another one serves.
     value: ({ serving, standby }) => (serving === null || standby !== null ? null : serving.oldestMs / 1_000),
   },
@@ -151,7 +151,7 @@ export function registerStateMetrics(registry: Registry, state: () => DaemonStat
   }
   new Gauge({
     name: "groupsync_groups_in_state",
-    help: "Groups in the ledger, by state. A group can be in several states.",
+    help: "Groups in the ledger, by state.",
     labelNames: ["state"],
     registers,
     collect() {
