@@ -58,14 +58,14 @@ function rowOf(kind: readonly Result[]): readonly (readonly string[])[] {
   const where = first.through || "direct connection";
   const variants = variantsOf(lived);
   const through = variants === "" ? where : `${where}: ${variants}`;
-  const isRefused = refused.length === 0 ? [] : [`${variantsOf(refused)}, because \`check\` refuses it`];
+  const isRefused = refused.length === 0 ? [] : [`${variantsOf(refused)}, refused by \`check\``];
   const notShown = [...Object.values(first.cannot ?? {}), ...isRefused].join("; ");
   return [[first.server, [...versions].join(", "), through, shownBy(lived), notShown]];
 }
 
 function variantsOf(results: readonly Result[]): string {
   const variants = results.flatMap(({ variant }) => variant ?? []);
-  return variants.length > 3 ? `${variants.length} of them` : variants.join(", ");
+  return variants.length > 3 ? `${variants.length} variants` : variants.join(", ");
 }
 
 function shownBy(results: readonly Result[]): string {

@@ -21,7 +21,7 @@ export const serviceFailures = (): string =>
 
 /** As `adapters/service/answer.ts` decides. */
 const ANSWERS: Readonly<Record<AnswerCode, string>> = {
-  REFUSED: "2xx with `success: 0`, or a 4xx in JSON without a row of its own",
+  REFUSED: "2xx with `success: 0`, or any other 4xx in JSON",
   KEY_REFUSED: "401, or 403 without HTML",
   INTERMEDIARY_REFUSED: "400, 403 or 405 with HTML to a GET",
   THROTTLED: "429",

@@ -27,7 +27,7 @@ export const forgetCommand = ({ io, readConfig, observe }: CommandContext): Comm
   new Command("forget")
     .description("retire a scope: show what the ledger keeps of it, and forget it once you confirm that")
     .argument("<NAME>", "the scope: the `name` in its config")
-    .option("--delete-groups", "first delete its groups and their tokens")
+    .option("--delete-groups", "first delete the scope's groups and their tokens")
     .option("--yes", "don't ask for confirmation")
     .option("--json", "print one JSON object; asks nothing")
     .action(async (name: string, flags: ForgetFlags, command: Command) => {

@@ -32,7 +32,7 @@ export const initCommand = ({ io }: CommandContext): Command =>
     .description("write a config and the statements for its roles, from the database's catalog")
     .argument(
       "[URL]",
-      "the database: postgres://… or mysql://…; DATABASE_URL keeps it out of the shell's history",
+      "the database: postgres://… or mysql://…; DATABASE_URL keeps the url out of the shell's history",
     )
     .option("--table <NAME>", "the table or view with one row for each tenant")
     .option("--id <COLUMN>", "the column that becomes user_group_id")
@@ -51,7 +51,7 @@ export const initCommand = ({ io }: CommandContext): Command =>
     .addOption(
       new Option(
         "--for <PLACE>",
-        "where groupsync runs; in a container, the config reads secrets from files",
+        "where groupsync runs: for a container, the config reads secrets from files",
       ).choices(["container"]),
     )
     .option(
@@ -61,7 +61,7 @@ export const initCommand = ({ io }: CommandContext): Command =>
     )
     .option(
       "--output <FILE>",
-      "where the config goes, with groupsync.sql beside it (default: as --config says)",
+      "the config file to write, with groupsync.sql beside it (default: that of --config)",
     )
     .action(async (argument: string | undefined, _: unknown, command: Command) => {
       const flags = command.optsWithGlobals<Flags>();

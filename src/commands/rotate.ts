@@ -25,7 +25,7 @@ export const rotateCommand = ({ io, readConfig, observe }: CommandContext): Comm
     .description("give groups new tokens; the old tokens stop working at once")
     .addOption(onlyOption("this group, even if its tenant is gone").conflicts(["olderThan", "all"]))
     .addOption(
-      new Option("--older-than <AGE>", "groups with tokens older than this, such as 90d")
+      new Option("--older-than <AGE>", "groups with tokens older than this age, such as 90d")
         .argParser(age)
         .conflicts("all"),
     )

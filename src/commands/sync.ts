@@ -29,7 +29,7 @@ export const syncCommand = ({ io, readConfig, observe }: CommandContext): Comman
     .addOption(
       new Option(
         "--skip-grace",
-        "with --only: read the whole source, and delete the groups of these tenants now if the tenants are gone, without grace period and limit",
+        "with --only: read the whole source, and if these tenants are gone, delete their groups now, without grace period or limit",
       ).conflicts(["approveDeletions", "refresh", "approveRefresh"]),
     )
     .option(
@@ -54,7 +54,7 @@ export const syncCommand = ({ io, readConfig, observe }: CommandContext): Comman
     )
     .option(
       "--allow-partial",
-      "exit with 0 instead of 3 if only rejected rows and failing groups are left, and a group is in sync",
+      "exit with 0 instead of 3 if only rejected rows and failing groups are left, and at least one group is in sync",
     )
     .option("--json", "print the report as one JSON object")
     .action(async (flags: Flags, command: Command) => {

@@ -121,7 +121,7 @@ interface SecretNames {
   readonly allowed: string;
 }
 
-const A_SECRET = "The name of a tenant's secret. It must contain `{{ user_group_id }}` once.";
+const A_SECRET = "The name of a tenant's secret. The path must contain `{{ user_group_id }}` once.";
 
 /** The keys that all secret stores have. */
 const secrets = <Kind extends SecretStoreKind>(

@@ -49,7 +49,7 @@ export const ERROR_CODES = {
     ],
     TOKEN_NOT_STORED: [
       "a token store refuses the token. A rotation with this code has sent no POST, so the old token works",
-      "check the token column's type and constraints. Has the table a row for the tenant?",
+      "check the token column's type and constraints. Is there a row for the tenant?",
     ],
     NEW_TOKEN_NOT_STORED: [
       "groupsync could not store the new token, and the old token is dead: the tenant is locked out",
@@ -60,7 +60,7 @@ export const ERROR_CODES = {
       "fix the token store. The next sync rotates this token",
     ],
     TOKEN_SHARED: [
-      "the service gave two groups the same token. groupsync neither stores the token nor deletes or rotates the groups",
+      "the service gave two groups the same token. groupsync doesn't store the token, and leaves both groups alone",
       "ask the service's operators for another token",
     ],
     TOKEN_NOT_EVERYWHERE: [
@@ -80,11 +80,11 @@ export const ERROR_CODES = {
       "fix what the message names. The next sync removes the token",
     ],
     IN_DOUBT: [
-      "the ledger went back in time, or somebody ran `sync --refresh`. groupsync hasn't asked the service for this group since",
+      "the ledger went back in time, or somebody ran `sync --refresh`. Since then, groupsync hasn't asked the service for this group",
       "the next sync [asks for the group](recovery.md#a-database-fails-over). If the row is rejected, correct the row. `sync --refresh --cancel` cancels a refresh",
     ],
     BAD_RESPONSE: [
-      "the answer breaks the rules of [the interface](service.md#what-the-interface-must-do), for example by a redirect. The call may have taken effect",
+      "the answer breaks the rules of [the interface](service.md#what-the-interface-must-do), for example by a redirect",
       "check that `service.base_url` is the service itself, and not a login page",
     ],
     TIMEOUT: [
@@ -97,7 +97,7 @@ export const ERROR_CODES = {
     ],
     SERVICE_ERROR: [
       "the service answered with a 5xx status",
-      "ask the service's operators. Tell them the time and the id",
+      "give the service's operators the time and the id",
     ],
     THROTTLED: [
       "the service keeps answering 429 for this group, but not for others",
@@ -221,7 +221,7 @@ export const ERROR_CODES = {
       "`probe` could not delete the group that it made (exit code 3)",
       "[delete the group by hand](service.md#if-the-canary-remains). Then run `groupsync probe --forget ID`",
     ],
-    INTERNAL: ["groupsync has a bug", "report it with the log"],
+    INTERNAL: ["groupsync has a bug", "report the bug with the log"],
   },
   "The command line": {
     UNKNOWN_ID: [
@@ -279,7 +279,7 @@ export const ERROR_CODES = {
       "[find out who made the table](runbooks.md#config_table_owner-the-table-belongs-to-another-role). If you trust the owner, run the statement in the message",
     ],
     CONFIG_TABLE_MOVED: [
-      "the table name in the config is the same, but now leads to another table",
+      "the same table name in the config now leads to another table",
       "[find out who changed the tables](runbooks.md#config_table_moved-the-same-config-leads-to-another-table). If it was you, add the schema to the name",
     ],
     CONFIG_SCOPE_SHARED: [
@@ -291,7 +291,7 @@ export const ERROR_CODES = {
       "name the scope's own config with `--config`",
     ],
     CONFIG_NEEDS_RESTART: [
-      "after SIGHUP, the new config has another `name`, ledger or `http.listen`, so the daemon refuses it",
+      "after SIGHUP, the daemon refuses a new config with another `name`, ledger or `http.listen`",
       "restart the daemon",
     ],
     CONFIG_DIRECTORY_UNSAFE: [
@@ -321,7 +321,7 @@ export const ERROR_CODES = {
       "if another program uses the address, set another address, or `off`",
     ],
     NOTIFY_FAILED: [
-      "groupsync can't reach `notify.webhook` or `notify.heartbeat`, or is refused there. Syncs go on",
+      "groupsync can't reach `notify.webhook` or `notify.heartbeat`, or the receiver refuses. Syncs go on",
       "check the address",
     ],
     SHUTDOWN_TIMEOUT: [
@@ -370,7 +370,7 @@ export const ERROR_CODES = {
       "[nothing](tokens.md#move-to-another-place)",
     ],
     TOKENS_LOST: [
-      "a token store has lost all tokens. A sync writes them again",
+      "a token store has lost all tokens. A sync writes the tokens again",
       "[nothing](recovery.md#the-token-table-is-lost)",
     ],
     TOKENS_UNMARKED: [
