@@ -64,7 +64,7 @@ export const COLUMN_LINES: readonly ColumnLine[] = [
       postgres: "smallint, integer, bigint",
       mysql: "TINYINT to BIGINT, also UNSIGNED or ZEROFILL; YEAR",
     },
-    json: "number; a string beyond ±(2^53−1)",
+    json: "number; beyond ±(2^53−1) a string",
     examples: examples(
       both("smallint", "smallint", "-32768", -32768),
       both("integer", "int", "2147483647", 2147483647),
@@ -79,7 +79,7 @@ export const COLUMN_LINES: readonly ColumnLine[] = [
   },
   {
     types: { postgres: "real, double precision", mysql: "FLOAT, DOUBLE" },
-    json: "number, with as few digits as tell it from the next; NaN and infinity reject the row",
+    json: "number, in its shortest exact form; NaN and infinity reject the row",
     examples: examples(
       both("real", "float", "0.1", 0.1),
       both("real", "float", "2566562.25", 2566562.2),
@@ -109,7 +109,7 @@ export const COLUMN_LINES: readonly ColumnLine[] = [
   },
   {
     types: { postgres: "timestamp, timestamptz", mysql: "DATETIME, TIMESTAMP" },
-    json: "`2026-03-01T09:30:00.000Z`, in UTC; microseconds where there are any",
+    json: "`2026-03-01T09:30:00.000Z`, in UTC; with microseconds if the value has any",
     examples: examples(
       both("timestamp", "datetime(6)", "'2026-03-01 09:30:00.5'", "2026-03-01T09:30:00.500Z"),
       both("timestamp", "datetime(4)", "'2026-03-01 09:30:00.1234'", "2026-03-01T09:30:00.1234Z"),
@@ -147,7 +147,7 @@ export const COLUMN_LINES: readonly ColumnLine[] = [
   },
   {
     types: { postgres: "time", mysql: "TIME" },
-    json: "`09:30:00`, and a fraction where there is one",
+    json: "`09:30:00`, with a fraction if the value has one",
     examples: examples(
       both("time", "time", "'09:30:00'", "09:30:00"),
       both("time", "time(6)", "'09:30:00.5'", "09:30:00.5"),
