@@ -5,7 +5,7 @@ import { exitCodeOfTone } from "../core/report/exit-code.ts";
 import { ledgerStatus } from "../engine/ledger-status.ts";
 import type { LedgerView } from "../ports/ledger/ledger.ts";
 import type { CommandContext, CommandIo, GlobalFlags } from "./context.ts";
-import { type KnownStatus, shownStatus, statusJson, statusText } from "./output/status.ts";
+import { stateOf, statusJson, statusText } from "./output/status.ts";
 
 const EVER = new Date(0);
 
@@ -39,12 +39,10 @@ export async function status(
   { runs, json, exitCode, config: configPath }: StatusFlags,
   io: CommandIo,
 ): Promise<void> {
-  const known: KnownStatus = {
-    ...(await ledgerStatus(ledger, config, new Date())),
-    shownRuns: await ledger.history(EVER, runs),
-  };
-  io.stdout(json ? statusJson(known) : statusText(known, configPath, io.isTerminal));
-  if (exitCode) io.finish(exitCodeOfTone(shownStatus(known).headline.tone));
+  const known = await ledgerStatus(ledger, config, new Date());
+  const shown = await ledger.history(EVER, runs);
+  io.stdout(json ? statusJson(known, shown) : statusText(known, shown, configPath, io.isTerminal));
+  if (exitCode) io.finish(exitCodeOfTone(stateOf(known)));
 }
 
 function wholeNumber(text: string): number {

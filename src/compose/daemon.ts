@@ -10,6 +10,7 @@ import { defaultListenAddress } from "../config/urls.ts";
 import { SyncError } from "../core/failure/sync-error.ts";
 import { RecentWrites } from "../core/record/recent-writes.ts";
 import { isConfigError } from "../core/report/exit-code.ts";
+import type { LedgerStatus } from "../core/report/scope-facts.ts";
 import { SyncRequests } from "../daemon/http/sync-requests.ts";
 import { Lifecycle, type LifecycleSettings } from "../daemon/lifecycle.ts";
 import { measuredService } from "../daemon/metrics/measured-service.ts";
@@ -17,10 +18,10 @@ import { Metrics } from "../daemon/metrics/metrics.ts";
 import { pages } from "../daemon/pages.ts";
 import { CronTimetable } from "../daemon/schedule.ts";
 import { ServicePause } from "../daemon/service-pause.ts";
-import { indexedOnly, PageLookups } from "../daemon/status-page/page-lookups.ts";
+import { PageLookups } from "../daemon/status-page/page-lookups.ts";
 import { type Explanation, explainTenant } from "../engine/explain/explain-tenant.ts";
 import { type FoundTenant, findTenants } from "../engine/explain/find-tenants.ts";
-import { type LedgerStatus, ledgerStatus } from "../engine/ledger-status.ts";
+import { ledgerStatus } from "../engine/ledger-status.ts";
 import { Silence } from "../engine/refresh/sign-of-life.ts";
 import type { Log, LogLevel } from "../ports/log.ts";
 import { warnOfReadable } from "./config.ts";
@@ -173,8 +174,8 @@ async function whyUnchecked(config: Config, host: Host): Promise<SyncError | und
 
 /** Looks at a tenant for a visitor of the status page. */
 const explain = async (id: string, config: Config, host: Host): Promise<Explanation> =>
-  using(await composePlan(config, host), ({ ports, ...setup }) =>
-    explainTenant(id, { ...setup, ports: { ...ports, source: indexedOnly(ports.source) } }, host.stop),
+  using(await composePlan(config, host), (setup) =>
+    explainTenant(id, { ...setup, indexedOnly: true }, host.stop),
   );
 
 /** Finds tenants for a visitor of the status page. */

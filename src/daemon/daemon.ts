@@ -1,8 +1,14 @@
 import { isDeepStrictEqual } from "node:util";
 import { describe, isHandOver, isNoFault } from "../core/failure/sync-error.ts";
 import { fanOut } from "../core/report/fan-out.ts";
-import type { RejectedConfig, ServingFacts } from "../core/report/scope-facts.ts";
-import type { LedgerStatus } from "../engine/ledger-status.ts";
+import {
+  type DaemonState,
+  factsOf,
+  type LedgerStatus,
+  type RejectedConfig,
+  type ServingFacts,
+  unansweredRun,
+} from "../core/report/scope-facts.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Log } from "../ports/log.ts";
 import type { Notifier } from "../ports/notifier.ts";
@@ -11,7 +17,6 @@ import { NextSync, pauseAfter } from "./next-sync.ts";
 import { Notifications } from "./notifications.ts";
 import type { ScheduleSettings, Timetable } from "./schedule.ts";
 import { beginSession, type OpenedSync, type Serving, type Session } from "./session.ts";
-import { type DaemonState, unansweredRun } from "./state/state.ts";
 import { StateTracker } from "./state/state-tracker.ts";
 
 export interface DaemonSettings {
@@ -162,7 +167,8 @@ export class Daemon {
     // A run that was told to stop has shown nothing.
     if (run.error && isNoFault(run.error)) return;
     const { notifier } = this.#settings;
-    if (run.outcome !== "failed" && unansweredRun(this.state) === null) this.#notifications.beat(notifier);
+    if (run.outcome !== "failed" && unansweredRun(factsOf(this.state)) === null)
+      this.#notifications.beat(notifier);
     this.#notifications.announce(this.state, run, notifier, this.#ports.clock.now());
   }
 

@@ -1,8 +1,9 @@
 import { summaryText } from "../core/report/counts.ts";
 import type { Incident } from "../core/report/incidents.ts";
+import { incidentsOfState } from "../core/report/incidents.ts";
+import type { DaemonState } from "../core/report/scope-facts.ts";
 import type { Notifier } from "../ports/notifier.ts";
 import type { RunSummary } from "../ports/observer.ts";
-import { type DaemonState, incidentsOfState } from "./state/state.ts";
 
 /** What people are told: incidents that a sync or a new config shows, and whose end it shows. */
 const TOLD: ReadonlySet<Incident["kind"]> = new Set([

@@ -1,10 +1,10 @@
-import { age } from "../core/report/incidents.ts";
+import { age, incidentsOfState } from "../core/report/incidents.ts";
+import type { DaemonState } from "../core/report/scope-facts.ts";
 import { durationText } from "../core/text/quantity.ts";
 import { type PageRequest, plain, type Reply, type Routes } from "./http/routes.ts";
 import type { Metrics } from "./metrics/metrics.ts";
-import { type DaemonState, incidentsOfState } from "./state/state.ts";
 import { pageHeaders } from "./status-page/document.ts";
-import type { Lookup, PageLookups } from "./status-page/page-lookups.ts";
+import type { PageLookups } from "./status-page/page-lookups.ts";
 import { statusPage } from "./status-page/status-page.ts";
 import { tenantPage } from "./status-page/tenant-page.ts";
 
@@ -22,7 +22,10 @@ export function pages(
     const asked = new URLSearchParams(query).get("tenant") ?? "";
     if (asked === "") return page(200, statusPage(state(), now()));
     const lookup = await lookups.at(asked, gone);
-    return page(STATUSES[lookup.kind], tenantPage(asked, lookup, state(), now()));
+    return page(
+      lookup.kind === "failed" ? (STATUSES[lookup.error.code] ?? 503) : 200,
+      tenantPage(asked, lookup, state(), now()),
+    );
   };
   return {
     "/": { page: home },
@@ -39,14 +42,8 @@ function page(status: number, body: string): Reply {
   return { status, contentType: "text/html; charset=utf-8", body, headers: pageHeaders };
 }
 
-const STATUSES: Readonly<Record<Lookup["kind"], number>> = {
-  explained: 200,
-  found: 200,
-  unknown: 404,
-  refused: 429,
-  slow: 503,
-  failed: 503,
-};
+/** By the code of a failed lookup. */
+const STATUSES: Readonly<Record<string, number>> = { UNKNOWN_ID: 404, TOO_MANY_LOOKUPS: 429 };
 
 function readyPage(state: DaemonState, now: Date): Reply {
   const { isReady, reason } = readiness(state, now);

@@ -6,27 +6,13 @@ import { FAILED_BY_SERVICE } from "../core/failure/service-failure.ts";
 import type { DeletionPolicy } from "../core/plan/deletion-policy.ts";
 import { STALE_CODE } from "../core/plan/read-history.ts";
 import { namesOf } from "../core/record/candidates.ts";
-import type { GroupSums } from "../core/record/group-sums.ts";
 import { owedFailures, owes } from "../core/record/owes.ts";
-import type { LedgerFacts } from "../core/report/scope-facts.ts";
+import type { LedgerStatus } from "../core/report/scope-facts.ts";
 import type { RotationPolicy } from "../core/rotation/rotation-policy.ts";
 import { shownTable } from "../core/tokens/destination.ts";
 import type { LedgerView } from "../ports/ledger/ledger.ts";
-import type { KnownService, RecordedRun, ScopeState } from "../ports/ledger/scope.ts";
+import type { KnownService, RecordedRun } from "../ports/ledger/scope.ts";
 import { heldRefresh } from "./refresh/held-refresh.ts";
-
-/** What `status`, the status page and the metrics show of a scope. */
-export interface LedgerStatus
-  extends Omit<LedgerFacts, "service" | "lease">,
-    Omit<GroupSums, "counts" | "missing">,
-    Pick<ScopeState, "service" | "lease"> {
-  /** Newest first: those of the last day, and as many more as tell since when the last one's error lasts; ten at least. */
-  readonly runs: readonly RecordedRun[];
-  /** The last run that the service made fail; null if the service has given a good answer since. */
-  readonly unanswered: RecordedRun | null;
-  /** The names of the groups that are listed, as far as the service told them. */
-  readonly names: ReadonlyMap<string, string>;
-}
 
 interface StatusSettings {
   /** The scope: `name` in the config. */
@@ -60,10 +46,12 @@ export async function ledgerStatus(
   const ids = [...new Set(listed.flatMap(({ user_group_id }) => user_group_id ?? []))];
   const records = await ledger.records(ids);
   const [failed] = await ledger.history(EVER, 1, { failedWith: FAILED_BY_SERVICE });
+  const updates = doesUpdate(service.evidence);
   return {
-    ...{ ...sums, readAt: now, service, lease, held, failing, rejected },
+    ...{ ...sums, readAt: now, lease, held, failing, rejected },
+    service: { ...service, updates },
     // A service that updates has taken mapping and properties, even if no answer shows it.
-    groups: doesUpdate(service.evidence) ? { ...counts, unverified: 0 } : counts,
+    groups: updates ? { ...counts, unverified: 0 } : counts,
     owing: owing.map((record) => {
       const { user_group_id, wantedSince } = record;
       return { user_group_id, wantedSince, owed: owes(record) };
@@ -85,7 +73,7 @@ async function tooOld(
   ledger: LedgerView,
   { maxAgeMs }: StatusSettings["rotation"],
   now: Date,
-): Promise<LedgerFacts["tooOld"]> {
+): Promise<LedgerStatus["tooOld"]> {
   if (maxAgeMs === null) return null;
   const { counts } = await ledger.sums({ kind: "rotatable", due: new Date(now.getTime() - maxAgeMs) });
   return { maxAgeMs, tokens: counts.total };

@@ -1,11 +1,13 @@
-import { NO_EVIDENCE } from "../../src/core/apply/update-evidence.ts";
 import { NOBODY_MISSING } from "../../src/core/deletion/missing-tenants.ts";
 import type { FailureWithHint } from "../../src/core/failure/sync-error.ts";
 import { groupSums } from "../../src/core/record/group-sums.ts";
 import { noCounts } from "../../src/core/report/counts.ts";
-import type { FeedState, ServingFacts } from "../../src/core/report/scope-facts.ts";
-import type { DaemonState } from "../../src/daemon/state/state.ts";
-import type { LedgerStatus } from "../../src/engine/ledger-status.ts";
+import type {
+  DaemonState,
+  FeedState,
+  LedgerStatus,
+  ServingFacts,
+} from "../../src/core/report/scope-facts.ts";
 import type { RecordedRun } from "../../src/ports/ledger/scope.ts";
 import type { RunSummary } from "../../src/ports/observer.ts";
 
@@ -100,8 +102,8 @@ export const aLedgerStatus = (overrides: Partial<LedgerStatus> = {}): LedgerStat
   service: {
     baseUrl: "https://dashboards.example.com",
     teamId: 1,
-    evidence: NO_EVIDENCE,
     answeredAt: null,
+    updates: null,
   },
   ...overrides,
 });

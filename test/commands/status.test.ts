@@ -1,12 +1,12 @@
 import { expect, onTestFinished, test, vi } from "vitest";
-import { type KnownStatus, statusJson, statusText } from "../../src/commands/output/status.ts";
+import { statusJson, statusText } from "../../src/commands/output/status.ts";
 import { status as runStatus, type StatusFlags, statusCommand } from "../../src/commands/status.ts";
 import { NOBODY_MISSING } from "../../src/core/deletion/missing-tenants.ts";
 import { ServiceFailure } from "../../src/core/failure/service-failure.ts";
 import type { Failure } from "../../src/core/failure/sync-error.ts";
 import { type Counts, noCounts, runOutcome } from "../../src/core/report/counts.ts";
+import type { LedgerStatus } from "../../src/core/report/scope-facts.ts";
 import { DEFAULT_CONFIG } from "../../src/core/text/printable.ts";
-import type { LedgerStatus } from "../../src/engine/ledger-status.ts";
 import type { RecordedRun } from "../../src/ports/ledger/scope.ts";
 import { aLedgerStatus, aRecordedRun } from "../builders/daemon-state.ts";
 import { failing, Instance } from "../fakes/instance.ts";
@@ -166,18 +166,17 @@ function aRun(command: string, counts: Partial<Counts>, error: Failure | null = 
   return aRecordedRun({ command, startedAt: NOW, finishedAt: NOW, result });
 }
 
-const known = (overrides: Partial<KnownStatus>): KnownStatus => ({
+const known = (overrides: Partial<LedgerStatus>): LedgerStatus => ({
   ...aLedgerStatus({ readAt: NOW }),
   names: new Map([["globex", "Globex\u202e Ltd"]]),
   tables: { tokens: [], ledger: "public.groupsync_*" },
   missing: { ...NOBODY_MISSING, owned: 9, allowed: 3 },
-  shownRuns: [],
   ...overrides,
 });
 
 /** The newest run first. */
 const textAfter = (shownRuns: readonly RecordedRun[], status: Partial<LedgerStatus> = {}): string =>
-  statusText(known({ shownRuns, ...status }), DEFAULT_CONFIG, false);
+  statusText(known(status), shownRuns, DEFAULT_CONFIG, false);
 
 test("lists held removals with the command that approves them", () => {
   const groups = [
@@ -191,9 +190,9 @@ test("lists held removals with the command that approves them", () => {
   2 groups:
     delete  acme
     replace  globex  "Globex\\u{202e} Ltd"
-  If they are meant to go: groupsync sync --approve-deletions 0123456789ab
+  If they are meant to go; the code approves exactly these, once: groupsync sync --approve-deletions 0123456789ab
 `);
-  expect(JSON.parse(statusJson(known({ held })))).toMatchObject({ held: { code: held.code, count: 2 } });
+  expect(JSON.parse(statusJson(known({ held }), []))).toMatchObject({ held: { code: held.code, count: 2 } });
 });
 
 const refused = { code: "KEY_REFUSED", message: "the service refuses the key" };
@@ -229,9 +228,7 @@ test("only the newest run can be running: an earlier run without an end did not 
   const open = { ...aRun("sync", {}), finishedAt: null, result: null };
   const lease = { holder: "another", epoch: "1", acquiredAt: NOW, expiresAt: NOW, handOverMs: null };
   const later = new Date(NOW.getTime() + 2_500);
-  expect(
-    statusText(known({ lease, shownRuns: [open, open], readAt: later }), DEFAULT_CONFIG, false),
-  ).toContain(`
+  expect(statusText(known({ lease, readAt: later }), [open, open], DEFAULT_CONFIG, false)).toContain(`
 Last runs
   2026-03-01T12:00:00.000Z  sync  running for 2.5 s
   2026-03-01T12:00:00.000Z  sync  did not finish
@@ -240,7 +237,7 @@ Last runs
 
 test("the first line is about the last sync, even if --runs doesn't show that sync", () => {
   const runs = [aRun("rotate", { rotated: 1 }), aRun("sync", { outdated: 2 })];
-  const text = statusText(known({ runs, shownRuns: runs.slice(0, 1) }), DEFAULT_CONFIG, false);
+  const text = statusText(known({ runs }), runs.slice(0, 1), DEFAULT_CONFIG, false);
   expect(text.split("\n")[0]).toBe("Needs attention: 2 outdated groups.");
   expect(text).not.toContain("  sync  ");
 });

@@ -1,9 +1,7 @@
-import { NO_EVIDENCE } from "../../src/core/apply/update-evidence.ts";
 import type { FailingGroup } from "../../src/core/failure/group-failures.ts";
 import type { Failure } from "../../src/core/failure/sync-error.ts";
 import { type Counts, noCounts, runOutcome } from "../../src/core/report/counts.ts";
-import type { DaemonState, OwnRun } from "../../src/daemon/state/state.ts";
-import type { LedgerStatus } from "../../src/engine/ledger-status.ts";
+import type { DaemonState, LedgerStatus, PastRun } from "../../src/core/report/scope-facts.ts";
 import type { RecordedRun } from "../../src/ports/ledger/scope.ts";
 import type { RunSummary } from "../../src/ports/observer.ts";
 import {
@@ -49,7 +47,7 @@ export const aFreshDaemon = (overrides: Partial<DaemonState> = {}): DaemonState 
       readAt: secondsAgo(3),
       groups: someGroups(),
       oldestToken: null,
-      service: { baseUrl: null, teamId: null, evidence: NO_EVIDENCE, answeredAt: null },
+      service: { baseUrl: null, teamId: null, updates: null, answeredAt: null },
     }),
     ...overrides,
   });
@@ -59,7 +57,7 @@ export function aFinishedRun({
   id = "4711",
   finishedAt = FINISHED,
   ...overrides
-}: Partial<RunSummary & Pick<OwnRun, "id" | "finishedAt">> = {}): OwnRun {
+}: Partial<RunSummary & Pick<PastRun, "id" | "finishedAt">> = {}): PastRun {
   const counts = { ...noCounts(), unchanged: 383, ...overrides.counts };
   const outcome = overrides.error ? "failed" : runOutcome(counts);
   const result = { ...aRunSummary({ outcome, durationMs: 405 }), ...overrides, counts };
@@ -106,7 +104,7 @@ export const aHealthySnapshot = (overrides: Partial<LedgerStatus> = {}): LedgerS
     service: {
       baseUrl: "https://dashboards.example.com",
       teamId: 42,
-      evidence: { ...NO_EVIDENCE, took: ["acme"] },
+      updates: true,
       answeredAt: null,
     },
     ...overrides,

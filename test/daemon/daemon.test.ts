@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { SyncError } from "../../src/core/failure/sync-error.ts";
-import { incidentsOfState } from "../../src/daemon/state/state.ts";
+import { incidentsOfState } from "../../src/core/report/incidents.ts";
 import { withLease } from "../../src/engine/lease/lease.ts";
 import { aRejection } from "../builders/groups.ts";
 import { Instance } from "../fakes/instance.ts";

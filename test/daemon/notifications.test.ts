@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import type { DaemonState } from "../../src/core/report/scope-facts.ts";
 import { Notifications } from "../../src/daemon/notifications.ts";
-import type { DaemonState } from "../../src/daemon/state/state.ts";
 import type { RunSummary } from "../../src/ports/observer.ts";
 import { aRunSummary, someGroups } from "../builders/daemon-state.ts";
 import { aRejection } from "../builders/groups.ts";
@@ -91,7 +91,7 @@ test("the command that approves held removals is told", async () => {
   const held = { count: 1, code: "5-c1", groups: [] };
   const [text = ""] = await toldAfter([{ ...WELL, ledger: aHealthySnapshot({ held }) }]);
   expect(text.split("\n")[1]).toBe(
-    "Look at the source first: are these tenants really gone? If they are meant to go: groupsync sync --approve-deletions 5-c1",
+    "Look at the source first: are these tenants really gone? If they are meant to go; the code approves exactly these, once: groupsync sync --approve-deletions 5-c1",
   );
 });
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import type { DaemonState } from "../../src/core/report/scope-facts.ts";
 import { readiness } from "../../src/daemon/pages.ts";
-import type { DaemonState } from "../../src/daemon/state/state.ts";
 import { aServingState } from "../builders/daemon-state.ts";
 import { aFinishedRun, aHealthyDaemon, hoursAgo, NOW, secondsAgo } from "./a-healthy-daemon.ts";
 import { aBadEnd, aStandby } from "./status-page/shown-page.ts";

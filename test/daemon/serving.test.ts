@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { ServiceFailure } from "../../src/core/failure/service-failure.ts";
 import { SyncError } from "../../src/core/failure/sync-error.ts";
+import { incidentsOfState } from "../../src/core/report/incidents.ts";
 import type { DaemonSettings } from "../../src/daemon/daemon.ts";
 import { readiness } from "../../src/daemon/pages.ts";
-import { incidentsOfState } from "../../src/daemon/state/state.ts";
 import { Silence } from "../../src/engine/refresh/sign-of-life.ts";
 import { TenantServer } from "../../src/engine/serving/tenant-server.ts";
 import { type Fate, failing, type Point } from "../fakes/instance.ts";

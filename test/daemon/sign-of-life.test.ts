@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { ServiceFailure } from "../../src/core/failure/service-failure.ts";
+import { incidentsOfState } from "../../src/core/report/incidents.ts";
 import { readiness } from "../../src/daemon/pages.ts";
-import { incidentsOfState } from "../../src/daemon/state/state.ts";
 import { Silence } from "../../src/engine/refresh/sign-of-life.ts";
 import type { Point } from "../fakes/instance.ts";
 import { tenants, World } from "../fakes/world.ts";

@@ -2,9 +2,9 @@ import type { HeldRemoval } from "../../core/deletion/removals.ts";
 import type { RefreshHold } from "../../core/drift/refresh.ts";
 import { remediesOf } from "../../core/failure/error-codes.ts";
 import type { SyncError } from "../../core/failure/sync-error.ts";
+import type { LedgerStatus } from "../../core/report/scope-facts.ts";
 import { printable, printableId } from "../../core/text/printable.ts";
 import type { ReportedError } from "../../engine/report/tally.ts";
-import type { ScopeState } from "../../ports/ledger/scope.ts";
 import type { Warning } from "../../ports/observer.ts";
 import { type Paint, painter } from "./colours.ts";
 
@@ -43,11 +43,11 @@ export const refreshHoldJson = (hold: RefreshHold | null): object | null =>
   hold && { code: hold.approval, gone: hold.changed, allowed: hold.allowed };
 
 /** Who is at work. */
-export const leaseText = (lease: ScopeState["lease"]): string =>
+export const leaseText = (lease: LedgerStatus["lease"]): string =>
   lease ? `${printable(lease.holder)}, since ${lease.acquiredAt.toISOString()}` : "free";
 
 /** The lease in the `--json` output of `status` and `forget`. */
-export const leaseJson = (lease: ScopeState["lease"]): object | null =>
+export const leaseJson = (lease: LedgerStatus["lease"]): object | null =>
   lease && { holder: lease.holder, acquired_at: lease.acquiredAt, expires_at: lease.expiresAt };
 
 /** What has failed, a line each. */

@@ -1,29 +1,16 @@
 import { Unusable } from "../../core/group/tenant.ts";
-import { plainText, printable, printableId, withConfig } from "../../core/text/printable.ts";
+import { plainText } from "../../core/text/printable.ts";
 import type { Explanation } from "../../engine/explain/explain-tenant.ts";
-import { factsOf, failuresOf, LONGEST, rowOf } from "../../engine/explain/facts.ts";
+import { failuresOf, rowOf, tenantView } from "../../engine/explain/facts.ts";
 import { standingOf } from "../../engine/explain/standing.ts";
-import { failureText, messageJson } from "./attention.ts";
-import { factLines, inTone, painter } from "./colours.ts";
+import { messageJson } from "./attention.ts";
+import { painter } from "./colours.ts";
+import { viewLines } from "./view.ts";
 
 /** One tenant on one page: how it stands and what helps, then a table of all that is known. */
 export function explainText(explanation: Explanation, configPath: string, colours: boolean): string {
-  const paint = painter(colours);
-  const { state, tone, reason, advice, command } = standingOf(explanation);
-  const title = `${printableId(explanation.user_group_id, LONGEST)}: ${state.replaceAll("_", " ")}`;
-  const { failures } = explanation;
-  const lines = [
-    inTone(paint, tone, title),
-    `  ${printable(plainText(reason), LONGEST)}`,
-    ...(advice === null ? [] : [`  ${printable(advice, LONGEST)}`]),
-    ...(command === null
-      ? []
-      : [`  ${advice === null ? "what helps" : "then"}: ${paint("bold", withConfig(command, configPath))}`]),
-    "",
-    ...factLines(factsOf(explanation), paint).map((line) => `  ${line}`),
-    ...(failures.length === 0 ? [] : ["", ...failures.map((failure) => failureText(failure, paint))]),
-  ];
-  return `${lines.join("\n")}\n`;
+  const context = { paint: painter(colours), configPath, names: new Map() };
+  return `${viewLines(tenantView(explanation), context).join("\n")}\n`;
 }
 
 /** The object of `explain --json`. */

@@ -1,106 +1,35 @@
-import { doesUpdate } from "../../core/apply/update-evidence.ts";
 import { reasonsOf, rejectedRows } from "../../core/group/rejections.ts";
+import type { Tone } from "../../core/report/card.ts";
 import { type Dependency, dependenciesOf } from "../../core/report/dependencies.ts";
-import { type IncidentItem, MOST_SHOWN } from "../../core/report/incident-details.ts";
-import {
-  age,
-  type Headline,
-  headlineIfWell,
-  type Incident,
-  incidentsOf,
-} from "../../core/report/incidents.ts";
-import type { ScopeFacts } from "../../core/report/scope-facts.ts";
-import { runText, sectionsOf } from "../../core/report/sections.ts";
-import { plainText, printable, withConfig } from "../../core/text/printable.ts";
+import { age, type Incident, incidentsOf } from "../../core/report/incidents.ts";
+import type { LedgerStatus, PastRun, ScopeFacts } from "../../core/report/scope-facts.ts";
+import { runText, scopeView } from "../../core/report/sections.ts";
 import { durationText } from "../../core/text/quantity.ts";
-import type { LedgerStatus } from "../../engine/ledger-status.ts";
-import type { RecordedRun } from "../../ports/ledger/scope.ts";
-import {
-  heldJson,
-  LONGEST_REASON,
-  leaseJson,
-  type Names,
-  refreshHoldJson,
-  remedyLines,
-  tenantText,
-} from "./attention.ts";
-import { factLines, inTone, type Paint, painter } from "./colours.ts";
-
-/** What `status` has read of the ledger. */
-export interface KnownStatus extends LedgerStatus {
-  /** As many of the last runs as are to be shown. */
-  readonly shownRuns: readonly RecordedRun[];
-}
+import { heldJson, leaseJson, refreshHoldJson } from "./attention.ts";
+import { painter } from "./colours.ts";
+import { viewLines } from "./view.ts";
 
 /** The longest error message in the list of runs, in characters. */
 const LONGEST = 120;
 
-interface ShownStatus {
-  readonly facts: ScopeFacts;
-  readonly incidents: readonly Incident[];
-  /** The worst incident, or what is said if there is none. */
-  readonly headline: Headline;
-}
-
-export function shownStatus(status: KnownStatus): ShownStatus {
-  const serving = { oldestMs: oldestWaitMs(status), failing: 0 };
-  const facts = { ...status, ledger: status, serving, daemon: null };
-  const incidents = incidentsOf(facts, status.readAt);
-  return { facts, incidents, headline: incidents[0] ?? headlineIfWell(facts, status.readAt) };
-}
+const factsOf = (ledger: LedgerStatus): ScopeFacts => ({ ledger, daemon: null });
 
 /** What the ledger knows: all that is wrong, with what helps; all else; the last runs. */
-export function statusText(status: KnownStatus, configPath: string, colours: boolean): string {
-  const paint = painter(colours);
-  const { lease, names, shownRuns: runs, readAt: now } = status;
-  const { facts, incidents, headline } = shownStatus(status);
+export function statusText(
+  status: LedgerStatus,
+  runs: readonly PastRun[],
+  configPath: string,
+  colours: boolean,
+): string {
+  const { lease, names, readAt: now } = status;
   const lines = [
-    ...(incidents.length === 0 ? headlineLines(headline, paint) : []),
-    ...incidents.flatMap((incident, index) => [
-      ...(index > 0 ? [""] : []),
-      ...headlineLines(incident, paint),
-      ...incidentLines(incident, names, configPath),
-    ]),
-    ...sectionsOf(facts, now).flatMap((section) => ["", ...factLines(section.facts, paint)]),
+    ...viewLines(scopeView(factsOf(status), now), { paint: painter(colours), configPath, names }),
     ...(runs.length > 0 ? ["", "Last runs", ...runLines(runs, now, lease !== null)] : []),
   ];
   return `${lines.join("\n")}\n`;
 }
 
-const headlineLines = ({ tone, sentence, advice }: Headline, paint: Paint): string[] => [
-  inTone(paint, tone, sentence),
-  ...advice.map((line) => `  ${printable(line, LONGEST_REASON)}`),
-];
-
-/** Since when, whom, why, and what helps. */
-function incidentLines({ since, details, help, code }: Incident, names: Names, configPath: string): string[] {
-  const { whom, items, more } = details ?? { whom: "", items: [], more: "" };
-  return [
-    ...(since ? [`  Since ${since.toISOString()}`] : []),
-    ...(whom === "" ? [] : [`  ${whom}${items.length > 0 ? ":" : ""}`]),
-    ...items.map((item) => `  ${itemLine(item, names)}`),
-    ...(more === "" ? [] : [`    ${more}`]),
-    ...remedyLines(items.flatMap(({ failure }) => failure ?? [])),
-    ...help.map(({ when, command }) => `  ${when}: ${withConfig(command, configPath)}`),
-    ...(code === null ? [] : [`  What ${code} means: groupsync help ${code}`]),
-  ];
-}
-
-/** What, whom, why. */
-function itemLine({ label, tenants, others, failure, note }: IncidentItem, names: Names): string {
-  const shown = tenants.slice(0, MOST_SHOWN);
-  const left = tenants.length - shown.length + others;
-  const who = shown.map((id) => tenantText(id, names)).join(", ");
-  const why = failure ? `${failure.code} (${plainText(note)}): ${printable(failure.message)}` : "";
-  const parts = [label, `${who}${left > 0 ? ` and ${left} more` : ""}`, why];
-  return `  ${parts.filter((part) => part !== "").join("  ")}`;
-}
-
-/** Between two runs, what is under way is the change of a single tenant, or what a run has left. */
-const oldestWaitMs = ({ groups, oldestUnsynced, runs, readAt }: LedgerStatus): number =>
-  oldestUnsynced && groups.failing === 0 && runs[0]?.result ? readAt.getTime() - oldestUnsynced.getTime() : 0;
-
-function runLines(runs: readonly RecordedRun[], now: Date, leaseHeld: boolean): string[] {
+function runLines(runs: readonly PastRun[], now: Date, leaseHeld: boolean): string[] {
   const width = Math.max(...runs.map(({ command }) => command.length));
   return runs.map((run, index) => {
     const { command, startedAt, result } = run;
@@ -112,14 +41,18 @@ function runLines(runs: readonly RecordedRun[], now: Date, leaseHeld: boolean): 
   });
 }
 
+/** How the scope is, by the worst that is wrong. */
+export const stateOf = (status: LedgerStatus): Tone =>
+  scopeView(factsOf(status), status.readAt).cards[0]?.tone ?? "idle";
+
 /** The object of `status --json`. */
-export function statusJson(status: KnownStatus): string {
-  const { groups, oldestToken, held, failing, rejected, lease, service } = status;
-  const { names, tables, missing, refreshHold, shownRuns } = status;
-  const { facts, incidents, headline } = shownStatus(status);
+export function statusJson(status: LedgerStatus, runs: readonly PastRun[]): string {
+  const { groups, oldestToken, held, failing, rejected, lease, service, readAt } = status;
+  const { names, tables, missing, refreshHold } = status;
+  const facts = factsOf(status);
   const object = {
-    state: headline.tone,
-    incidents: incidents.map(incidentJson),
+    state: stateOf(status),
+    incidents: incidentsOf(facts, readAt).map(incidentJson),
     dependencies: dependenciesOf(facts).map(dependencyJson),
     groups,
     went_missing: { count: missing.count, allowed: missing.allowed, to_be_held: missing.toBeHeld },
@@ -146,7 +79,7 @@ export function statusJson(status: KnownStatus): string {
       groups: held.groups.map((group) => heldJson(group, names.get(group.user_group_id))),
     },
     refresh_held: refreshHoldJson(refreshHold),
-    runs: shownRuns.map(({ id, command, startedAt, finishedAt, result }) => ({
+    runs: runs.map(({ id, command, startedAt, finishedAt, result }) => ({
       id,
       command,
       started_at: startedAt,
@@ -160,7 +93,7 @@ export function statusJson(status: KnownStatus): string {
     service: {
       base_url: service.baseUrl,
       team_id: service.teamId,
-      updates: doesUpdate(service.evidence),
+      updates: service.updates,
       answered_at: service.answeredAt,
     },
   };

@@ -351,6 +351,8 @@ export const ERROR_CODES = {
       "the database reads the whole source to find one tenant, so groupsync limits such lookups",
       "create an index on the id column",
     ],
+    TOO_MANY_LOOKUPS: ["too many lookups on the status page", "wait a moment"],
+    LOOKUP_TOO_SLOW: ["the lookup took too long", "run `groupsync explain`"],
     CHANGES_NOT_INDEXED: [
       "the database reads the whole source to find the newest rows, so groupsync asks less often",
       "create the index that the message names",

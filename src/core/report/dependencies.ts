@@ -1,120 +1,99 @@
 import { FAILED_BY_SERVICE } from "../failure/service-failure.ts";
-import type { Tone } from "./incidents.ts";
-import type { DaemonFacts, LedgerFacts, PastRun, ScopeFacts } from "./scope-facts.ts";
+import type { Tone } from "./card.ts";
+import { type DaemonState, type PastRun, runsOf, type ScopeFacts, unansweredRun } from "./scope-facts.ts";
 
 /** Something that groupsync needs, and what is known of it: the last good contact, and the last error. Holds no secret. */
 export interface Dependency {
   readonly name: string;
   /** The last good one; null if none is known. */
   readonly contact: { readonly what: string; readonly at: Date } | null;
-  readonly error: { readonly code: string; readonly at: Date } | null;
+  readonly error: DatedError | null;
   /** Where it is; empty if that isn't known. */
   readonly place: string;
   /** `good`: the last contact was a good one. `idle`: nothing is known. */
   readonly tone: Tone;
 }
 
+interface DatedError {
+  readonly code: string;
+  readonly at: Date;
+}
+
 /** Whom to ring: each dependency that the config has. A command knows of those alone that the ledger tells of. */
 export function dependenciesOf(facts: ScopeFacts): readonly Dependency[] {
-  const { ledger, daemon, unanswered } = facts;
-  const runs = [...facts.runs, ...(unanswered ? [unanswered] : [])];
+  const { ledger, daemon } = facts;
+  const unanswered = unansweredRun(facts);
+  const runs = [...runsOf(facts), ...(unanswered ? [unanswered] : [])];
   const errorOf = (name: string) => latest(runs.flatMap((run) => errorIn(run, name)));
   const { baseUrl = null, teamId = null, answeredAt = null } = ledger?.service ?? {};
+  // A store may refuse the tokens of single groups while it takes those of others.
+  const refused = (ledger?.failing ?? []).filter(({ code }) => dependencyOf(code) === "TOKEN");
+  const ofGroups = latest(refused.map(({ code, since }) => ({ code, at: since })));
+  const stored = runs.filter(hasStored).map(({ finishedAt }) => finishedAt);
   return [
-    dependency("Source", contact("read", goodSync(facts, runs)), errorOf("SOURCE")),
-    dependency(
-      "Ledger",
-      contact("read", ledger?.readAt ?? null),
-      errorOf("LEDGER"),
-      ledger?.tables.ledger ?? "",
-    ),
-    ofTokens(ledger, runs, errorOf("TOKEN")),
-    dependency(
-      "Service",
-      contact("answered", daemon?.lastAnswer ?? answeredAt),
-      errorOf("SERVICE"),
+    dependency("Source", "read", [daemon?.lastGoodSync ?? runs.find(isGoodSync)?.finishedAt], {
+      error: errorOf("SOURCE"),
+    }),
+    dependency("Ledger", "read", [ledger?.readAt], {
+      error: errorOf("LEDGER"),
+      place: ledger?.tables.ledger ?? "",
+    }),
+    dependency("Tokens", "reached", [ledger?.tokensVerifiedAt, ...stored], {
+      error: ofGroups ?? errorOf("TOKEN"),
+      place: ledger?.tables.tokens.join(" and ") ?? "",
+      ...(ofGroups && { tone: "attention" }),
+    }),
+    dependency("Service", "answered", [daemon?.lastAnswer ?? answeredAt], {
+      error: errorOf("SERVICE"),
       // Without its scheme, which needs room and tells nothing.
-      baseUrl === null ? "" : `${baseUrl.replace(/^https?:\/\//, "")}, team ${teamId ?? "not known yet"}`,
-    ),
+      place:
+        baseUrl === null ? "" : `${baseUrl.replace(/^https?:\/\//, "")}, team ${teamId ?? "not known yet"}`,
+    }),
     ...(daemon ? ofDaemon(daemon, errorOf("CONFIG")) : []),
   ];
 }
 
-/** A store may refuse the tokens of single groups while it takes those of others. */
-function ofTokens(
-  ledger: LedgerFacts | null,
-  runs: readonly PastRun[],
-  runError: Dependency["error"],
-): Dependency {
-  const written = runs.flatMap((run) => contacts("written", hasStored(run) ? run.finishedAt : null));
-  const refused = (ledger?.failing ?? []).filter(({ code }) => dependencyOf(code) === "TOKEN");
-  const groupError = latest(refused.map(({ code, since }) => ({ code, at: since })));
-  return {
-    ...dependency(
-      "Tokens",
-      latest([...contacts("checked", ledger?.tokensVerifiedAt ?? null), ...written]),
-      groupError ?? runError,
-      ledger?.tables.tokens.join(" and ") ?? "",
-    ),
-    ...(groupError && ({ tone: "attention" } as const)),
-  };
-}
-
-function ofDaemon(daemon: DaemonFacts, runError: Dependency["error"]): Dependency[] {
+function ofDaemon(daemon: DaemonState, runError: DatedError | null): Dependency[] {
   const { serving, unreached, reachedAt, rejectedConfig, configReadAt } = daemon;
-  const rejected = rejectedConfig ? { code: rejectedConfig.code, at: rejectedConfig.since } : null;
-  const isNotified = Object.keys(reachedAt).length > 0;
-  const lost = unreached.map(({ since }) => ({ code: "NOTIFY_FAILED", at: since }));
-  const reached = Object.values(reachedAt).flatMap((at) => contacts("reached", at));
+  const rejected = rejectedConfig && { code: rejectedConfig.code, at: rejectedConfig.since };
+  const lost = latest(unreached.map(({ since }) => ({ code: "NOTIFY_FAILED", at: since })));
+  const times = Object.values(reachedAt);
   return [
-    ...Object.entries(serving?.feeds ?? {}).map(([feed, state]): Dependency => {
-      const name = `Changes (${feed})`;
-      if (state === null) return dependency(name, null, null, "this instance notices nobody now");
-      const { workedAt, failure } = state;
-      const error = failure && { code: failure.code, at: failure.since };
-      return dependency(name, contact("answered", workedAt), error);
-    }),
-    ...(isNotified
-      ? [
-          {
-            ...dependency("Notifications", latest(reached), latest(lost)),
-            // The webhook may be dead while the heartbeat arrives.
-            ...(lost.length > 0 && ({ tone: "bad" } as const)),
-          },
-        ]
+    ...Object.entries(serving?.feeds ?? {}).map(([feed, state]) =>
+      dependency(`Changes (${feed})`, "answered", [state?.workedAt], {
+        error: state?.failure ? { code: state.failure.code, at: state.failure.since } : null,
+        place: state === null ? "this instance notices nobody now" : "",
+      }),
+    ),
+    // The webhook may be dead while the heartbeat arrives.
+    ...(times.length > 0
+      ? [dependency("Notifications", "reached", times, { error: lost, ...(lost && { tone: "bad" }) })]
       : []),
-    {
-      ...dependency("Config", contact("read", configReadAt), rejected ?? runError),
-      ...(rejected && ({ tone: "attention" } as const)),
-    },
+    dependency("Config", "read", [configReadAt], {
+      error: rejected ?? runError,
+      ...(rejected && { tone: "attention" }),
+    }),
   ];
 }
 
-/** Whether an error counts is decided by what came last. */
+/** If no tone is given, what came last decides it: the good contact or the error. */
 function dependency(
   name: string,
-  good: Dependency["contact"],
-  error: Dependency["error"],
-  place = "",
+  what: string,
+  contacts: readonly (Date | null | undefined)[],
+  { error, place = "", tone }: Pick<Dependency, "error"> & Partial<Pick<Dependency, "place" | "tone">>,
 ): Dependency {
-  const isFailing = error !== null && !(good && good.at >= error.at);
-  return { name, contact: good, error, place, tone: isFailing ? "bad" : good ? "good" : "idle" };
+  const contact = latest(contacts.flatMap((at) => (at ? [{ what, at }] : [])));
+  const isFailing = error !== null && !(contact && contact.at >= error.at);
+  return { name, contact, error, place, tone: tone ?? (isFailing ? "bad" : contact ? "good" : "idle") };
 }
-
-const contact = (what: string, at: Date | null): Dependency["contact"] => (at ? { what, at } : null);
-
-const contacts = (what: string, at: Date | null) => (at ? [{ what, at }] : []);
 
 const latest = <T extends { readonly at: Date }>(all: readonly T[]): T | null =>
   all.reduce<T | null>((last, one) => (last && last.at >= one.at ? last : one), null);
 
 /** A sync that reaches its end has read the source. */
-function goodSync({ daemon }: ScopeFacts, runs: readonly PastRun[]): Date | null {
-  const good = runs.find(
-    ({ command, result }) => command === "sync" && result && result.outcome !== "failed",
-  );
-  return daemon?.lastGoodSync ?? good?.finishedAt ?? null;
-}
+const isGoodSync = ({ command, result }: PastRun): boolean =>
+  command === "sync" && result !== null && result.outcome !== "failed";
 
 const hasStored = ({ result }: PastRun): boolean => {
   if (result === null) return false;
@@ -122,7 +101,7 @@ const hasStored = ({ result }: PastRun): boolean => {
   return created + adopted + replaced + rotated + restored > 0;
 };
 
-function errorIn({ finishedAt, result }: PastRun, name: string): { code: string; at: Date }[] {
+function errorIn({ finishedAt, result }: PastRun, name: string): DatedError[] {
   const { error } = result ?? {};
   return error && finishedAt && dependencyOf(error.code) === name
     ? [{ code: error.code, at: finishedAt }]

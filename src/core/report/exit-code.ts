@@ -1,6 +1,6 @@
 import { type Failure, isUsageMistake, type SyncError } from "../failure/sync-error.ts";
+import type { Tone } from "./card.ts";
 import type { Counts, RunOutcome } from "./counts.ts";
-import type { Tone } from "./incidents.ts";
 
 /** The exit codes that users and other programs rely on. */
 export const EXIT = {

@@ -1,129 +1,96 @@
-import type { HeldGroups } from "../deletion/removals.ts";
-import type { Failure } from "../failure/sync-error.ts";
 import { reasonsOf, rejectedRows } from "../group/rejections.ts";
-import type { TimedText } from "../text/printable.ts";
 import { quantity } from "../text/quantity.ts";
-import type { LedgerFacts } from "./scope-facts.ts";
+import { type Concerned, type ConcernedItem, MOST_SHOWN } from "./card.ts";
+import type { LedgerStatus } from "./scope-facts.ts";
 
-/** Which groups or rows an incident is about. */
-export interface IncidentDetails {
-  /** How many there are: `51 tenants, 3 of them without any token`. */
-  readonly whom: string;
-  readonly items: readonly IncidentItem[];
-  /** What the items leave out; empty if they are all there are. */
-  readonly more: string;
-}
-
-/** Groups or rows with which the same is wrong. */
-export interface IncidentItem {
-  readonly label: string;
-  /** The ids of the tenants, as far as they are known, a hundred at most. */
-  readonly tenants: readonly string[];
-  /** How many tenants or rows there are beside these. */
-  readonly others: number;
-  /** With the words of the first of them. */
-  readonly failure?: Failure;
-  readonly note: TimedText;
-}
-
-/** How many reasons, and how many tenants of an item, are shown at first. */
-export const MOST_SHOWN = 10;
 const MOST_TENANTS = 100;
 
-type Tokenless = Pick<LedgerFacts, "tokenless">;
+type Tokenless = Pick<LedgerStatus, "tokenless">;
 
-export function heldDetails({ count, groups }: HeldGroups, { tokenless }: Tokenless): IncidentDetails {
-  const items = [...groupedBy(groups, ({ kind }) => kind)].map(([kind, held]) =>
-    itemOf(kind, held.map(idOf)),
+export const heldDetails = (
+  { count, groups }: NonNullable<LedgerStatus["held"]>,
+  { tokenless }: Tokenless,
+): Concerned =>
+  concernedOf(
+    "group",
+    count,
+    tokenless,
+    alike(groups, ({ kind }) => kind).map(([kind, held]) => itemOf(kind, held)),
   );
-  return {
-    whom: whomText("group", count, groups.map(idOf), tokenless),
-    items,
-    more: count > groups.length ? `… and ${count - groups.length} more: groupsync plan lists them` : "",
-  };
-}
 
 /** `count` groups fail, of which the ledger's list may have the first only. */
-export function failingDetails({
-  failing,
-  tokenless,
-  groups: { failing: count },
-}: LedgerFacts): IncidentDetails {
-  const items = [...groupedBy(failing, ({ code }) => code)].map(([code, alike]): IncidentItem => {
-    const since = earliest(alike.map((group) => group.since));
-    const next = earliest(alike.map(({ retryAt }) => retryAt));
-    const message = alike[0]?.message ?? "";
-    const note = ["since ", since, ", next try after ", next];
-    return { ...itemOf(quantity(alike.length, "group"), alike.map(idOf)), failure: { code, message }, note };
+export function failingDetails({ failing, tokenless, groups }: LedgerStatus): Concerned {
+  const items = alike(failing, ({ code }) => code).map(([code, all]): ConcernedItem => {
+    const next = earliest(all.map(({ retryAt }) => retryAt));
+    const note = ["since ", earliest(all.map(({ since }) => since)), ", next try after ", next];
+    const failure = { code, message: all[0]?.message ?? "" };
+    return { ...itemOf(quantity(all.length, "group"), all), failure, note };
   });
-  return {
-    whom: whomText("tenant", count, failing.map(idOf), tokenless),
-    items: items.toSorted((a, b) => b.tenants.length - a.tenants.length),
-    more: count > failing.length ? `… and ${count - failing.length} more` : "",
-  };
+  return concernedOf("tenant", groups.failing, tokenless, items);
 }
 
 export function rejectedDetails({
   rejected,
   tokenless,
-}: Pick<LedgerFacts, "rejected" | "tokenless">): IncidentDetails {
-  const reasons = reasonsOf(rejected);
-  const items = reasons.slice(0, MOST_SHOWN).map((reason): IncidentItem => {
+}: Pick<LedgerStatus, "rejected"> & Tokenless): Concerned {
+  const items = reasonsOf(rejected).map((reason): ConcernedItem => {
     const { rows, ids, since } = reason;
-    const tenants = ids.slice(0, MOST_TENANTS);
-    const others = tenants.length === 0 ? 0 : rows - tenants.length;
-    return { label: quantity(rows, "row"), tenants, others, failure: reason, note: ["since ", since] };
+    return {
+      label: quantity(rows, "row"),
+      count: rows,
+      tenants: ids,
+      failure: reason,
+      note: ["since ", since],
+    };
   });
-  const left = reasons.length - items.length;
-  return {
-    whom: whomText(
-      "row",
-      rejectedRows(rejected),
-      rejected.flatMap(({ user_group_id }) => user_group_id ?? []),
-      tokenless,
-    ),
-    items,
-    more: left > 0 ? `… and ${left} more reasons: groupsync status --json lists them` : "",
-  };
+  return concernedOf("row", rejectedRows(rejected), tokenless, items);
 }
 
 /** `count` groups owe this, of which the ledger's list may have the first only. */
 export function owingDetails(
-  what: LedgerFacts["owing"][number]["owed"][number],
+  what: LedgerStatus["owing"][number]["owed"][number],
   count: number,
-  { owing, tokenless }: Pick<LedgerFacts, "owing" | "tokenless">,
-): IncidentDetails {
-  const ids = owing.filter(({ owed }) => owed.includes(what)).map(idOf);
-  return {
-    whom: whomText("tenant", count, ids, tokenless),
-    items: ids.length > 0 ? [itemOf("", ids, count - ids.length)] : [],
-    more: "",
-  };
+  { owing, tokenless }: Pick<LedgerStatus, "owing"> & Tokenless,
+): Concerned {
+  const groups = owing.filter(({ owed }) => owed.includes(what));
+  return concernedOf("tenant", count, tokenless, groups.length > 0 ? [itemOf("", groups)] : []);
 }
 
-function groupedBy<T>(items: readonly T[], keyOf: (item: T) => string): ReadonlyMap<string, T[]> {
-  const groups = new Map<string, T[]>();
-  for (const item of items) groups.set(keyOf(item), [...(groups.get(keyOf(item)) ?? []), item]);
-  return groups;
+interface Group {
+  readonly user_group_id: string;
 }
 
-const idOf = ({ user_group_id }: { readonly user_group_id: string }): string => user_group_id;
+/** In the order of their numbers, the most first. */
+function alike<T extends Group>(all: readonly T[], keyOf: (one: T) => string): (readonly [string, T[]])[] {
+  const keys = [...new Set(all.map(keyOf))];
+  return keys
+    .map((key) => [key, all.filter((one) => keyOf(one) === key)] as const)
+    .toSorted(([, a], [, b]) => b.length - a.length);
+}
 
-const itemOf = (label: string, tenants: readonly string[], others = 0): IncidentItem => ({
-  ...{ label, tenants, others: Math.max(0, others), note: "" },
+const itemOf = (label: string, groups: readonly Group[]): ConcernedItem => ({
+  ...{ label, count: groups.length, tenants: groups.map(({ user_group_id }) => user_group_id) },
 });
 
-/** `count` of which these ids are known. */
-function whomText(
+/** `count` of them, of which the items may have the first only. */
+function concernedOf(
   noun: string,
   count: number,
-  ids: readonly string[],
   tokenless: ReadonlySet<string>,
-): string {
+  items: readonly ConcernedItem[],
+): Concerned {
+  const ids = items.flatMap(({ tenants }) => tenants);
   const without = ids.filter((id) => tokenless.has(id)).length;
-  if (without === 0) return quantity(count, noun);
   const atLeast = count > ids.length ? "at least " : "";
-  return `${quantity(count, noun)}, ${count === 1 ? "" : `${atLeast}${without} of them `}without any token`;
+  const ofThem = count === 1 ? "" : `${atLeast}${without} of them `;
+  const shown = items
+    .slice(0, MOST_SHOWN)
+    .map((item) => ({ ...item, tenants: item.tenants.slice(0, MOST_TENANTS) }));
+  return {
+    whom: quantity(count, noun) + (without > 0 ? `, ${ofThem}without any token` : ""),
+    items: shown,
+    more: Math.max(0, count - shown.reduce((sum, item) => sum + item.count, 0)),
+  };
 }
 
 export const earliest = (times: readonly Date[]): Date =>

@@ -5,56 +5,32 @@ import { isClockDifference, isHandOver, isInterruption } from "../failure/sync-e
 import { rejectedRows } from "../group/rejections.ts";
 import { asSentence, printable } from "../text/printable.ts";
 import { durationText, quantity } from "../text/quantity.ts";
+import { type Card, type Concerned, cardOf, type Help, type Tone } from "./card.ts";
 import { FORGET } from "./forgotten.ts";
-import {
-  earliest,
-  failingDetails,
-  heldDetails,
-  type IncidentDetails,
-  owingDetails,
-  rejectedDetails,
-} from "./incident-details.ts";
+import { earliest, failingDetails, heldDetails, owingDetails, rejectedDetails } from "./incident-details.ts";
 import { queuedText } from "./progress.ts";
-import type { DaemonFacts, LedgerFacts, PastRun, ScopeFacts } from "./scope-facts.ts";
-
-/** From `good` (nothing to do) to `bad` (somebody is needed now). */
-export type Tone = "good" | "idle" | "busy" | "attention" | "bad";
-
-/** What is said first of a scope. */
-export interface Headline {
-  readonly tone: Tone;
-  /** For people, in one line. */
-  readonly sentence: string;
-  /** What the sentence means, or what to do. */
-  readonly advice: readonly string[];
-}
+import {
+  type DaemonState,
+  factsOf,
+  type LedgerStatus,
+  oldestWaitMs,
+  type PastRun,
+  runsOf,
+  type ScopeFacts,
+  unansweredRun,
+} from "./scope-facts.ts";
 
 type IncidentKind =
   | ("failed" | "stopped" | "killed" | "waiting" | "silent" | "clocks" | "held" | "refresh")
   | ("missing" | "rejected" | "failing" | "in_doubt" | "wanted" | "outdated")
   | ("ledger" | "stale" | "config" | "unreached" | "unnoticed" | "drift");
 
-/** One thing that is wrong. */
-export interface Incident extends Headline {
+/** One thing that is wrong with a scope. */
+export interface Incident extends Card {
   readonly kind: IncidentKind;
   readonly tone: "bad" | "attention";
-  /** What `groupsync help` explains; null if there is nothing. */
-  readonly code: string | null;
   /** The sentence where anybody may read, if a database's words in sentence or advice may quote a tenant's text. */
   readonly discreet?: string;
-  /** Set if it is known. */
-  readonly since?: Date | undefined;
-  /** What to type, in the order in which it is best tried. */
-  readonly help: readonly Help[];
-  readonly details?: IncidentDetails | undefined;
-}
-
-/** A command, `groupsync …`, or statements for a database. */
-export interface Help {
-  /** When it is right, or what it does. */
-  readonly when: string;
-  readonly command: string;
-  readonly note?: string;
 }
 
 /**
@@ -62,84 +38,64 @@ export interface Help {
  * is wrong is decided and worded here.
  */
 export function incidentsOf(facts: ScopeFacts, now: Date): readonly Incident[] {
-  const ofRuns = [...incidentsOfRuns(facts, now)];
-  const hasFailed = ofRuns.some(({ tone }) => tone === "bad");
-  // What has failed says already when it is tried again.
-  const retry = hasFailed ? "" : retryText(facts, now);
   const incidents = [
-    ...ofRuns,
+    ...incidentsOfRuns(facts, now),
     ...incidentsOfService(facts, now),
     ...incidentsOfGroups(facts),
-    ...(facts.ledger === null && facts.runs.length > 0 && !hasFailed ? [ledgerIsAway(retry)] : []),
-    ...incidentsOfDaemon(facts, retry, now),
+    ...incidentsOfDaemon(facts, now),
   ];
   return incidents.toSorted((a, b) => Number(b.tone === "bad") - Number(a.tone === "bad"));
 }
 
+export const incidentsOfState = (state: DaemonState, now: Date): readonly Incident[] =>
+  incidentsOf(factsOf(state), now);
+
 /** What is said of a scope with which nothing is wrong. */
-export function headlineIfWell({ ledger, runs, daemon }: ScopeFacts, now: Date): Headline {
+export function wellCard(facts: ScopeFacts, now: Date): Card {
+  const { ledger, daemon } = facts;
+  const runs = runsOf(facts);
   const { in_sync, total, missing } = ledger?.groups ?? { in_sync: 0, total: 0, missing: 0 };
   const makesNoGroups = runs.every(({ command }) => command === FORGET || command === "probe");
   const isEmpty = runs.length === 0 || (total === 0 && makesNoGroups);
-  const isAboutToBegin = daemon?.current?.run === null;
-  if (daemon?.current || runs[0]?.result === null) {
-    const goesOn = isAboutToBegin ? "A run is about to begin." : "A run is going on.";
-    return headline("busy", goesOn, isEmpty ? "It is the first one: nothing has been synced yet." : "");
-  }
+  const well = (tone: Tone, sentence: string, ...advice: string[]): Card =>
+    cardOf("well", tone, sentence, { advice });
+  if (daemon?.current?.run === null) return well("busy", "A run is about to begin.");
+  if (daemon?.current || runs[0]?.result === null)
+    return well("busy", `A run is going on.${isEmpty ? " It is the first one." : ""}`);
   if (daemon?.standby)
-    return headline(
+    return well(
       "idle",
       "Standing by: another instance is at work.",
       "This one takes over when the other one ends or its lease expires.",
     );
-  if (daemon?.nextRun === null) return headline("idle", "It has been told to stop.");
+  if (daemon?.nextRun === null) return well("idle", "It has been told to stop.");
   if (isEmpty) {
-    const due = daemon?.nextRun ? `The first sync is due in ${durationText(age(now, daemon.nextRun))}.` : "";
-    return headline("idle", "Nothing has been synced yet.", due);
+    const due = daemon?.nextRun ? ` The first sync is due in ${durationText(age(now, daemon.nextRun))}.` : "";
+    return well("idle", `Nothing has been synced yet.${due}`);
   }
   const inSync = `${in_sync} of ${quantity(total, "group")} ${in_sync === 1 ? "is" : "are"} in sync`;
-  const gone = missing === 1 ? "the tenant of 1 is gone" : `the tenants of ${missing} are gone`;
-  return headline("good", "All is well.", ledger ? `${inSync}${missing > 0 ? `; ${gone}` : ""}.` : "");
+  const gone = missing === 1 ? "; the tenant of 1 is gone" : `; the tenants of ${missing} are gone`;
+  return well("good", "All is well.", `${inSync}${missing > 0 ? gone : ""}.`);
 }
 
-const headline = <T extends Tone>(tone: T, sentence: string, ...advice: readonly string[]) => ({
-  tone,
-  sentence,
-  advice: advice.filter((line) => line !== ""),
-});
-
 /** What an incident says beside its sentence and advice. */
-type More = Partial<Pick<Incident, "code" | "discreet" | "since" | "help" | "details">>;
+type More = Partial<Pick<Incident, "code" | "discreet" | "since" | "help" | "concerned">>;
 
 const bad = (kind: IncidentKind, sentence: string, advice: readonly string[], more: More = {}): Incident => ({
-  ...{ kind, code: null, help: [] },
-  ...headline("bad", sentence, ...advice),
-  ...more,
+  ...{ ...cardOf(kind, "bad", sentence, { ...more, advice }), kind, tone: "bad" },
 });
 
 /** `what` has neither a capital letter nor an end. */
-const attention = (
-  kind: IncidentKind,
-  what: string,
-  advice: string | readonly string[],
-  more: More = {},
-): Incident => ({
-  ...{ kind, code: null, help: [] },
-  ...headline("attention", `Needs attention: ${what}.`, ...[advice].flat()),
-  ...more,
+const attention = (kind: IncidentKind, what: string, advice: readonly string[], more?: More): Incident => ({
+  ...{ ...bad(kind, `Needs attention: ${what}.`, advice, more), tone: "attention" },
 });
 
 const CHECK: Help = { when: "To try it now", command: "groupsync check" };
 
-const ledgerIsAway = (retry: string): Incident =>
-  bad("ledger", "The ledger cannot be read.", ["Is the database of ledger.url up?", retry], {
-    code: "LEDGER_UNAVAILABLE",
-    help: [CHECK],
-  });
-
 function* incidentsOfRuns(facts: ScopeFacts, now: Date): Generator<Incident> {
-  const { unanswered, ledger, daemon } = facts;
+  const { ledger, daemon } = facts;
   const run = decidingRun(facts);
+  const unanswered = unansweredRun(facts);
   const { outcome, error } = run?.result ?? {};
   const retry = retryText(facts, now);
   const [newest] = withoutHandedOver(facts);
@@ -152,31 +108,35 @@ function* incidentsOfRuns(facts: ScopeFacts, now: Date): Generator<Incident> {
   // What the service has done to a run lasts until it gives a good answer, however later runs end.
   if (unanswered && (!hasFailed || wasStopped)) {
     const told = failure(facts, unanswered, "The service made a", "fail, and has given no good answer since");
-    const check = { ...CHECK, when: "To try the service now" };
-    yield { ...told, advice: [UNANSWERED], help: [check] };
+    yield { ...told, advice: [UNANSWERED], help: [CHECK] };
   } else if (run && hasFailed && !(wasStopped && daemon?.current)) {
     const failed = failure(facts, run, "The last", "failed", retry);
     yield wasStopped ? { ...failed, kind: "stopped", tone: "attention" } : failed;
+  } else if (ledger === null && run && !isKilled) {
+    const more = { code: "LEDGER_UNAVAILABLE", help: [CHECK] };
+    yield bad("ledger", "The ledger cannot be read.", ["Is the database of ledger.url up?"], more);
   }
 }
+
+const UNANSWERED =
+  "Whatever ran since then had nothing to send, or got no good answer. The next good answer ends this.";
 
 function failure(facts: ScopeFacts, run: PastRun, before: string, after: string, retry = ""): Incident {
   const { code, message, hint } = run.result?.error ?? { code: "INTERNAL", message: "unknown" };
   const what = `${before} ${run.command} ${after}`;
   // The ledger keeps no hints.
   const { advice, help } = adviceIn(hint ?? remedyOf(code));
-  const { ledger } = facts;
   return bad("failed", `${what}: ${printable(message)}`, [...advice, retry], {
     ...{ code, help, discreet: `${what}: ${code}` },
     since: streakSince(facts, ({ outcome, error }) => outcome === "failed" && error?.code === code),
-    details: ledger ? waitingDetails(ledger) : undefined,
+    concerned: waitingDetails(facts.ledger),
   });
 }
 
 /** The tenants whose first change was not made. The others keep their tokens while nothing works. */
-function waitingDetails(ledger: LedgerFacts): IncidentDetails | undefined {
-  const waiting = ledger.owing.filter(({ user_group_id }) => ledger.tokenless.has(user_group_id));
-  if (waiting.length === 0) return undefined;
+function waitingDetails(ledger: LedgerStatus | null): Concerned | undefined {
+  const waiting = ledger?.owing.filter(({ user_group_id }) => ledger.tokenless.has(user_group_id)) ?? [];
+  if (ledger === null || waiting.length === 0) return undefined;
   return owingDetails("under way", waiting.length, { ...ledger, owing: waiting });
 }
 
@@ -184,12 +144,11 @@ function waitingDetails(ledger: LedgerFacts): IncidentDetails | undefined {
 const STATEMENT = /(?<=^|; |: |\bor )(?:GRANT|REVOKE|ALTER|CREATE) .+?(?=; [a-z]|$)/su;
 
 /** Takes the statements out of a hint, to be copied. */
-function adviceIn(hint = ""): Pick<Incident, "advice" | "help"> {
+function adviceIn(hint: string): { readonly advice: readonly string[]; readonly help: readonly Help[] } {
   const command = STATEMENT.exec(hint)?.[0];
   if (command === undefined) return { advice: [asSentence(hint)], help: [] };
-  const [before = "", after = ""] = hint.split(command).map((part) => part.replace(/^[;:, ]+|[;:, ]+$/g, ""));
-  const when = "As a user of the database who may";
-  return { advice: [before, after].map(asSentence), help: [{ when, command }] };
+  const parts = hint.split(command).map((part) => part.replace(/^[;:, ]+|[;:, ]+$/g, ""));
+  return { advice: parts.map(asSentence), help: [{ when: "As a user of the database who may", command }] };
 }
 
 /**
@@ -197,18 +156,12 @@ function adviceIn(hint = ""): Pick<Incident, "advice" | "help"> {
  * lease over have shown nothing.
  */
 function streakSince(
-  { runs }: ScopeFacts,
+  facts: ScopeFacts,
   isSo: (result: NonNullable<PastRun["result"]>) => boolean,
 ): Date | undefined {
   let since: Date | undefined;
-  for (const { command, finishedAt, result } of runs) {
-    const { error = null } = result ?? {};
-    if (
-      !result ||
-      !finishedAt ||
-      command === "probe" ||
-      (error && (isInterruption(error) || isHandOver(error)))
-    )
+  for (const { command, finishedAt, result } of runsOf(facts)) {
+    if (!result || !finishedAt || command === "probe" || (result.error && isInterruption(result.error)))
       continue;
     if (!isSo(result)) return since;
     if (since === undefined || finishedAt < since) since = finishedAt;
@@ -216,38 +169,37 @@ function streakSince(
   return since;
 }
 
-const UNANSWERED =
-  "Whatever ran since then had nothing to send, or got no good answer. The next good answer ends this.";
-
 const LONGEST = 500;
 /** How long a tenant may wait before something is wrong, in milliseconds. */
 const LONGEST_WAIT = 60_000;
 
 /** What keeps all groups from being served as they should. */
 function* incidentsOfService(facts: ScopeFacts, now: Date): Generator<Incident> {
-  const { serving, daemon, ledger } = facts;
-  if (serving && serving.oldestMs > LONGEST_WAIT)
+  const { daemon, ledger } = facts;
+  const waitedMs = oldestWaitMs(facts);
+  if (waitedMs > LONGEST_WAIT)
     yield attention(
       "waiting",
-      `a tenant has been waiting for ${durationText(serving.oldestMs)}`,
-      `It has no token yet, or its change isn't made. ${queueOf(daemon) || "The log says what keeps groupsync: the service, its limit, or a database."}`,
-      {
-        since: new Date(now.getTime() - serving.oldestMs),
-        details: ledger ? waitingDetails(ledger) : undefined,
-      },
+      `a tenant has been waiting for ${durationText(waitedMs)}`,
+      [
+        "It has no token yet, or its change isn't made.",
+        queueOf(daemon) || "The log says what keeps groupsync: the service, its limit, or a database.",
+      ],
+      { since: new Date(now.getTime() - waitedMs), concerned: waitingDetails(ledger) },
     );
   // No command asks the service, so its silence means nothing there.
   if (daemon && !daemon.standby && ledger && ledger.service.teamId !== null) {
     const { startedAt, lastAnswer, lastGoodSync, staleAt } = daemon;
-    const ms = age(lastAnswer ?? startedAt, now);
+    const since = lastAnswer ?? startedAt;
+    const ms = age(since, now);
     // A daemon asks after an hour, or with its next sync: by then it has asked twice, or is stale.
     const syncsWithinMs = age(lastGoodSync ?? startedAt, staleAt);
     if (ms > LONGEST_SILENCE + Math.max(LONGEST_SILENCE, syncsWithinMs))
       yield attention(
         "silent",
         `the service has given no good answer for ${durationText(ms)}`,
-        "Is service.api_key still valid? The log says what the daemon gets when it asks.",
-        { since: lastAnswer ?? startedAt, help: [CHECK] },
+        ["Is service.api_key still valid? The log says what the daemon gets when it asks."],
+        { since, help: [CHECK] },
       );
   }
   const error = decidingRun(facts)?.result?.error;
@@ -255,7 +207,7 @@ function* incidentsOfService(facts: ScopeFacts, now: Date): Generator<Incident> 
     yield attention(
       "clocks",
       printable(error.message, LONGEST),
-      "Set the clock that is wrong, best by NTP. All else goes on meanwhile.",
+      [asSentence(remedyOf(error.code)), "All else goes on meanwhile."],
       { code: error.code, since: streakSince(facts, (result) => result.error?.code === error.code) },
     );
 }
@@ -263,54 +215,59 @@ function* incidentsOfService(facts: ScopeFacts, now: Date): Generator<Incident> 
 const LOOK_AT_SOURCE = "Look at the source first: are these tenants really gone?";
 
 function* incidentsOfGroups(facts: ScopeFacts): Generator<Incident> {
-  const { ledger, serving, runs } = facts;
+  const { ledger, daemon } = facts;
+  const runs = runsOf(facts);
   yield* removalsHeld(facts);
+  const lastEnded = runs.find(({ result }) => result !== null)?.result;
+  const { failing, in_doubt, wanted } = ledger?.groups ?? { failing: 0, in_doubt: 0, wanted: 0 };
+  // The last run, and the single tenants since then, may know of more than the ledger.
+  const served = daemon?.standby ? 0 : (daemon?.serving?.failing ?? 0);
+  const allFailing = Math.max(failing, served, lastEnded?.counts.failed ?? 0);
   if (ledger?.refreshHold)
     yield attention(
       "refresh",
       refreshHoldText(ledger.refreshHold),
-      "Find out who has deleted these groups or changed their tokens: to ask for a group that is gone makes it again.",
+      [
+        "Find out who has deleted these groups or changed their tokens: to ask for a group that is gone makes it again.",
+      ],
       {
         code: "REFRESH_HELD",
         help: [
           {
-            when: "If the refresh is to go on",
+            when: "If the refresh is to go on; the code is good until a refresh finds another such group",
             command: approveRefreshCommand(ledger.refreshHold.approval),
-            note: "The code is good until a refresh finds another such group.",
           },
         ],
       },
     );
   if (ledger && isAlarming(ledger.missing))
-    yield attention("missing", wentMissingText(ledger.missing), LOOK_AT_SOURCE, {
+    yield attention("missing", wentMissingText(ledger.missing), [LOOK_AT_SOURCE], {
       help: [{ when: "Who they are, and when their groups are due", command: "groupsync plan" }],
     });
   if (ledger && ledger.rejected.length > 0)
     yield attention(
       "rejected",
       quantity(rejectedRows(ledger.rejected), "rejected row"),
-      "The groups of rejected rows stay as they are until somebody corrects the rows.",
-      { since: earliest(ledger.rejected.map(({ since }) => since)), details: rejectedDetails(ledger) },
+      ["The groups of rejected rows stay as they are until somebody corrects the rows."],
+      { since: earliest(ledger.rejected.map(({ since }) => since)), concerned: rejectedDetails(ledger) },
     );
-  const { failing, in_doubt, wanted } = ledger?.groups ?? { failing: 0, in_doubt: 0, wanted: 0 };
-  const lastEnded = runs.find(({ result }) => result !== null)?.result;
-  // The last run, and the single tenants since then, may know of more than the ledger.
-  const allFailing = Math.max(failing, serving?.failing ?? 0, lastEnded?.counts.failed ?? 0);
   if (allFailing > 0)
     yield attention(
       "failing",
       quantity(allFailing, "failing group"),
-      "Groups that fail are tried again by themselves.",
+      ["Groups that fail are tried again by themselves."],
       ledger && ledger.failing.length > 0
-        ? { since: earliest(ledger.failing.map(({ since }) => since)), details: failingDetails(ledger) }
+        ? { since: earliest(ledger.failing.map(({ since }) => since)), concerned: failingDetails(ledger) }
         : {},
     );
   if (ledger && in_doubt > 0)
     yield attention(
       "in_doubt",
       `${quantity(in_doubt, "group")} in doubt, and to be asked for again`,
-      "The ledger went back in time, or somebody ran groupsync sync --refresh. Each sync asks the service for these groups, and stores their live tokens.",
-      { code: "IN_DOUBT", help: OUT_OF_DOUBT, details: owingDetails("doubted", in_doubt, ledger) },
+      [
+        "The ledger went back in time, or somebody asked for a refresh. Each sync asks the service for these groups, and stores their live tokens.",
+      ],
+      { code: "IN_DOUBT", help: OUT_OF_DOUBT, concerned: owingDetails("doubted", in_doubt, ledger) },
     );
   const isRotating = ledger?.lease && runs[0]?.command === "rotate" && runs[0].result === null;
   if (ledger && wanted > 0 && !isRotating) {
@@ -318,11 +275,11 @@ function* incidentsOfGroups(facts: ScopeFacts): Generator<Incident> {
     yield attention(
       "wanted",
       `${quantity(wanted, "new token")} wanted`,
-      "Somebody has asked for new tokens with groupsync rotate. Every sync goes on with that.",
+      ["Somebody has asked for these rotations. Every sync goes on with them."],
       {
         since: times.length > 0 ? earliest(times) : undefined,
         help: [{ when: "To take it back", command: "groupsync rotate --cancel" }],
-        details: owingDetails("wanted", wanted, ledger),
+        concerned: owingDetails("wanted", wanted, ledger),
       },
     );
   }
@@ -331,7 +288,7 @@ function* incidentsOfGroups(facts: ScopeFacts): Generator<Incident> {
     yield attention(
       "outdated",
       quantity(outdated, "outdated group"),
-      "The rows of these groups have changed, and service.update is never.",
+      ["The rows of these groups have changed, and service.update is never."],
       { code: "OUTDATED", help: [{ when: "Which they are", command: "groupsync plan" }] },
     );
 }
@@ -346,80 +303,68 @@ const OUT_OF_DOUBT: readonly Help[] = [
 ];
 
 function* removalsHeld(facts: ScopeFacts): Generator<Incident> {
-  const { ledger } = facts;
-  const held = ledger?.held;
-  const { outcome, error } = decidingRun(facts)?.result ?? {};
+  const held = facts.ledger?.held ?? null;
+  const { outcome, error = null } = decidingRun(facts)?.result ?? {};
   // The refresh and the clocks are incidents of their own.
   const isTold = outcome === "held" && error && error.code !== "REFRESH_HELD" && !isClockDifference(error);
-  const message = isTold ? printable(error.message, LONGEST) : "";
-  const since = isTold ? streakSince(facts, (result) => result.error?.code === error.code) : undefined;
-  if (ledger && held) {
-    const onlyReplaced = held.groups.length > 0 && held.groups.every(({ kind }) => kind === "replace");
-    const advice = onlyReplaced
-      ? "Each of these groups gets a new token: will your application read it?"
-      : LOOK_AT_SOURCE;
-    yield attention("held", message || `${quantity(held.count, "removal")} held`, advice, {
-      ...{ code: isTold ? error.code : "DELETIONS_HELD", since },
-      help: [
-        held.code === null
-          ? { when: "For the code that approves them", command: "groupsync plan" }
-          : {
-              when: "If they are meant to go",
-              command: `groupsync sync --approve-deletions ${held.code}`,
-              note: "The code approves exactly these, once.",
-            },
-      ],
-      details: heldDetails(held, ledger),
-    });
-  } else if (isTold)
-    yield attention("held", message, asSentence(error.hint ?? "") || LOOK_AT_SOURCE, {
-      ...{ code: error.code, since },
-      help: [{ when: "What the next sync would do", command: "groupsync plan" }],
-    });
+  const told = isTold ? error : null;
+  if (held === null && told === null) return;
+  const onlyReplaced = held !== null && held.groups.length > 0 && held.groups.every(isReplaced);
+  const ofSource = held === null ? asSentence(told?.hint ?? "") || LOOK_AT_SOURCE : LOOK_AT_SOURCE;
+  const message = told ? printable(told.message, LONGEST) : `${quantity(held?.count ?? 0, "removal")} held`;
+  const advice = onlyReplaced
+    ? "Each of these groups gets a new token: will your application read it?"
+    : ofSource;
+  yield attention("held", message, [advice], {
+    code: told?.code ?? "DELETIONS_HELD",
+    since: told ? streakSince(facts, (result) => result.error?.code === told.code) : undefined,
+    help: [
+      held?.code
+        ? {
+            when: "If they are meant to go; the code approves exactly these, once",
+            command: `groupsync sync --approve-deletions ${held.code}`,
+          }
+        : { when: "What the next sync would do, and what approves it", command: "groupsync plan" },
+    ],
+    concerned: facts.ledger && held ? heldDetails(held, facts.ledger) : undefined,
+  });
 }
+
+const isReplaced = ({ kind }: { readonly kind: string }): boolean => kind === "replace";
 
 /** In lines. The log has the whole report. */
 const LONGEST_REPORT = 12;
 /** A connection that breaks is back after a moment, as a rule. */
 const SHORTEST_BREAK = 60_000;
 
-function* incidentsOfDaemon(
-  { daemon, ledger, runs }: ScopeFacts,
-  retry: string,
-  now: Date,
-): Generator<Incident> {
+function* incidentsOfDaemon(facts: ScopeFacts, now: Date): Generator<Incident> {
+  const { daemon, ledger } = facts;
   if (!daemon) return;
   const { staleAt, lastGoodSync, startedAt, rejectedConfig, unreached } = daemon;
   if (now > staleAt) {
     const since = lastGoodSync ?? startedAt;
     const ms = durationText(age(since, now));
     const when = lastGoodSync ? `for ${ms}` : `in the ${ms} since the start`;
-    yield bad("stale", `No sync has reached its end ${when}.`, [whyStale(daemon), retry], { since });
+    yield bad("stale", `No sync has reached its end ${when}.`, [whyStale(daemon)], { since });
   }
   if (rejectedConfig) {
     const { since, code, message, hint = "" } = rejectedConfig;
     const lines = `${code}: ${message}`.split("\n").map((line) => printable(line.trim(), LONGEST));
-    const incident = attention(
-      "config",
-      "the new config was rejected, and the old one stays in force",
-      [
-        ...lines.slice(0, LONGEST_REPORT),
-        lines.length > LONGEST_REPORT ? "The log has the rest." : "",
-        asSentence(hint),
-        "A restart reads the file as it is; after it is corrected, send SIGHUP.",
-      ],
-      { code, since },
-    );
-    yield { ...incident, discreet: incident.sentence };
+    const what = "the new config was rejected, and the old one stays in force";
+    const advice = [
+      ...lines.slice(0, LONGEST_REPORT),
+      lines.length > LONGEST_REPORT ? "The log has the rest." : "",
+      asSentence(hint),
+      "A restart reads the file as it is; after it is corrected, send SIGHUP.",
+    ];
+    const discreet = `Needs attention: ${what}.`;
+    yield attention("config", what, advice, { code, since, discreet });
   }
   if (unreached.length > 0)
     yield attention(
       "unreached",
       `${namesOf(unreached)} ${unreached.length === 1 ? "was" : "were"} not reached`,
-      [
-        ...unreached.map(({ key, message }) => `${key}: ${printable(message, LONGEST)}.`),
-        "Nobody was told what they had to say. Syncs go on all the same.",
-      ],
+      [...unreached.map(saidOf), "Nobody was told what they had to say. Syncs go on all the same."],
       {
         ...{ code: "NOTIFY_FAILED", since: earliest(unreached.map(({ since }) => since)) },
         help: [{ when: "To send a test to both", command: "groupsync check --notify" }],
@@ -431,26 +376,33 @@ function* incidentsOfDaemon(
       "unnoticed",
       `${namesOf(broken)} ${broken.length === 1 ? "doesn't" : "don't"} work`,
       [
-        ...broken.map(({ key, message }) => `${key}: ${printable(message, LONGEST)}.`),
-        ...broken.flatMap(({ hint }) => asSentence(hint ?? "")),
+        ...broken.flatMap((feed) => [saidOf(feed), asSentence(feed.hint ?? "")]),
         "Full syncs find what is missed; until the next one, a tenant that only this would notice has no token.",
       ],
       { code: broken[0]?.code ?? null, since: earliest(broken.map(({ since }) => since)) },
     );
   // Drift is healed in the run that finds it, but somebody goes on changing groups.
-  const drift = ledger ? driftSince(recently(ledger.readAt), runs) : 0;
+  const drift = ledger ? driftSince(recently(ledger.readAt), runsOf(facts)) : 0;
   if (drift > 0)
     yield attention(
       "drift",
       `${quantity(drift, "change")} by somebody else found at the service within 24 hours`,
-      "Find out who changes groups beside groupsync: the log names each group with its drift.",
+      ["Find out who changes groups beside groupsync: the log names each group with its drift."],
     );
 }
 
-const namesOf = (all: readonly { readonly key: string }[]): string => all.map(({ key }) => key).join(" and ");
+/** A key of the config, and what is wrong with what it names. */
+interface Said {
+  readonly key: string;
+  readonly message: string;
+}
+
+const namesOf = (all: readonly Said[]): string => all.map(({ key }) => key).join(" and ");
+
+const saidOf = ({ key, message }: Said): string => `${key}: ${printable(message, LONGEST)}.`;
 
 /** The feeds of changed tenants that don't work. What they would notice waits for the next full sync. */
-const brokenFeeds = ({ serving }: DaemonFacts) =>
+const brokenFeeds = ({ serving }: DaemonState) =>
   Object.entries(serving?.feeds ?? {}).flatMap(([feed, state]) =>
     state?.failure ? [{ key: `source.changes.${feed}`, ...state.failure }] : [],
   );
@@ -462,25 +414,21 @@ const driftSince = (since: Date, runs: readonly PastRun[]): number =>
     )
     .reduce((sum, count) => sum + count, 0);
 
-function whyStale(daemon: NonNullable<ScopeFacts["daemon"]>): string {
+function whyStale(daemon: DaemonState): string {
   const { standby, current } = daemon;
   if (standby) return "Another instance holds the lease: see whether it is still at work.";
-  const queue = queueOf(daemon);
-  if (!current) {
-    if (queue) return `The next sync begins once the tenants that are served singly are done. ${queue}`;
-    return "The log says what became of the runs.";
-  }
-  if (queue) return queue;
+  if (daemon.queued) return queueOf(daemon);
+  if (!current) return "The log says what became of the runs.";
   const reason = current.waiting?.reason ?? "perhaps for the lease, the service or a database";
   return `The run that goes on waits: ${printable(reason, LONGEST)}.`;
 }
 
-const queueOf = (daemon: ScopeFacts["daemon"]): string =>
+const queueOf = (daemon: DaemonState | null): string =>
   daemon?.queued ? asSentence(queuedText(daemon.queued)) : "";
 
 /** A sync that handed its lease over goes on in the daemon's next run, which says how it ended. */
-const withoutHandedOver = ({ runs }: ScopeFacts): readonly PastRun[] =>
-  runs.filter(({ result }) => !(result?.error && isHandOver(result.error)));
+const withoutHandedOver = (facts: ScopeFacts): readonly PastRun[] =>
+  runsOf(facts).filter(({ result }) => !(result?.error && isHandOver(result.error)));
 
 /**
  * The run that decides: the last one that has ended, because a run that goes on has shown nothing yet. A rotation reads no

@@ -11,19 +11,17 @@ import type { ResolvedTables } from "./tables-text.ts";
 
 /** All that decides what is wrong with a scope, and what else is shown of it. */
 export interface ScopeFacts {
-  /** Null if the ledger was not read yet. */
-  readonly ledger: LedgerFacts | null;
-  /** Newest first: the last day's at least, and the last ten. */
-  readonly runs: readonly PastRun[];
-  /** The last run that the service made fail; null if the service has given a good answer since. */
-  readonly unanswered: PastRun | null;
-  /** The tenants that are served singly, by this instance or as the ledger tells. */
-  readonly serving: Pick<ServingFacts, "oldestMs" | "failing"> | null;
+  /** Null if it was not read yet. */
+  readonly ledger: LedgerStatus | null;
   /** Null if a command asks, which knows the ledger only. */
-  readonly daemon: DaemonFacts | null;
+  readonly daemon: DaemonState | null;
 }
 
+export const factsOf = (daemon: DaemonState): ScopeFacts => ({ ledger: daemon.ledger, daemon });
+
 export interface PastRun {
+  /** Null for a run of this process that ended before it had the lease: the ledger doesn't have that run. */
+  readonly id: string | null;
   readonly command: string;
   readonly startedAt: Date;
   readonly finishedAt: Date | null;
@@ -34,6 +32,37 @@ export interface PastRun {
     readonly requests: number;
     readonly error: FailureWithHint | null;
   } | null;
+}
+
+/**
+ * The last runs, newest first. For the last run of this process, its memory replaces what the ledger has: it knows the
+ * hint, and also how the run ended if the ledger was out of reach at the end.
+ */
+export function runsOf({ ledger, daemon }: ScopeFacts): readonly PastRun[] {
+  const recorded = ledger?.runs ?? [];
+  const lastRun = daemon?.lastRun;
+  if (!lastRun) return recorded;
+  if (recorded.some(({ id }) => id === lastRun.id))
+    return recorded.map((run) => (run.id === lastRun.id ? lastRun : run));
+  const [newest] = recorded;
+  return newest && newest.startedAt > lastRun.startedAt ? recorded : [lastRun, ...recorded];
+}
+
+/** The last run that the service made fail; null if the service has given a good answer since. */
+export function unansweredRun({ ledger, daemon }: ScopeFacts): PastRun | null {
+  const run = ledger?.unanswered ?? null;
+  const lastAnswer = daemon?.lastAnswer ?? null;
+  // Single tenants are served after the ledger was read.
+  return run?.finishedAt && lastAnswer && lastAnswer > run.finishedAt ? null : run;
+}
+
+/** For how long the tenant has waited that has waited for longest, in milliseconds; 0 if none waits. */
+export function oldestWaitMs({ ledger, daemon }: ScopeFacts): number {
+  // While this instance stands by, another one serves.
+  if (daemon) return daemon.standby ? 0 : (daemon.serving?.oldestMs ?? 0);
+  // Between two runs, what is under way is the change of a single tenant, or what a run has left.
+  if (!ledger?.oldestUnsynced || ledger.groups.failing > 0 || !ledger.runs[0]?.result) return 0;
+  return ledger.readAt.getTime() - ledger.oldestUnsynced.getTime();
 }
 
 /** The states of which a group may be in several, as they are listed. */
@@ -47,8 +76,8 @@ export const GROUP_STATES = [
   "unverified",
 ] as const;
 
-/** What the ledger knows of a scope. */
-export interface LedgerFacts {
+/** What the ledger knows of a scope: what `status`, the status page and the metrics show. Holds no secret. */
+export interface LedgerStatus {
   readonly readAt: Date;
   readonly groups: Readonly<Record<"total" | (typeof GROUP_STATES)[number], number>>;
   /** The longest-failing first, a hundred at most. */
@@ -69,12 +98,21 @@ export interface LedgerFacts {
   /** How many tokens are older than `rotation.max_age`; null if the config has no such age. */
   readonly tooOld: { readonly maxAgeMs: number; readonly tokens: number } | null;
   /** The instance that holds the lease; null if none does. */
-  readonly lease: { readonly holder: string; readonly acquiredAt: Date } | null;
+  readonly lease: { readonly holder: string; readonly acquiredAt: Date; readonly expiresAt: Date } | null;
   readonly service: {
     readonly baseUrl: string | null;
     readonly teamId: number | null;
+    /** When it last answered well, to the minute; null if it never did. */
     readonly answeredAt: Date | null;
+    /** Whether a GET changes an existing group; null if nobody knows. */
+    readonly updates: boolean | null;
   };
+  /** Newest first: those of the last day, and as many more as tell since when the last one's error lasts; ten at least. */
+  readonly runs: readonly PastRun[];
+  /** The last run that the service made fail; null if the service has given a good answer since. */
+  readonly unanswered: PastRun | null;
+  /** The names of the groups that are listed, as far as the service told them. */
+  readonly names: ReadonlyMap<string, string>;
   readonly tables: ResolvedTables;
 }
 
@@ -85,12 +123,18 @@ interface OwingGroup {
   readonly wantedSince: Date | null;
 }
 
-/** What a daemon knows beside the ledger. */
-export interface DaemonFacts {
+/** What a daemon knows: all that its probes, its status page and its metrics show. Holds no secret. */
+export interface DaemonState {
+  /** As it was after the last run. Null until it was read once. */
+  readonly ledger: LedgerStatus | null;
+  /** The scope: `name` in the config. */
+  readonly name: string;
   readonly version: string;
   readonly configPath: string;
   /** A cron line. */
   readonly schedule: string;
+  /** `schedule` is read in this time zone. */
+  readonly timezone: string;
   readonly startedAt: Date;
   /** When the config that is in force was read. */
   readonly configReadAt: Date;
@@ -107,6 +151,8 @@ export interface DaemonFacts {
   } | null;
   /** Set while another instance holds the lease. */
   readonly standby: { readonly message: string } | null;
+  /** The last run of this process, without runs that another instance's lease prevented. Null before the first one. */
+  readonly lastRun: PastRun | null;
   /** When a sync last reached its end, on any instance. Null if no such sync is known. */
   readonly lastGoodSync: Date | null;
   /** When the service last answered well, to any instance, and to the minute. Null if no answer is known. */

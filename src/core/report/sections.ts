@@ -1,35 +1,32 @@
 import { rejectedRows } from "../group/rejections.ts";
 import { printable, type TimedText } from "../text/printable.ts";
 import { durationText, quantity } from "../text/quantity.ts";
+import type { Fact, Section, View } from "./card.ts";
 import { countsText } from "./counts.ts";
 import { type Dependency, dependenciesOf } from "./dependencies.ts";
-import { age, type Tone } from "./incidents.ts";
+import { age, incidentsOf, wellCard } from "./incidents.ts";
 import { progress, queuedText } from "./progress.ts";
 import {
-  type DaemonFacts,
+  type DaemonState,
   GROUP_STATES,
-  type LedgerFacts,
+  type LedgerStatus,
+  oldestWaitMs,
   type PastRun,
+  runsOf,
   type ScopeFacts,
 } from "./scope-facts.ts";
 
-/** One fact of a scope or of a tenant, in words. */
-export interface Fact {
-  readonly label: string;
-  readonly value: TimedText;
-  /** Left out if the value is neither good nor bad. */
-  readonly tone?: Tone;
-  readonly details?: TimedText;
-}
-
-export interface Section {
-  readonly id: "dependencies" | "now" | "runs" | "more";
-  readonly title: string;
-  readonly facts: readonly Fact[];
-}
-
 /** In characters. */
 const LONGEST = 200;
+
+/** All that is shown of a scope. */
+export function scopeView(facts: ScopeFacts, now: Date): View {
+  const incidents = incidentsOf(facts, now);
+  return {
+    cards: incidents.length > 0 ? incidents : [wellCard(facts, now)],
+    sections: sectionsOf(facts, now),
+  };
+}
 
 /**
  * All that is shown of a scope beside what is wrong. `status` prints it and the status page draws it: each fact is worded here, and
@@ -51,11 +48,10 @@ export function sectionsOf(facts: ScopeFacts, now: Date): readonly Section[] {
 
 function dependencyFact({ name, contact, error, place, tone }: Dependency): Fact {
   const failed: TimedText = error ? [tone === "good" ? "last error " : "", `${error.code}, `, error.at] : [];
-  const isBoth = error !== null && place !== "";
+  const where = place === "" ? [] : [`${error ? "; " : ""}${printable(place, LONGEST)}`];
   return {
-    ...{ label: name, tone },
+    ...{ label: name, tone, details: [...failed, ...where] },
     value: contact ? [`${contact.what} `, contact.at] : error ? "fails" : "not asked yet",
-    details: [...failed, `${isBoth ? "; " : ""}${printable(place, LONGEST)}`],
   };
 }
 
@@ -75,9 +71,9 @@ function currentRun({ daemon }: ScopeFacts, now: Date): Fact[] {
   ];
 }
 
-function lastRun({ runs, daemon }: ScopeFacts): Fact[] {
-  const last = runs.find(({ result }) => result !== null);
-  if (!last) return daemon ? [{ label: "Last run", value: "none yet" }] : [];
+function lastRun(facts: ScopeFacts): Fact[] {
+  const last = runsOf(facts).find(({ result }) => result !== null);
+  if (!last) return facts.daemon ? [{ label: "Last run", value: "none yet" }] : [];
   const { command, startedAt, result } = last;
   const details = `${printable(command)} ${result?.outcome}: ${runText(last)}`;
   return [{ label: "Last run", value: [startedAt], details }];
@@ -135,7 +131,7 @@ function ledgerFacts({ ledger, daemon }: ScopeFacts): Fact[] {
   ];
 }
 
-function tooOldDetails(tooOld: LedgerFacts["tooOld"]): Pick<Fact, "tone" | "details"> {
+function tooOldDetails(tooOld: LedgerStatus["tooOld"]): Pick<Fact, "tone" | "details"> {
   const { maxAgeMs, tokens } = tooOld ?? { maxAgeMs: 0, tokens: 0 };
   if (tokens === 0) return {};
   const are = `${quantity(tokens, "token")} that a sync rotates ${tokens === 1 ? "is" : "are"}`;
@@ -143,21 +139,21 @@ function tooOldDetails(tooOld: LedgerFacts["tooOld"]): Pick<Fact, "tone" | "deta
 }
 
 /** Who is at work. */
-function leaseText({ lease }: Pick<LedgerFacts, "lease">, daemon: DaemonFacts | null): TimedText {
+function leaseText({ lease }: Pick<LedgerStatus, "lease">, daemon: DaemonState | null): TimedText {
   if (daemon?.current?.run) return "held by this instance";
   if (daemon?.standby) return printable(daemon.standby.message, 500);
   return lease ? [`${printable(lease.holder)}, since `, lease.acquiredAt] : "free";
 }
 
-function processFacts({ daemon, serving }: ScopeFacts): Fact[] {
+function processFacts(facts: ScopeFacts): Fact[] {
+  const { daemon } = facts;
   if (!daemon) return [];
+  const waitedMs = oldestWaitMs(facts);
   const { version, configPath, startedAt, skippedRuns, standby } = daemon;
   const replies = standby ? "handed on to the instance that holds the lease" : "accepted";
   return [
     ...(daemon.serving?.takesRequests ? [{ label: "POST /sync", value: replies }] : []),
-    ...(serving && serving.oldestMs > 0
-      ? [{ label: "Longest wait now", value: durationText(serving.oldestMs) }]
-      : []),
+    ...(waitedMs > 0 ? [{ label: "Longest wait now", value: durationText(waitedMs) }] : []),
     { label: "Version", value: printable(version) },
     { label: "Config", value: printable(configPath, 500) },
     { label: "Up since", value: [startedAt] },

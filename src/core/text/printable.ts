@@ -57,10 +57,12 @@ export const shellQuoted = (text: string): string => `'${text.replaceAll("'", "'
 
 export const DEFAULT_CONFIG = "./config.yaml";
 
-/** A command, `groupsync …`, with the config file to work by. Anything else, such as a statement for a database, stays as it is. */
-export function withConfig(command: string, configPath: string): string {
-  const program = configPath === DEFAULT_CONFIG ? "groupsync" : `groupsync --config ${shellWord(configPath)}`;
-  return command.replace(/^groupsync (?!help )/, () => `${program} `);
+const COMMAND = /\bgroupsync (?=(?:check|explain|forget|plan|probe|rotate|run|status|sync)\b)/g;
+
+/** Text with the config file to work by in each command, `groupsync sync …`. A statement for a database stays as it is. */
+export function withConfig(text: string, configPath: string): string {
+  if (configPath === DEFAULT_CONFIG) return text;
+  return text.replace(COMMAND, () => `groupsync --config ${shellWord(configPath)} `);
 }
 
 /** Words for people, with times in between. Whoever shows them writes every time in the same way. */

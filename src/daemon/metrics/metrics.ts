@@ -1,9 +1,9 @@
 import { Counter, collectDefaultMetrics, Histogram, Registry } from "prom-client";
 import { SERVICE_FAILURES } from "../../core/failure/service-failure.ts";
+import type { DaemonState } from "../../core/report/scope-facts.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Observe } from "../../ports/observer.ts";
 import { REPLY_STATUSES } from "../http/sync-requests.ts";
-import type { DaemonState } from "../state/state.ts";
 import { eventMetrics } from "./event-metrics.ts";
 import type { MeasuredCall, OperationLabel } from "./measured-service.ts";
 import { registerStateMetrics } from "./state-metrics.ts";

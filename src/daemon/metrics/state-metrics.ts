@@ -1,8 +1,7 @@
 import { Counter, Gauge, type Registry } from "prom-client";
 import { isClockDifference } from "../../core/failure/sync-error.ts";
 import { rejectedRows } from "../../core/group/rejections.ts";
-import { GROUP_STATES } from "../../core/report/scope-facts.ts";
-import type { DaemonState } from "../state/state.ts";
+import { type DaemonState, GROUP_STATES } from "../../core/report/scope-facts.ts";
 
 /** Null or undefined if not known. Then the metric has no sample, instead of 0 or NaN. */
 type Sample = number | null | undefined;

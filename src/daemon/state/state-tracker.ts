@@ -1,9 +1,7 @@
 import { isHandOver } from "../../core/failure/sync-error.ts";
 import { advanced, NO_WORK } from "../../core/report/progress.ts";
-import type { RejectedConfig } from "../../core/report/scope-facts.ts";
-import type { LedgerStatus } from "../../engine/ledger-status.ts";
+import type { DaemonState, LedgerStatus, RejectedConfig } from "../../core/report/scope-facts.ts";
 import type { RunEvent } from "../../ports/observer.ts";
-import type { DaemonState } from "./state.ts";
 
 /** In milliseconds. Longer than the time between two reports, with the time that a call may take. */
 const QUEUED_FOR = 120_000;

@@ -1,62 +1,69 @@
-import { errorHelp, remedyOf } from "../../core/failure/error-codes.ts";
-import { type IncidentItem, MOST_SHOWN } from "../../core/report/incident-details.ts";
-import type { Headline, Incident } from "../../core/report/incidents.ts";
-import { type Content, type Html, html } from "../../core/text/html.ts";
-import { asSentence } from "../../core/text/printable.ts";
-import { headlineBox } from "./headline-box.ts";
-import { copied, failureHtml, tenantHtml } from "./html.ts";
-import { exactMoment, type PageTime, timedHtml } from "./number-and-time-text.ts";
+import { remedyOf } from "../../core/failure/error-codes.ts";
+import {
+  type Card,
+  type ConcernedItem,
+  helpOf,
+  MOST_SHOWN,
+  paragraphsOf,
+  type Tone,
+} from "../../core/report/card.ts";
+import { type Html, html } from "../../core/text/html.ts";
+import { asSentence, withConfig } from "../../core/text/printable.ts";
+import { type PageContext, tenantHtml, textHtml } from "./html.ts";
 
-export interface CardContext {
-  readonly at: PageTime;
-  readonly configPath: string;
-  /** The names of groups, by their ids. */
-  readonly names: ReadonlyMap<string, string>;
-}
+/** In characters. */
+const LONG_SENTENCE = 80;
 
-/** What is said of a scope with which nothing is wrong. */
-export const wellCard = ({ tone, sentence, advice }: Headline): Html =>
-  headlineBox(1, { id: "well", tone, sentence }, advice);
-
-/** All that is said of an incident: what, since when, whom, and what to do. The first one has the page's heading of level 1. */
-export function incidentCard(incident: Incident, level: 1 | 2, context: CardContext): Html {
-  const { kind, tone, sentence, advice, code, since, help, details } = incident;
-  const { at, configPath } = context;
-  const when = since ? html`Since ${exactMoment(since, at)}` : null;
-  const isKnown = code !== null && errorHelp(code) !== undefined;
-  const explained = isKnown ? [{ when: `What ${code} means`, command: `groupsync help ${code}` }] : [];
-  return headlineBox(
-    level,
-    { id: kind, tone, sentence },
-    [...advice, when],
-    [
-      details ? html`<h${level + 1}>${details.whom}</h${level + 1}>` : null,
-      details
-        ? html`<ul class="incident">${details.items.map((item, index) => itemHtml(item, `${kind}-${index}`, context))}${details.more && html`<li>${details.more}</li>`}</ul>`
-        : null,
-      ...[...help, ...explained].map(({ when, command, ...more }) => [
-        html`<p>${when}:</p>${copied(command, configPath)}`,
-        "note" in more ? html`<p class="note">${more.note ?? null}</p>` : null,
-      ]),
-    ],
-  );
+/** A box with all that is said by a card. A page has one card of level 1, whose sentence is its heading. */
+export function cardHtml(card: Card, level: 1 | 2, page: PageContext): Html {
+  const { kind, tone, sentence, concerned } = card;
+  const long = sentence.length > LONG_SENTENCE ? html` class="long"` : null;
+  const text = textHtml(sentence, page);
+  const items = concerned?.items.map((item, index) => itemHtml(item, `${kind}-${index}`, page)) ?? [];
+  const more = concerned && concerned.more > 0 ? html`<li>… and ${concerned.more} more</li>` : null;
+  return html`<div class="headline ${tone}${level === 2 ? " also" : ""}" id="${kind}"><svg viewBox="0 0 24 24" aria-hidden="true"><circle cx="12" cy="12" r="10.5"/><path d="${SYMBOLS[tone]}"/></svg>
+${level === 1 ? html`<h1${long}>${text}</h1>` : html`<h2>${text}</h2>`}
+${paragraphsOf(card, page.configPath).map((paragraph) => html`<p>${textHtml(paragraph, page)}</p>`)}
+${concerned ? html`<h${level + 1}>${concerned.whom}</h${level + 1}><ul class="incident">${items}${more}</ul>` : null}
+${helpOf(card, page.configPath).map(({ when, command }) => html`<p>${when}:</p>${copied(command)}`)}</div>`;
 }
 
 /** What has failed in the same way, what helps, and whom it concerns: ten at first. */
-function itemHtml(
-  { label, tenants, others, failure, note }: IncidentItem,
-  id: string,
-  context: CardContext,
-): Html {
-  const [shown, folded] = [tenants.slice(0, MOST_SHOWN), tenants.slice(MOST_SHOWN)];
-  const linked = (ids: readonly string[]): Content =>
-    ids.map(
-      (tenant, index) => html`${index > 0 ? ", " : ""}${tenantHtml(tenant, context.names.get(tenant))}`,
-    );
-  const more = others > 0 ? ` and ${others} more` : "";
-  const why =
-    failure &&
-    html`<p>${failureHtml(failure)}</p><p>${asSentence(remedyOf(failure.code))}</p><p class="note">${timedHtml(note, (date) => exactMoment(date, context.at))}</p>`;
-  const fold = html`<details id="${id}"><summary>${folded.length} more of these are known</summary>${linked(folded)}</details>`;
-  return html`<li><div>${label} ${linked(shown)}${more}</div>${folded.length > 0 ? fold : null}${why ?? null}</li>`;
+function itemHtml(item: ConcernedItem, id: string, page: PageContext): Html {
+  const { label, count, tenants, failure, note = "" } = item;
+  const linked = (ids: readonly string[]): Html =>
+    html`${ids.map((tenant, index) => html`${index > 0 ? ", " : ""}${tenantHtml(tenant, page)}`)}`;
+  const folded = tenants.slice(MOST_SHOWN);
+  const unknown = tenants.length > 0 && count > tenants.length ? ` and ${count - tenants.length} more` : "";
+  return html`<li><div>${label} ${linked(tenants.slice(0, MOST_SHOWN))}${unknown}</div>
+${folded.length > 0 ? html`<details id="${id}"><summary>${folded.length} more of these are known</summary>${linked(folded)}</details>` : null}
+${failure ? html`<p><span class="code">${failure.code}:</span> ${textHtml(failure.message, page)}</p><p>${withConfig(asSentence(remedyOf(failure.code)), page.configPath)}</p>` : null}
+<p class="note">${textHtml(note, page)}</p></li>`;
+}
+
+/** What to copy. */
+const copied = (command: string): Html =>
+  html`<div class="copied"><pre><code>${command}</code></pre><button type="button" class="copy">Copy</button></div>`;
+
+/** Each tone has a symbol too, because many people can't tell the colours apart. */
+const SYMBOLS: Readonly<Record<Tone, string>> = {
+  good: "M7 12.5l3.5 3.5L17 9",
+  idle: "M12 6.5V12l3.5 2",
+  busy: "M7 12h.01M12 12h.01M17 12h.01",
+  attention: "M12 6.5v6.5M12 17h.01",
+  bad: "M8 8l8 8M16 8l-8 8",
+};
+
+const ICON_COLOURS: Readonly<Record<Tone, string>> = {
+  good: "#1f8a54",
+  idle: "#6b7683",
+  busy: "#2470c4",
+  attention: "#b27a00",
+  bad: "#c0291f",
+};
+
+/** The icon in the browser's tab shows the tone. */
+export function iconOf(tone: Tone): string {
+  const svg = html`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24"><circle cx="12" cy="12" r="12" fill="${ICON_COLOURS[tone]}"/><path d="${SYMBOLS[tone]}" fill="none" stroke="#fff" stroke-width="2.5" stroke-linecap="round" stroke-linejoin="round"/></svg>`;
+  return `data:image/svg+xml,${encodeURIComponent(svg.markup)}`;
 }

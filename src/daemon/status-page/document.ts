@@ -1,29 +1,31 @@
 import { createHash } from "node:crypto";
-import type { Tone } from "../../core/report/incidents.ts";
+import type { Section, View } from "../../core/report/card.ts";
 import { type Content, type Html, html, trusted } from "../../core/text/html.ts";
-import { iconOf } from "./headline-box.ts";
-import { instant, type PageTime, roundText } from "./number-and-time-text.ts";
+import { cardHtml, iconOf } from "./card.ts";
+import { exactTime, factsHtml, type PageContext } from "./html.ts";
 import { SCRIPT } from "./script.ts";
 import { STYLE } from "./style.ts";
 
 interface PageParts {
-  /** The scope. */
-  readonly name: string;
-  readonly title: string;
-  readonly tone: Tone;
   /** What is in the box that finds a tenant. */
   readonly asked: string;
-  readonly main: Content;
   /** After how long the page is to be asked for anew; null if never. */
   readonly refreshSeconds: number | null;
+  /** What belongs below the facts of a section, by its id. */
+  readonly drawings: Readonly<Record<string, Content>>;
 }
 
 /** A whole page as HTML, to be sent with `pageHeaders`. It loads nothing, and has nothing that could change anything. */
-export const documentOf = (
-  { name, title, tone, asked, main, refreshSeconds }: PageParts,
-  at: PageTime,
-): string =>
-  html`<!doctype html>
+export function documentOf(
+  { cards, sections }: View,
+  page: PageContext,
+  { asked, refreshSeconds, drawings }: PageParts,
+): string {
+  const { name, timezone, now } = page;
+  const [title = "", tone = "idle"] = cards.map((card) => [card.sentence, card.tone] as const)[0] ?? [];
+  const drawnCards = cards.map((card, index) => cardHtml(card, index === 0 ? 1 : 2, page));
+  const drawnSections = sections.map((section) => sectionHtml(section, drawings[section.id] ?? null, page));
+  return html`<!doctype html>
 <html lang="en"><head><meta charset="utf-8">
 <title>${title} – groupsync ${name}</title>
 <meta name="viewport" content="width=device-width,initial-scale=1">
@@ -33,13 +35,21 @@ ${refreshSeconds && html`<noscript><meta http-equiv="refresh" content="${refresh
 <link rel="icon" href="${iconOf(tone)}">
 <style>${trusted(STYLE)}</style></head>
 <body${refreshSeconds && html` data-refresh="${refreshSeconds}"`}><a class="skip" href="#main">Skip to the content</a>
-<header><p class="product">groupsync</p><p>${name}</p><p class="zone">Times in ${at.timeZone}</p>
+<header><p class="product">groupsync</p><p>${name}</p><p class="zone">Times in ${timezone}</p>
 ${findBox(asked, refreshSeconds === null)}</header>
 <p id="late" class="bad" hidden></p>
-<main id="main" tabindex="-1">${main}</main>
-<footer><p>As of ${instant(at.now, at)}${refreshSeconds && `; refreshed every ${roundText(refreshSeconds * 1000)}`}</p></footer>
+<main id="main" tabindex="-1">${drawnCards.slice(0, 1)}${drawnSections.slice(0, 1)}${drawnCards.slice(1)}${drawnSections.slice(1)}</main>
+<footer><p>As of ${exactTime(now, page)}${refreshSeconds && `; refreshed every ${refreshSeconds} s`}</p></footer>
 <script>${trusted(SCRIPT)}</script></body></html>
 `.markup;
+}
+
+function sectionHtml({ id, title, facts }: Section, drawing: Content, page: PageContext): Html {
+  const list = factsHtml(facts, id === "dependencies" ? "strip" : "facts", page);
+  if (id === "more")
+    return html`<details class="section" id="${id}"><summary><h2>${title}</h2></summary>${list}${drawing}</details>`;
+  return html`<section id="${id}" aria-labelledby="${id}-title"><h2 id="${id}-title">${title}</h2>${list}${drawing}</section>`;
+}
 
 const findBox = (asked: string, hasWayBack: boolean): Html =>
   html`<form role="search"><label for="tenant">Find a tenant</label><input id="tenant" name="tenant" type="search" value="${asked}" placeholder="its id or name" required autocomplete="off" autocapitalize="none" spellcheck="false"><button>Find</button>${hasWayBack ? html`<a href="?">Status page</a>` : null}</form>`;

@@ -2,12 +2,12 @@ import { asSyncError, interrupted, SyncError } from "../../core/failure/sync-err
 import { MAX_ID_BYTES } from "../../core/group/tenant.ts";
 import { tokenBucket } from "../../core/limits/rate-limit.ts";
 import { printableId } from "../../core/text/printable.ts";
+import { durationText } from "../../core/text/quantity.ts";
 import type { Explanation } from "../../engine/explain/explain-tenant.ts";
 import type { FoundTenant } from "../../engine/explain/find-tenants.ts";
 import { unknownIds } from "../../engine/plan/make-plan.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
-import type { TenantSource } from "../../ports/tenant-source.ts";
 
 interface PageLookupPorts {
   /** Reads all that is known of one tenant, and changes nothing. Rejects soon after the signal aborts. */
@@ -23,11 +23,12 @@ export type Lookup =
   | { readonly kind: "explained"; readonly explanation: Explanation }
   /** Nobody has the text as an id, or the source doesn't tell, and these tenants' ids or names begin with it. */
   | { readonly kind: "found"; readonly tenants: readonly FoundTenant[] }
-  | { readonly kind: "unknown" | "failed"; readonly error: SyncError }
-  /** Given up after this time. */
-  | { readonly kind: "slow"; readonly ms: number }
-  /** There are too many lookups. */
-  | { readonly kind: "refused"; readonly waitMs: number };
+  | { readonly kind: "failed"; readonly error: SyncError };
+
+const failed = (...error: ConstructorParameters<typeof SyncError>): Lookup => ({
+  kind: "failed",
+  error: new SyncError(...error),
+});
 
 /** Ten lookups after a pause, and then one every two seconds. */
 const ALLOWED = { rate: { count: 1, perMs: 2_000 }, burst: 10 };
@@ -53,7 +54,12 @@ export class PageLookups {
   /** Never rejects. `gone` aborts when nobody waits for the answer any more. */
   async at(text: string, gone: AbortSignal): Promise<Lookup> {
     const waitMs = this.#isBusy ? 1_000 : this.#limiter(this.#ports.clock.monotonic());
-    if (waitMs > 0) return { kind: "refused", waitMs };
+    if (waitMs > 0)
+      return failed(
+        "TOO_MANY_LOOKUPS",
+        "groupsync looks up one tenant at a time, ten without a pause and then one every two seconds",
+        { hint: `try again in ${durationText(waitMs)}` },
+      );
     this.#isBusy = true;
     const ending = new AbortController();
     const lookup = this.#lookUp(text, AbortSignal.any([ending.signal, gone, this.#stop])).finally(() => {
@@ -62,7 +68,10 @@ export class PageLookups {
     const timer = new AbortController();
     const tooLong = this.#ports.clock.sleep(LONGEST_LOOKUP, timer.signal).then((): Lookup => {
       ending.abort();
-      return { kind: "slow", ms: LONGEST_LOOKUP };
+      return failed(
+        "LOOKUP_TOO_SLOW",
+        `the lookup was given up after ${durationText(LONGEST_LOOKUP)}: is a table locked, or a token store slow?`,
+      );
     });
     // A lookup that doesn't end at once when it has to is not waited for, and no other begins before its end.
     return Promise.race([lookup, tooLong]).finally(() => timer.abort());
@@ -78,14 +87,14 @@ export class PageLookups {
       if (!(explained instanceof SyncError)) return { kind: "explained", explanation: explained };
       const tenants = await this.#ports.find(text, stop);
       const isKnown = tenants.some(({ user_group_id }) => user_group_id === trimmed);
-      if (tenants.length > 0 && !isKnown) return { kind: "found", tenants };
-      return { kind: isUnknown(explained) ? "unknown" : "failed", error: explained };
+      return tenants.length > 0 && !isKnown
+        ? { kind: "found", tenants }
+        : { kind: "failed", error: explained };
     } catch (error) {
       if (error instanceof SyncError) return { kind: "failed", error };
       const { code, message } = asSyncError(error);
       this.#ports.log({ level: "error", code, message: `cannot explain ${printableId(text)}: ${message}` });
-      const mistake = new SyncError(code, "groupsync has made a mistake; its log says more");
-      return { kind: "failed", error: mistake };
+      return failed(code, "groupsync has made a mistake; its log says more");
     }
   }
 
@@ -103,23 +112,3 @@ export class PageLookups {
 
 const isUnknown = (explained: Explanation | SyncError): boolean =>
   explained instanceof SyncError && explained.code === "UNKNOWN_ID";
-
-/**
- * The source for a visitor of the page: it looks a tenant up only if an index finds the tenant. Without an index each
- * lookup would read the whole source. `lookups` rejects with LOOKUPS_NOT_INDEXED then.
- */
-export const indexedOnly = (source: TenantSource): TenantSource => ({
-  open: (...request) => source.open(...request),
-  lookups: async (...request) => {
-    const lookups = await source.lookups(...request);
-    if (lookups.isIndexed) return lookups;
-    await lookups.close();
-    throw new SyncError(
-      "LOOKUPS_NOT_INDEXED",
-      "the database would read the whole source to find one tenant, so the page doesn't ask it",
-      {
-        hint: "create an index on the column of group.id, or run groupsync explain",
-      },
-    );
-  },
-});

@@ -37,7 +37,7 @@ code{font-size:.9em}
 .headline.attention{background:var(--attention-tint)}.headline.bad{background:var(--bad-tint)}
 dt,dl>div>.note{color:var(--muted);font-size:.875rem}
 .strip{display:grid;grid-template-columns:repeat(auto-fill,minmax(14rem,1fr));gap:.75rem 1.5rem}
-.strip>div{padding-left:1.5rem;position:relative}.strip dd{line-height:1.35}.strip .good>dd:not(.note){color:var(--text)}
+.strip>div{padding-left:1.5rem;position:relative}.strip dd{line-height:1.35}.strip .exact{display:none}.strip .good>dd:not(.note){color:var(--text)}
 .strip>div::before{position:absolute;left:0;font-weight:700;content:"?"}
 .strip>.good::before{content:"✓"}.strip>.bad::before{content:"✕"}.strip>.attention::before{content:"!"}
 .bad>dd:not(.note),.attention>dd:not(.note){font-weight:600}
@@ -49,7 +49,7 @@ dt,dl>div>.note{color:var(--muted);font-size:.875rem}
 .hours .partial{background:var(--attention)}.hours .partial::before{content:"!"}
 .hours .failed{background:var(--bad)}.hours .failed::before{content:"✕"}
 .hours .partial{border-radius:0 0 1rem 1rem}.hours .failed{border-radius:0}
-progress{display:block;width:100%;height:.625rem;margin-bottom:.5rem;appearance:none;-webkit-appearance:none;border:0;border-radius:1rem;overflow:hidden;background:var(--busy-tint)}
+progress{display:block;width:100%;height:.625rem;margin-top:.5rem;appearance:none;-webkit-appearance:none;border:0;border-radius:1rem;overflow:hidden;background:var(--busy-tint)}
 progress::-webkit-progress-bar{background:var(--busy-tint)}progress::-webkit-progress-value{background:var(--busy)}progress::-moz-progress-bar{background:var(--busy)}
 .copied{display:flex;gap:.5rem;align-items:start;max-width:52rem;color:var(--text)}
 pre{flex:1;min-width:0;background:var(--code);border:1px solid var(--line);border-radius:.5rem;padding:.375rem .75rem;white-space:pre-wrap}

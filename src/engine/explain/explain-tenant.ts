@@ -34,6 +34,8 @@ export interface ExplainSetup {
   readonly tokenDestinations: readonly string[];
   readonly baseUrl: string;
   readonly clock: HostTime;
+  /** Reject with LOOKUPS_NOT_INDEXED if the database has to read the whole source to find the tenant. */
+  readonly indexedOnly?: boolean;
 }
 
 /** What is known of one tenant without a request to the service. Holds no token. */
@@ -91,7 +93,7 @@ type TokenCopies =
  */
 export async function explainTenant(
   id: string,
-  { ports, settings, rotation, tokens, tokenDestinations, baseUrl, clock }: ExplainSetup,
+  { ports, settings, rotation, tokens, tokenDestinations, baseUrl, clock, indexedOnly }: ExplainSetup,
   stop: AbortSignal,
 ): Promise<Explanation> {
   const { source, ledger } = ports;
@@ -102,6 +104,12 @@ export async function explainTenant(
   const columns = columnsOf(rules);
   const lookups = await source.lookups(columns, digestSeed(rules), stop, context.reading.table);
   try {
+    if (indexedOnly && !lookups.isIndexed)
+      throw new SyncError(
+        "LOOKUPS_NOT_INDEXED",
+        "the database would read the whole source to find one tenant, so the page doesn't ask it",
+        { hint: "create an index on the column of group.id, or run groupsync explain" },
+      );
     const [rows, records, journal, [rejection]] = await Promise.all([
       lookups.rowsOf([id]),
       ledger.records([id]),

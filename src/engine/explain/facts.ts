@@ -4,19 +4,42 @@ import { fieldsOf } from "../../core/group/group.ts";
 import { UNKNOWN_STATE } from "../../core/group/ledger-group.ts";
 import { type Cell, Unusable } from "../../core/group/tenant.ts";
 import { DOUBT_TEXT } from "../../core/record/record.ts";
-import type { Fact } from "../../core/report/sections.ts";
+import { cardOf, type Fact, type View } from "../../core/report/card.ts";
 import type { Json } from "../../core/text/json.ts";
-import { printable, type TimedText } from "../../core/text/printable.ts";
+import { printable, printableId, shellWord, type TimedText } from "../../core/text/printable.ts";
 import { durationText } from "../../core/text/quantity.ts";
 import type { Explanation } from "./explain-tenant.ts";
-import { copiesText } from "./standing.ts";
+import { copiesText, standingOf } from "./standing.ts";
 
 /** The longest text, and the longest value of a row or a group, in characters. */
-export const LONGEST = 2_000;
+const LONGEST = 2_000;
 const LONGEST_VALUE = 200;
 
+/** All that is shown of a tenant. `whenMade`: when a new tenant's group is made, if that is known. */
+export function tenantView(explanation: Explanation, whenMade: TimedText = ""): View {
+  const { state, tone, reason, advice, command } = standingOf(explanation);
+  const { user_group_id, failures } = explanation;
+  const title = `${printableId(user_group_id, LONGEST)}: ${state.replaceAll("_", " ")}`;
+  const standing = cardOf("tenant", tone, title, {
+    advice: [reason, advice ?? "", state === "new" ? whenMade : ""],
+    help: command === null ? [] : [{ when: advice === null ? "What helps" : "Then", command }],
+  });
+  // Ledger and store can't tell that somebody else has changed the token at the service.
+  const askAgain = {
+    when: "If its token is refused all the same",
+    command: `groupsync sync --refresh --only ${shellWord(user_group_id)}`,
+  };
+  const failing = failures.map(({ code, message, hint = "" }) =>
+    cardOf(code, "bad", `A sync would fail: ${message}`, { code, advice: [hint] }),
+  );
+  return {
+    cards: [state === "in_sync" ? { ...standing, help: [askAgain] } : standing, ...failing],
+    sections: [{ id: "facts", title: "What is known", facts: factsOf(explanation) }],
+  };
+}
+
 /** What is known of a tenant: its row, its group, what is open, its token and its past. Leaves out what there isn't. */
-export const factsOf = (explanation: Explanation): readonly Fact[] => [
+const factsOf = (explanation: Explanation): readonly Fact[] => [
   ...rowFacts(explanation),
   ...groupFacts(explanation),
   ...openFacts(explanation),

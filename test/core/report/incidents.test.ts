@@ -1,10 +1,8 @@
 import { expect, test } from "vitest";
 import type { Failure } from "../../../src/core/failure/sync-error.ts";
 import { clockDifference } from "../../../src/core/plan/read-history.ts";
-import { headlineIfWell } from "../../../src/core/report/incidents.ts";
-import type { DaemonState } from "../../../src/daemon/state/state.ts";
-import { factsOf, incidentsOfState } from "../../../src/daemon/state/state.ts";
-import type { LedgerStatus } from "../../../src/engine/ledger-status.ts";
+import { incidentsOfState, wellCard } from "../../../src/core/report/incidents.ts";
+import { type DaemonState, factsOf, type LedgerStatus } from "../../../src/core/report/scope-facts.ts";
 import { aBrokenFeed, aDaemonState, aServingState, someGroups } from "../../builders/daemon-state.ts";
 import { aRejection } from "../../builders/groups.ts";
 import {
@@ -84,7 +82,7 @@ test.each<[string, DaemonState, kind: string, text: string]>([
     "new tokens are wanted, and a sync goes on",
     withGroups({ wanted: 2 }, [anUnfinishedRun(), aPastRun()], lease),
     "wanted",
-    "Needs attention: 2 new tokens wanted. Somebody has asked for new tokens with groupsync rotate.",
+    "Needs attention: 2 new tokens wanted. Somebody has asked for these rotations.",
   ],
   [
     "many tenants are missing",
@@ -200,7 +198,7 @@ test.each<[string, DaemonState, kind: string, text: string]>([
     "the next sync waits for single tenants at a slow service",
     aStale({ queued: { calls: 780, reason: "the service allows about 30/min" } }),
     "stale",
-    "No sync has reached its end for 3 h 0 min. The next sync begins once the tenants that are served singly are done. 780 calls wait for the service: the service allows about 30/min.",
+    "No sync has reached its end for 3 h 0 min. 780 calls wait for the service: the service allows about 30/min.",
   ],
   [
     "a run waits for hours",
@@ -373,7 +371,7 @@ test.each<[string, DaemonState, tone: string, text: string]>([
     "the first run goes on",
     aFreshDaemon({ current: aCurrentRun }),
     "busy",
-    "A run is going on. It is the first one: nothing has been synced yet.",
+    "A run is going on. It is the first one.",
   ],
   [
     "a run waits for the lease",
@@ -395,7 +393,7 @@ test.each<[string, DaemonState, tone: string, text: string]>([
   ],
   ["the daemon stops", aHealthyDaemon({ nextRun: null }), "idle", "It has been told to stop."],
 ])("if nothing is wrong and %s, that is said", (_, state, tone, text) => {
-  const headline = headlineIfWell(factsOf(state), NOW);
+  const headline = wellCard(factsOf(state), NOW);
   expect(headline.tone).toBe(tone);
   expect([headline.sentence, ...headline.advice].join(" ").slice(0, text.length)).toBe(text);
 });
@@ -445,7 +443,7 @@ test("it is said since when syncs fail in the same way, and which tenants wait f
   expect(incidentsOfState(state, NOW)).toMatchObject([
     {
       ...{ kind: "failed", code: "KEY_REFUSED", since: hoursAgo(3) },
-      details: { whom: "1 tenant, without any token", items: [{ tenants: ["new"] }] },
+      concerned: { whom: "1 tenant, without any token", items: [{ tenants: ["new"] }] },
     },
   ]);
 });
@@ -454,6 +452,6 @@ test("it is named who wants a new token, and since when", () => {
   const owing = [{ user_group_id: "a", owed: ["wanted" as const], wantedSince: hoursAgo(5) }];
   const state = withLedger({ groups: someGroups({ total: 9, wanted: 3 }), owing });
   expect(incidentsOfState(state, NOW)).toMatchObject([
-    { kind: "wanted", since: hoursAgo(5), details: { items: [{ tenants: ["a"], others: 2 }] } },
+    { kind: "wanted", since: hoursAgo(5), concerned: { items: [{ tenants: ["a"] }], more: 2 } },
   ]);
 });

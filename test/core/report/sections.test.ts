@@ -1,10 +1,9 @@
 import { describe, expect, test } from "vitest";
+import type { Fact, Section } from "../../../src/core/report/card.ts";
 import { noCounts } from "../../../src/core/report/counts.ts";
-import { type Fact, type Section, sectionsOf } from "../../../src/core/report/sections.ts";
+import { type DaemonState, factsOf, type LedgerStatus } from "../../../src/core/report/scope-facts.ts";
+import { sectionsOf } from "../../../src/core/report/sections.ts";
 import { plainText } from "../../../src/core/text/printable.ts";
-import type { DaemonState } from "../../../src/daemon/state/state.ts";
-import { factsOf } from "../../../src/daemon/state/state.ts";
-import type { LedgerStatus } from "../../../src/engine/ledger-status.ts";
 import { aBrokenFeed, aServingState, someGroups } from "../../builders/daemon-state.ts";
 import {
   aFailingGroup,
@@ -59,7 +58,7 @@ test.each<[what: string, name: string, state: Partial<DaemonState>, text: string
     "a run has written tokens",
     "Tokens",
     ledgerOf({ runs: [WRITTEN] }),
-    "good | written 2026-03-01T07:02:31.400Z | public.groupsync_tokens",
+    "good | reached 2026-03-01T07:02:31.400Z | public.groupsync_tokens",
   ],
   [
     "all tokens were read later",
@@ -68,7 +67,7 @@ test.each<[what: string, name: string, state: Partial<DaemonState>, text: string
       tokensVerifiedAt: hoursAgo(1),
       runs: [WRITTEN],
     }),
-    "good | checked 2026-03-01T11:02:30.000Z | public.groupsync_tokens",
+    "good | reached 2026-03-01T11:02:30.000Z | public.groupsync_tokens",
   ],
   [
     "the service has failed before its last answer",
@@ -116,7 +115,7 @@ test.each<[what: string, name: string, state: Partial<DaemonState>, text: string
       failing: [aFailingGroup(), aFailingGroup({ code: "TOKEN_NOT_STORED", since: hoursAgo(7) })],
       runs: [WRITTEN],
     }),
-    "attention | written 2026-03-01T07:02:31.400Z | TOKEN_NOT_STORED, 2026-03-01T05:02:30.000Z; public.groupsync_tokens",
+    "attention | reached 2026-03-01T07:02:31.400Z | TOKEN_NOT_STORED, 2026-03-01T05:02:30.000Z; public.groupsync_tokens",
   ],
   [
     "nothing was sent yet",

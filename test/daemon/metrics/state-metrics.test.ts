@@ -1,9 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { noCounts, type RunOutcome } from "../../../src/core/report/counts.ts";
-import type { FeedState } from "../../../src/core/report/scope-facts.ts";
+import type { DaemonState, FeedState, LedgerStatus } from "../../../src/core/report/scope-facts.ts";
 import { Metrics } from "../../../src/daemon/metrics/metrics.ts";
-import type { DaemonState } from "../../../src/daemon/state/state.ts";
-import type { LedgerStatus } from "../../../src/engine/ledger-status.ts";
 import {
   aBrokenFeed,
   aCurrentRun,

@@ -42,13 +42,13 @@ test("the worst comes first, and all of an incident is in one card", () => {
 
 test("a command to copy names the config file as one word of a shell, if it reads one", () => {
   expect(TEXT).toContain(
-    "12000 groups delete a Alder <&> \\u{202e} , b … and 11998 more: groupsync plan lists them If they are meant to go: groupsync --config '/srv/a b/$&.yaml' sync --approve-deletions 4025bf58a4c4 Copy The code approves exactly these, once. What DELETIONS_HELD means: groupsync help DELETIONS_HELD Copy",
+    "12000 groups delete a Alder <&> \\u{202e} , b … and 11998 more If they are meant to go; the code approves exactly these, once: groupsync --config '/srv/a b/$&.yaml' sync --approve-deletions 4025bf58a4c4 Copy What DELETIONS_HELD means: groupsync help DELETIONS_HELD Copy",
   );
 });
 
 test("groups that fail in the same way have the reason, what helps, and their next try", () => {
   expect(TEXT).toContain(
-    "Globex NOT_UPDATED: a <b> & c Compare the names. If groupsync probe finds that a GET never changes a group, set service.update to replace or never. since 2026-03-01 08:52:30 (3 h ago), next try after 2026-03-01 12:14:30 (in 12 min)",
+    "Globex NOT_UPDATED: a <b> & c Compare the names. If groupsync --config '/srv/a b/$&.yaml' probe finds that a GET never changes a group, set service.update to replace or never. since 2026-03-01 08:52:30 (3 h ago), next try after 2026-03-01 12:14:30 (in 12 min)",
   );
   expect(TEXT).toContain("1 row e شركة VALUE_NULL: name (column name) is null Fill the column");
 });

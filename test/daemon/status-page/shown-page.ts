@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import type { Counts } from "../../../src/core/report/counts.ts";
-import type { DaemonState } from "../../../src/daemon/state/state.ts";
+import type { DaemonState, LedgerStatus } from "../../../src/core/report/scope-facts.ts";
 import { statusPage } from "../../../src/daemon/status-page/status-page.ts";
-import type { LedgerStatus } from "../../../src/engine/ledger-status.ts";
 import { anyText } from "../../builders/arbitraries.ts";
 import { someGroups } from "../../builders/daemon-state.ts";
 import {
@@ -22,6 +21,8 @@ export const textOf = (html: string): string =>
     .replace(/^.*<body[^>]*>/s, "")
     .replace(/<script>.*<\/script>/s, "")
     .replace(/<title>.*?<\/title>/g, "")
+    .replace(/<span class="exact">(.*?)<\/span>/g, "$1")
+    .replace(/<wbr>|<\/?time[^>]*>/g, "")
     .replace(/<[^>]*>/g, " ")
     .replaceAll("&lt;", "<")
     .replaceAll("&gt;", ">")

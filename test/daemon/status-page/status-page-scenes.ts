@@ -1,5 +1,5 @@
 import { noCounts } from "../../../src/core/report/counts.ts";
-import type { DaemonState } from "../../../src/daemon/state/state.ts";
+import type { DaemonState } from "../../../src/core/report/scope-facts.ts";
 import { aBrokenFeed, anAliveFeed, aServingState, someGroups } from "../../builders/daemon-state.ts";
 import { aRejection } from "../../builders/groups.ts";
 import {

@@ -78,7 +78,13 @@ const LOOKUPS: Readonly<Record<string, readonly [id: string, lookup: Lookup]>> =
       })),
     },
   ],
-  slow: ["acme", { kind: "slow", ms: 10_000 }],
+  failed: [
+    "acme",
+    {
+      kind: "failed",
+      error: new SyncError("LOOKUP_TOO_SLOW", "the lookup was given up", { hint: "try again" }),
+    },
+  ],
 };
 
 /** Tenants' pages that have to look well, by what they show. */

@@ -5,7 +5,7 @@ import { Unusable } from "../../../src/core/group/tenant.ts";
 import type { Lookup } from "../../../src/daemon/status-page/page-lookups.ts";
 import { tenantPage } from "../../../src/daemon/status-page/tenant-page.ts";
 import type { Explanation } from "../../../src/engine/explain/explain-tenant.ts";
-import { factsOf } from "../../../src/engine/explain/facts.ts";
+import { tenantView } from "../../../src/engine/explain/facts.ts";
 import { aCurrentRun } from "../../builders/daemon-state.ts";
 import { anExplanation, aRecordedGroup, NO_RECORDED_FAILURES } from "../../builders/explained.ts";
 import { aChangeFailure, aDesiredTenant, aRow } from "../../builders/groups.ts";
@@ -33,14 +33,17 @@ describe("the page of a tenant", () => {
   test("has all that explain says, with times in the time zone", () => {
     const text = readOf(explained(waiting()), "acme", "Asia/Kathmandu");
     expect(text).toContain(
-      "acme: failing the last try failed with REFUSED; a sync tries again after 2026-03-01 23:45:00 compare the group's name, mapping and properties with a group that works",
+      "acme: failing the last try failed with REFUSED; a sync tries again after 2026-03-01 23:45:00 (in 6 h) compare the group's name, mapping and properties with a group that works",
     );
-    expect(text).toContain("What helps groupsync --config /etc/groupsync/config.yaml sync --only acme");
+    expect(text).toContain("Then: groupsync --config /etc/groupsync/config.yaml sync --only acme");
     expect(text).toContain('row in public.customers row.id "acme" row.name "Acme"');
     expect(text).toContain('group.name "New" the service confirmed "Acme" group.mapping.40 "warehouse-7"');
-    expect(text).toContain("token hash the-hash token since 2026-02-03 05:45:00 , for 24 h 0 min");
+    expect(text).toContain(
+      "token hash the-hash token since 2026-02-03 05:45:00 (27 days ago), for 24 h 0 min",
+    );
     expect(text).toContain("first recorded 2026-02-01 05:45:00");
-    for (const { label } of factsOf(waiting())) expect(text).toContain(` ${label} `);
+    for (const { label } of tenantView(waiting()).sections[0]?.facts ?? [])
+      expect(text).toContain(` ${label} `);
   });
 
   test("of a tenant in sync ends with what asks the service about its token, however odd its id is", () => {
@@ -49,7 +52,7 @@ describe("the page of a tenant", () => {
     const page = readOf(explained(anExplanation({ user_group_id: "o'hara <b>", tenant, group })));
     expect(page).toContain("o'hara <b>: in sync");
     expect(page).toContain(
-      "Is its token refused all the same? groupsync --config /etc/groupsync/config.yaml sync --refresh --only 'o'\\''hara <b>'",
+      "If its token is refused all the same: groupsync --config /etc/groupsync/config.yaml sync --refresh --only 'o'\\''hara <b>'",
     );
   });
 
@@ -73,7 +76,7 @@ describe("the page of a tenant", () => {
   test("says why a sync would fail as a whole", () => {
     const failure = new SyncError("KEY_REFUSED", "the key <is> refused", { hint: "name another" });
     expect(readOf(explained(anExplanation({ failures: [failure] })))).toContain(
-      "Why a sync would fail KEY_REFUSED: the key <is> refused ; name another",
+      "A sync would fail: the key <is> refused name another What KEY_REFUSED means: groupsync help KEY_REFUSED",
     );
   });
 });
@@ -86,7 +89,7 @@ test("those who are found are listed with links to their pages", () => {
   }));
   const few = pageOf({ kind: "found", tenants: tenants.slice(0, 2) }, "acme");
   expect(textOf(few)).toContain(
-    "2 tenants whose id or name begins with acme. a/0 failing change, wanted a/1 Acme <Ltd> failing change, wanted",
+    "2 tenants whose id or name begins with acme. Tenants a/0 failing change, wanted a/1 Acme <Ltd> failing change, wanted",
   );
   expect(few).toContain('href="?tenant=a%2F1"');
   const many = readOf({ kind: "found", tenants });
@@ -96,26 +99,16 @@ test("those who are found are listed with links to their pages", () => {
   expect(many).not.toContain("a/10");
 });
 
-const error = new SyncError("UNKNOWN_ID", 'neither the source nor the ledger has "acme"', {
-  hint: "check case",
-});
-
-test.each<[Lookup, string]>([
+test.each<[string, string]>([
+  ["UNKNOWN_ID", "There is no such tenant UNKNOWN_ID: no\\u{202e} Check case."],
+  ["TOO_MANY_LOOKUPS", "a/b can't be explained TOO_MANY_LOOKUPS: no\\u{202e} Check case."],
   [
-    { kind: "unknown", error },
-    'There is no such tenant UNKNOWN_ID: neither the source nor the ledger has "acme" ; check case',
+    "SOURCE_UNAVAILABLE",
+    "a/b can't be explained SOURCE_UNAVAILABLE: no\\u{202e} Check case. To ask without the limits of this page: groupsync --config /etc/groupsync/config.yaml explain -- a/b",
   ],
-  [{ kind: "failed", error: new SyncError("X", "no\u202e") }, "acme can't be explained X: no\\u{202e}"],
-  [
-    { kind: "slow", ms: 10_000 },
-    "acme can't be explained The lookup was given up after 10 s. Is a table locked, or a token store slow? What waits for longer groupsync --config /etc/groupsync/config.yaml explain -- acme",
-  ],
-  [
-    { kind: "refused", waitMs: 1_900 },
-    "acme was not looked up groupsync looks up one tenant at a time, ten without a pause and then one every two seconds: try again in 2 s.",
-  ],
-])("what keeps a tenant from being shown is said plainly (%#)", (lookup, text) => {
-  expect(readOf(lookup)).toContain(text);
+])("what keeps a tenant from being shown is said plainly: %s", (code, text) => {
+  const error = new SyncError(code, "no\u202e", { hint: "check case" });
+  expect(readOf({ kind: "failed", error }, "a/b")).toContain(text);
 });
 
 /** The same tenant, with this text wherever one comes from outside. */
@@ -143,12 +136,12 @@ function problemsToSend(text: string): string[] {
   return [
     explained(explanation),
     { kind: "found", tenants: [{ user_group_id: text, name: text, state: "in sync" }] } as const,
-    ...(["unknown", "failed"] as const).map((kind): Lookup => ({ kind, error: failed })),
+    { kind: "failed", error: failed } as const,
   ].map((lookup) => pageOf(lookup, text));
 }
 
 test("no text from outside becomes markup, or changes how other text reads", () => {
-  const tagsOf = (pages: readonly string[]): string[] => pages.join("").match(/<[!/]?\w+/g) ?? [];
+  const tagsOf = (pages: readonly string[]): string[] => pages.join("").match(/<(?!wbr)[!/]?\w+/g) ?? [];
   const harmless = tagsOf(problemsToSend("x"));
   fc.assert(
     fc.property(anyMarkup(), (text) => {

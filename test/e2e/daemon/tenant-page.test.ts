@@ -25,13 +25,13 @@ test("the page explains a tenant as the command does, sends nothing, changes not
   const { status, text } = await daemon.page(`/?tenant=${idOf(1)}`);
   expect(status).toBe(200);
   expect(textOf(text)).toContain(
-    `${idOf(1)}: in sync its group is as its row wants it What is known row in `,
+    `${idOf(1)}: in sync its group is as its row wants it If its token is refused all the same: `,
   );
   expect(textOf(text)).toContain("token stored yes");
   const changed = await daemon.page(`/?tenant=${idOf(2)}`);
   expect(changed.text).not.toContain("<i>");
   expect(textOf(changed.text)).toContain(
-    `What helps groupsync --config ${world.configFile} sync --only ${idOf(2)}`,
+    `What helps: groupsync --config ${world.configFile} sync --only ${idOf(2)}`,
   );
   const rejected = await daemon.page("/?tenant=a%2Fb+%C3%A9");
   expect(textOf(rejected.text)).toContain("a/b é: rejected it gets no group, because its row is rejected");

@@ -81,3 +81,26 @@ test("tells whether the stores hold the token that the ledger names", async () =
   };
   expect(await copies({ at })).toEqual({ kind: "unreadable", error });
 });
+
+test.each([true, false])(
+  "looks a tenant up for the page only if an index finds it (%j)",
+  async (isIndexed) => {
+    const world = await aSyncedWorld(["a"]);
+    const ports = world.ports(new Instance(), new VirtualClock(world.time));
+    let open = 0;
+    const lookups: typeof ports.source.lookups = async (...request) => {
+      const opened = await ports.source.lookups(...request);
+      open++;
+      return { ...opened, isIndexed, close: async () => void open-- };
+    };
+    const setup = { ...ports, ...syncSettings(), settings: syncSettings(), indexedOnly: true };
+    const explained = explainTenant(
+      "a",
+      { ...setup, ports: { ...ports, source: { ...ports.source, lookups } } },
+      stop,
+    );
+    if (isIndexed) await explained;
+    else await expect(explained).rejects.toMatchObject({ code: "LOOKUPS_NOT_INDEXED" });
+    expect(open).toBe(0);
+  },
+);
