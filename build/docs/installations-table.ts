@@ -57,7 +57,7 @@ function rowOf(kind: readonly Result[]): readonly (readonly string[])[] {
   );
   const where = first.through || "direct connection";
   const variants = variantsOf(lived);
-  const through = variants === "" ? where : `${where}: ${variants}`;
+  const through = variants === "" ? where : `${variants}: ${where}`;
   const isRefused = refused.length === 0 ? [] : [`${variantsOf(refused)}, refused by \`check\``];
   const notShown = [...Object.values(first.cannot ?? {}), ...isRefused].join("; ");
   return [[first.server, [...versions].join(", "), through, shownBy(lived), notShown]];

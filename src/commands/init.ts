@@ -49,10 +49,9 @@ export const initCommand = ({ io }: CommandContext): Command =>
     )
     .option("--base-url <URL>", "the address of the service")
     .addOption(
-      new Option(
-        "--for <PLACE>",
-        "where groupsync runs: for a container, the config reads secrets from files",
-      ).choices(["container"]),
+      new Option("--for <PLACE>", "write a config for this place, with the secrets in files").choices([
+        "container",
+      ]),
     )
     .option(
       "--account-host <HOST>",

@@ -163,7 +163,7 @@ export const ERROR_CODES = {
     ],
     SOURCE_ORDER: [
       "the database did not sort the ids by their bytes",
-      "report the id column's type and collation",
+      "report this bug with the column's type and collation",
     ],
     DATABASE_TOO_OLD: [
       "the database server is too old. The message names its version",
@@ -225,7 +225,7 @@ export const ERROR_CODES = {
   },
   "The command line": {
     UNKNOWN_ID: [
-      "neither the source nor the ledger has this id (exit code 64)",
+      "the source and the ledger don't have this id (exit code 64)",
       "check case, blanks and `source.where`. Ids compare byte by byte",
     ],
     UNKNOWN_SCOPE: [
