@@ -101,6 +101,16 @@ describe("a login to Vault, against a server written from the reference", () => 
     expect(everythingIn(error)).not.toContain(server.rootToken);
   });
 
+  test("with a token is renewed once Vault is well again, if its renewal failed in passing", async () => {
+    const { server, store } = await aVault();
+    server.instead = ({ path }) =>
+      path.endsWith("/renew-self") ? { status: 503, body: { errors: ["no active node"] } } : undefined;
+    expect(await rejection(store.get("t-a"))).toMatchObject({ problem: "passing" });
+    server.instead = () => undefined;
+    await store.get("t-a");
+    expect(renewals(server)).toBe(2);
+  });
+
   test("with a token that can't be renewed is good all the same", async () => {
     const { server, store } = await aVault();
     server.isRenewable = false;
