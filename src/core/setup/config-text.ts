@@ -69,8 +69,9 @@ function query({ dialect, proposal }: Setup): string {
   if (joined === null) return "";
   const [key, dataSource] = [joined.key.name, joined.dataSource.name];
   const column = (of: "t" | "d", name: string): string => `${of}.${columnInSql(dialect, name)}`;
-  const own = [...usedColumns(proposal), ...(status === null ? [] : [status.name])];
-  const columns = [...own.map((name) => column("t", name)), column("d", dataSource)];
+  const own = new Set(usedColumns(proposal));
+  if (status !== null) own.add(status.name);
+  const columns = [...Array.from(own, (name) => column("t", name)), column("d", dataSource)];
   const sql = [
     `SELECT ${columns.join(", ")}`,
     `FROM ${quotedTable(dialect, table)} AS t`,

@@ -167,3 +167,11 @@ test("a query that stands as a comment is whole, however many columns it has", (
   const { source } = load(uncommented(configText(setup)), environment(setup));
   expect(source.query).toContain(`t.${names.at(-1)}, d.warehouse\nFROM`);
 });
+
+test("a query that stands as a comment has each column once, also a status that is a property", () => {
+  const table = aTable("customers", [aColumn("status")]);
+  const child = aTable("workspaces", [aLink("customer_id", table), aColumn("warehouse")]);
+  const setup = aSetup(table, {}, { properties: ["status"] }, [child]);
+  const { source } = load(uncommented(configText(setup)), environment(setup));
+  expect(source.query).toContain("SELECT t.id, t.name, t.status, d.warehouse\n");
+});
