@@ -1,3 +1,4 @@
+import { SyncError } from "../core/failure/sync-error.ts";
 import { age, incidentsOfState } from "../core/report/incidents.ts";
 import type { DaemonState } from "../core/report/scope-facts.ts";
 import { durationText } from "../core/text/quantity.ts";
@@ -23,7 +24,7 @@ export function pages(
     if (asked === "") return page(200, statusPage(state(), now()));
     const lookup = await lookups.at(asked, gone);
     return page(
-      lookup.kind === "failed" ? (STATUSES[lookup.error.code] ?? 503) : 200,
+      lookup instanceof SyncError ? (STATUSES[lookup.code] ?? 503) : 200,
       tenantPage(asked, lookup, state(), now()),
     );
   };

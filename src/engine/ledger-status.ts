@@ -11,7 +11,7 @@ import type { LedgerStatus } from "../core/report/scope-facts.ts";
 import type { RotationPolicy } from "../core/rotation/rotation-policy.ts";
 import { shownTable } from "../core/tokens/destination.ts";
 import type { LedgerView } from "../ports/ledger/ledger.ts";
-import type { KnownService, RecordedRun } from "../ports/ledger/scope.ts";
+import type { RecordedRun } from "../ports/ledger/scope.ts";
 import { heldRefresh } from "./refresh/held-refresh.ts";
 
 interface StatusSettings {
@@ -61,7 +61,7 @@ export async function ledgerStatus(
     tables: { tokens: tokens.tables.map(shownTable), ledger: (await ledger.tables()).place },
     runs: await lastRuns(ledger, now),
     tooOld: await tooOld(ledger, settings.rotation, now),
-    unanswered: failed && !hasAnsweredSince(failed, service) ? failed : null,
+    failedByService: failed ?? null,
     names: namesOf(records),
     missing: wentMissing(missing, counts.total, settings.deletion, now),
     refreshHold: await heldRefresh(ledger, settings, now),
@@ -112,6 +112,3 @@ export async function heldGroups(ledger: LedgerView): Promise<HeldGroups | null>
     groups: shown.flatMap(({ user_group_id, held }) => (held ? [{ kind: held, user_group_id }] : [])),
   };
 }
-
-const hasAnsweredSince = ({ finishedAt }: RecordedRun, { answeredAt }: KnownService): boolean =>
-  finishedAt !== null && answeredAt !== null && answeredAt > finishedAt;

@@ -93,7 +93,7 @@ export const aLedgerStatus = (overrides: Partial<LedgerStatus> = {}): LedgerStat
   failing: [],
   rejected: [],
   runs: [],
-  unanswered: null,
+  failedByService: null,
   names: new Map(),
   missing: NOBODY_MISSING,
   refreshHold: null,

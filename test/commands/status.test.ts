@@ -30,7 +30,7 @@ async function status(world: World, ...flags: string[]): Promise<string> {
 
 test("shows since when the oldest token has been live", async () => {
   const world = new World(tenants("a"));
-  expect(await status(world)).toContain("\nOldest token  none yet\n");
+  expect(await status(world)).toContain("\n  Oldest token  none yet\n");
   expect(JSON.parse(await status(world, "--json"))).toMatchObject({ tokens: { oldest: null } });
 
   await world.sync();
@@ -38,7 +38,7 @@ test("shows since when the oldest token has been live", async () => {
   await world.time.sleep(60_000);
   world.tenants = tenants("a", "b");
   await world.sync();
-  expect(await status(world)).toContain(`\nOldest token  ${since}\n`);
+  expect(await status(world)).toContain(`\n  Oldest token  ${since}\n`);
   expect(JSON.parse(await status(world, "--json"))).toMatchObject({ tokens: { oldest: since } });
 });
 
@@ -150,7 +150,7 @@ test("shows when the service last answered well", async () => {
   const { answeredAt } = world.ledger.service;
   await world.time.sleep(3_600_000);
   await world.sync();
-  expect(await status(world)).toContain(`\nService  answered ${answeredAt?.toISOString()}; `);
+  expect(await status(world)).toContain(`\n  Service  answered ${answeredAt?.toISOString()}; `);
   expect(JSON.parse(await status(world, "--json")).service).toMatchObject({
     team_id: 7,
     answered_at: answeredAt?.toISOString(),

@@ -15,7 +15,7 @@ const NOON = new Date("2026-03-01T12:00:00Z");
 async function shown() {
   const daemon: { state: DaemonState; now: Date; lookup: Lookup; asked: string[] } = {
     ...{ state: aDaemonState(), now: NOON, asked: [] },
-    lookup: { kind: "explained", explanation: anExplanation() },
+    lookup: anExplanation(),
   };
   const state = (): DaemonState => daemon.state;
   const at = async (id: string): Promise<Lookup> => {
@@ -72,6 +72,6 @@ test.each([
   ["SOURCE_UNAVAILABLE", 503],
 ])("why a tenant isn't shown is said by the status, too: %s", async (code, status) => {
   const { daemon, ask } = await shown();
-  daemon.lookup = { kind: "failed", error: new SyncError(code, "not now") };
+  daemon.lookup = new SyncError(code, "not now");
   expect((await ask("/?tenant=a")).status).toBe(status);
 });

@@ -4,6 +4,7 @@ import { ServiceFailure } from "../../src/core/failure/service-failure.ts";
 import type { Failure } from "../../src/core/failure/sync-error.ts";
 import { STALE_CODE } from "../../src/core/plan/read-history.ts";
 import { noCounts } from "../../src/core/report/counts.ts";
+import { unansweredRun } from "../../src/core/report/scope-facts.ts";
 import { heldGroups, ledgerStatus } from "../../src/engine/ledger-status.ts";
 import type { RecordedRun, ScopeChanges } from "../../src/ports/ledger/scope.ts";
 import { aRecordedRun } from "../builders/daemon-state.ts";
@@ -63,7 +64,7 @@ test("the last run that the service made fail is told until an answer after it",
       const result = { outcome: "failed" as const, counts: noCounts(), requests: 1, error };
       await transaction.finishRun(run, result, inDays(day));
     });
-  const unanswered = async () => (await statusOf(at)).unanswered?.command;
+  const unanswered = async () => unansweredRun({ ledger: await statusOf(at), daemon: null })?.command;
   await failAt("KEY_REFUSED", 1);
   expect(await unanswered()).toBe("sync 1");
   await failAt("SERVICE_UNAVAILABLE", 2);

@@ -42,10 +42,6 @@ export const heldJson = ({ kind, user_group_id }: HeldRemoval, name: string | un
 export const refreshHoldJson = (hold: RefreshHold | null): object | null =>
   hold && { code: hold.approval, gone: hold.changed, allowed: hold.allowed };
 
-/** Who is at work. */
-export const leaseText = (lease: LedgerStatus["lease"]): string =>
-  lease ? `${printable(lease.holder)}, since ${lease.acquiredAt.toISOString()}` : "free";
-
 /** The lease in the `--json` output of `status` and `forget`. */
 export const leaseJson = (lease: LedgerStatus["lease"]): object | null =>
   lease && { holder: lease.holder, acquired_at: lease.acquiredAt, expires_at: lease.expiresAt };

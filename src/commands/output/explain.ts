@@ -3,6 +3,7 @@ import { plainText } from "../../core/text/printable.ts";
 import type { Explanation } from "../../engine/explain/explain-tenant.ts";
 import { failuresOf, rowOf, tenantView } from "../../engine/explain/facts.ts";
 import { standingOf } from "../../engine/explain/standing.ts";
+import { isChange } from "../../engine/plan/plan.ts";
 import { messageJson } from "./attention.ts";
 import { painter } from "./colours.ts";
 import { viewLines } from "./view.ts";
@@ -68,22 +69,11 @@ export function explainJson(explanation: Explanation): string {
 }
 
 function nextSyncJson(action: Explanation["action"]): object | null {
-  switch (action?.kind) {
-    case undefined:
-    case "gone":
-      return null;
-    case "waiting":
-      return { action: "none", retry_at: action.retryAt };
-    case "missing":
-      return { action: "none", delete_in_ms: action.dueInMs };
-    case "not_ready":
-    case "rejected":
-    case "outdated":
-      return { action: "none" };
-    case "create":
-    case "update":
-    case "replace":
-    case "delete":
-      return { action: action.kind };
-  }
+  if (action === null || action.kind === "gone") return null;
+  if (isChange(action)) return { action: action.kind };
+  return {
+    action: "none",
+    ...(action.kind === "waiting" && { retry_at: action.retryAt }),
+    ...(action.kind === "missing" && { delete_in_ms: action.dueInMs }),
+  };
 }

@@ -1,8 +1,9 @@
-import { printable, shellWord } from "../../core/text/printable.ts";
+import { leaseText } from "../../core/report/sections.ts";
+import { plainText, printable, shellWord } from "../../core/text/printable.ts";
 import { quantity } from "../../core/text/quantity.ts";
 import type { Forgotten } from "../../engine/forget.ts";
 import type { ScopeOverview } from "../../engine/scope/scope.ts";
-import { errorLines, LONGEST_REASON, leaseJson, leaseText, withHint } from "./attention.ts";
+import { errorLines, LONGEST_REASON, leaseJson, withHint } from "./attention.ts";
 import { painter } from "./colours.ts";
 
 /** What the operator wants to have forgotten, and how. */
@@ -24,7 +25,7 @@ export function overviewText(plan: Forgetting): string {
     `Service   ${service.baseUrl === null ? "not known" : `${printable(service.baseUrl)}, team ${service.teamId ?? "not known"}`}`,
     `Tokens    ${destinations.map((place) => printable(place)).join(", ") || "in a place that the ledger doesn't know"}`,
     `Last run  ${last === undefined ? "none" : `${last.command}, ${last.startedAt.toISOString()}, ${last.result?.outcome ?? "not ended"}`}`,
-    `Lease     ${leaseText(lease)}${lease === null ? "" : ": has to be stopped first"}`,
+    `Lease     ${plainText(leaseText({ lease }, null))}${lease === null ? "" : ": has to be stopped first"}`,
     "",
     ...consequences(plan),
   ];

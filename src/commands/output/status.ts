@@ -1,5 +1,5 @@
 import { reasonsOf, rejectedRows } from "../../core/group/rejections.ts";
-import type { Tone } from "../../core/report/card.ts";
+import type { Fact, Tone } from "../../core/report/card.ts";
 import { type Dependency, dependenciesOf } from "../../core/report/dependencies.ts";
 import { age, type Incident, incidentsOf } from "../../core/report/incidents.ts";
 import type { LedgerStatus, PastRun, ScopeFacts } from "../../core/report/scope-facts.ts";
@@ -21,24 +21,24 @@ export function statusText(
   configPath: string,
   colours: boolean,
 ): string {
-  const { lease, names, readAt: now } = status;
-  const lines = [
-    ...viewLines(scopeView(factsOf(status), now), { paint: painter(colours), configPath, names }),
-    ...(runs.length > 0 ? ["", "Last runs", ...runLines(runs, now, lease !== null)] : []),
-  ];
-  return `${lines.join("\n")}\n`;
+  const { names, readAt } = status;
+  const { cards, sections } = scopeView(factsOf(status), readAt);
+  const history = {
+    id: "history",
+    title: "Last runs",
+    facts: runs.map((run, at) => runFact(run, at === 0, status)),
+  };
+  const view = { cards, sections: runs.length > 0 ? [...sections, history] : sections };
+  return `${viewLines(view, { paint: painter(colours), configPath, names }).join("\n")}\n`;
 }
 
-function runLines(runs: readonly PastRun[], now: Date, leaseHeld: boolean): string[] {
-  const width = Math.max(...runs.map(({ command }) => command.length));
-  return runs.map((run, index) => {
-    const { command, startedAt, result } = run;
-    // Only the newest run can still be running. Another run without an end was killed.
-    const goesOn = !result && leaseHeld && index === 0;
-    const what = goesOn ? `running for ${durationText(age(startedAt, now))}` : runText(run, LONGEST);
-    const outcome = result ? `${result.outcome.padEnd(7)}  ` : "";
-    return `  ${startedAt.toISOString()}  ${command.padEnd(width)}  ${outcome}${what}`;
-  });
+function runFact(run: PastRun, isNewest: boolean, { readAt, lease }: LedgerStatus): Fact {
+  const { command, startedAt, result } = run;
+  // Only the newest run can still be running. Another run without an end was killed.
+  const goesOn = !result && lease !== null && isNewest;
+  const what = goesOn ? `running for ${durationText(age(startedAt, readAt))}` : runText(run, LONGEST);
+  const outcome = result ? `${result.outcome.padEnd(7)}  ` : "";
+  return { label: `${startedAt.toISOString()}  ${command}`, value: `${outcome}${what}` };
 }
 
 /** How the scope is, by the worst that is wrong. */

@@ -21,7 +21,7 @@ interface LineContext {
 /** A view for a terminal: its cards, then its facts. */
 export const viewLines = ({ cards, sections }: View, context: LineContext): string[] => [
   ...cards.flatMap((card, index) => [...(index > 0 ? [""] : []), ...cardLines(card, context)]),
-  ...sections.flatMap(({ facts }) => ["", ...factLines(facts, context.paint)]),
+  ...sections.flatMap(({ title, facts }) => ["", title, ...factLines(facts, context.paint)]),
 ];
 
 function cardLines(card: Card, { paint, configPath, names }: LineContext): string[] {
@@ -60,6 +60,6 @@ function factLines(facts: readonly Fact[], paint: Paint): string[] {
       tone === "good" ? "idle" : tone,
       `${plainText(value)}${more === "" ? "" : `; ${more}`}`,
     );
-    return `${label.padEnd(width)}  ${said}`;
+    return `  ${label.padEnd(width)}  ${said}`;
   });
 }

@@ -77,6 +77,14 @@ export interface Fact {
   readonly details?: TimedText;
 }
 
+/** In a list of facts. None if there is no value. */
+export const fact = (
+  label: string,
+  value: TimedText | null,
+  { tone, details = "" }: Partial<Pick<Fact, "tone" | "details">> = {},
+): readonly Fact[] =>
+  value === null ? [] : [{ label, value, ...(tone && { tone }), ...(details.length > 0 && { details }) }];
+
 /** Leaves out advice that is empty. */
 export const cardOf = (kind: string, tone: Tone, sentence: string, rest: Partial<Card> = {}): Card => ({
   ...{ kind, tone, sentence, code: null, help: [] },

@@ -1,4 +1,4 @@
-import { isHandOver, isInterruption } from "../failure/sync-error.ts";
+import { isInterruption } from "../failure/sync-error.ts";
 import { age } from "./incidents.ts";
 import type { PastRun } from "./scope-facts.ts";
 
@@ -14,32 +14,26 @@ export interface Hour {
 
 /** The last hours up to now, `most` of them, the oldest first. On the first day they begin with the first run. */
 export function hoursOf(history: readonly PastRun[], now: Date, most: number): readonly Hour[] {
-  const numberOf = (date: Date): number => Math.floor(date.getTime() / HOUR);
-  const last = numberOf(now);
-  const byHour = new Map<number, PastRun[]>();
-  for (const run of history) {
-    const hour = numberOf(run.startedAt);
-    byHour.set(hour, [...(byHour.get(hour) ?? []), run]);
-  }
-  const first = Math.max(last - most + 1, Math.min(last, ...byHour.keys()));
+  const last = hourOf(now);
+  const oldest = Math.min(last, ...history.map(({ startedAt }) => hourOf(startedAt)));
+  const first = Math.max(last - most + 1, oldest);
   return Array.from({ length: last - first + 1 }, (_, index) => {
-    const runs = byHour.get(first + index) ?? [];
-    return { from: new Date((first + index) * HOUR), runs, worst: worstOf(runs, history[0]) };
+    const runs = history.filter(({ startedAt }) => hourOf(startedAt) === first + index);
+    // The newest run may go on still.
+    const outcomes = runs.filter((run) => run.result || run !== history[0]).map(outcomeOf);
+    const worst = BY_BADNESS.find((outcome) => outcomes.includes(outcome)) ?? "none";
+    return { from: new Date((first + index) * HOUR), runs, worst };
   });
 }
 
-const BY_BADNESS = ["failed", "partial", "ok"] as const;
+const hourOf = (date: Date): number => Math.floor(date.getTime() / HOUR);
 
-/** The newest run may go on still. */
-function worstOf(runs: readonly PastRun[], newest: PastRun | undefined): Hour["worst"] {
-  const found = new Set(runs.filter((run) => run.result || run !== newest).map(outcomeOf));
-  return BY_BADNESS.find((outcome) => found.has(outcome)) ?? "none";
-}
+const BY_BADNESS = ["failed", "partial", "ok"] as const;
 
 function outcomeOf({ result }: PastRun): Hour["worst"] {
   if (!result) return "failed";
   const { outcome, error } = result;
-  if (error && (isInterruption(error) || isHandOver(error))) return "ok";
+  if (error && isInterruption(error)) return "ok";
   return outcome === "held" ? "partial" : outcome;
 }
 

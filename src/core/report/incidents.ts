@@ -8,7 +8,6 @@ import { durationText, quantity } from "../text/quantity.ts";
 import { type Card, type Concerned, cardOf, type Help, type Tone } from "./card.ts";
 import { FORGET } from "./forgotten.ts";
 import { earliest, failingDetails, heldDetails, owingDetails, rejectedDetails } from "./incident-details.ts";
-import { queuedText } from "./progress.ts";
 import {
   type DaemonState,
   factsOf,
@@ -39,7 +38,7 @@ export interface Incident extends Card {
  */
 export function incidentsOf(facts: ScopeFacts, now: Date): readonly Incident[] {
   const incidents = [
-    ...incidentsOfRuns(facts, now),
+    ...incidentsOfRuns(facts),
     ...incidentsOfService(facts, now),
     ...incidentsOfGroups(facts),
     ...incidentsOfDaemon(facts, now),
@@ -92,12 +91,12 @@ const attention = (kind: IncidentKind, what: string, advice: readonly string[], 
 
 const CHECK: Help = { when: "To try it now", command: "groupsync check" };
 
-function* incidentsOfRuns(facts: ScopeFacts, now: Date): Generator<Incident> {
+function* incidentsOfRuns(facts: ScopeFacts): Generator<Incident> {
   const { ledger, daemon } = facts;
   const run = decidingRun(facts);
   const unanswered = unansweredRun(facts);
   const { outcome, error } = run?.result ?? {};
-  const retry = retryText(facts, now);
+  const retry = daemon ? "It is tried again by itself; nothing is lost meanwhile." : "";
   const [newest] = withoutHandedOver(facts);
   const isKilled = newest?.result === null && !ledger?.lease;
   const hasFailed = !isKilled && outcome === "failed";
@@ -169,6 +168,8 @@ function streakSince(
   return since;
 }
 
+const SEE_RUN = "What groupsync waits for stands in its current run, if one goes on, and in the log.";
+
 const LONGEST = 500;
 /** How long a tenant may wait before something is wrong, in milliseconds. */
 const LONGEST_WAIT = 60_000;
@@ -181,10 +182,7 @@ function* incidentsOfService(facts: ScopeFacts, now: Date): Generator<Incident> 
     yield attention(
       "waiting",
       `a tenant has been waiting for ${durationText(waitedMs)}`,
-      [
-        "It has no token yet, or its change isn't made.",
-        queueOf(daemon) || "The log says what keeps groupsync: the service, its limit, or a database.",
-      ],
+      ["It has no token yet, or its change isn't made.", SEE_RUN],
       { since: new Date(now.getTime() - waitedMs), concerned: waitingDetails(ledger) },
     );
   // No command asks the service, so its silence means nothing there.
@@ -345,7 +343,7 @@ function* incidentsOfDaemon(facts: ScopeFacts, now: Date): Generator<Incident> {
     const since = lastGoodSync ?? startedAt;
     const ms = durationText(age(since, now));
     const when = lastGoodSync ? `for ${ms}` : `in the ${ms} since the start`;
-    yield bad("stale", `No sync has reached its end ${when}.`, [whyStale(daemon)], { since });
+    yield bad("stale", `No sync has reached its end ${when}.`, [SEE_RUN], { since });
   }
   if (rejectedConfig) {
     const { since, code, message, hint = "" } = rejectedConfig;
@@ -414,18 +412,6 @@ const driftSince = (since: Date, runs: readonly PastRun[]): number =>
     )
     .reduce((sum, count) => sum + count, 0);
 
-function whyStale(daemon: DaemonState): string {
-  const { standby, current } = daemon;
-  if (standby) return "Another instance holds the lease: see whether it is still at work.";
-  if (daemon.queued) return queueOf(daemon);
-  if (!current) return "The log says what became of the runs.";
-  const reason = current.waiting?.reason ?? "perhaps for the lease, the service or a database";
-  return `The run that goes on waits: ${printable(reason, LONGEST)}.`;
-}
-
-const queueOf = (daemon: DaemonState | null): string =>
-  daemon?.queued ? asSentence(queuedText(daemon.queued)) : "";
-
 /** A sync that handed its lease over goes on in the daemon's next run, which says how it ended. */
 const withoutHandedOver = (facts: ScopeFacts): readonly PastRun[] =>
   runsOf(facts).filter(({ result }) => !(result?.error && isHandOver(result.error)));
@@ -439,12 +425,6 @@ function decidingRun(facts: ScopeFacts): PastRun | undefined {
   const [last] = ended;
   if (last?.result?.outcome === "failed") return last;
   return ended.find(({ command }) => command === "sync") ?? last;
-}
-
-function retryText({ daemon }: ScopeFacts, now: Date): string {
-  if (daemon?.current) return "Another run is going on now.";
-  if (!daemon?.nextRun) return "";
-  return `It is tried again in ${durationText(age(now, daemon.nextRun))}; nothing is lost meanwhile.`;
 }
 
 export const age = (since: Date, now: Date): number => Math.max(0, now.getTime() - since.getTime());

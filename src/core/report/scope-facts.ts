@@ -50,9 +50,9 @@ export function runsOf({ ledger, daemon }: ScopeFacts): readonly PastRun[] {
 
 /** The last run that the service made fail; null if the service has given a good answer since. */
 export function unansweredRun({ ledger, daemon }: ScopeFacts): PastRun | null {
-  const run = ledger?.unanswered ?? null;
-  const lastAnswer = daemon?.lastAnswer ?? null;
+  const run = ledger?.failedByService ?? null;
   // Single tenants are served after the ledger was read.
+  const lastAnswer = daemon?.lastAnswer ?? ledger?.service.answeredAt;
   return run?.finishedAt && lastAnswer && lastAnswer > run.finishedAt ? null : run;
 }
 
@@ -109,8 +109,8 @@ export interface LedgerStatus {
   };
   /** Newest first: those of the last day, and as many more as tell since when the last one's error lasts; ten at least. */
   readonly runs: readonly PastRun[];
-  /** The last run that the service made fail; null if the service has given a good answer since. */
-  readonly unanswered: PastRun | null;
+  /** The last run that the service made fail; null if none is known. */
+  readonly failedByService: PastRun | null;
   /** The names of the groups that are listed, as far as the service told them. */
   readonly names: ReadonlyMap<string, string>;
   readonly tables: ResolvedTables;

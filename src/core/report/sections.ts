@@ -1,7 +1,7 @@
 import { rejectedRows } from "../group/rejections.ts";
 import { printable, type TimedText } from "../text/printable.ts";
 import { durationText, quantity } from "../text/quantity.ts";
-import type { Fact, Section, View } from "./card.ts";
+import { type Fact, fact, type Section, type View } from "./card.ts";
 import { countsText } from "./counts.ts";
 import { type Dependency, dependenciesOf } from "./dependencies.ts";
 import { age, incidentsOf, wellCard } from "./incidents.ts";
@@ -19,64 +19,57 @@ import {
 /** In characters. */
 const LONGEST = 200;
 
-/** All that is shown of a scope. */
+/** All that is shown of a scope: `status` prints it, and the status page draws it. Holds no secret. */
 export function scopeView(facts: ScopeFacts, now: Date): View {
   const incidents = incidentsOf(facts, now);
-  return {
-    cards: incidents.length > 0 ? incidents : [wellCard(facts, now)],
-    sections: sectionsOf(facts, now),
-  };
-}
-
-/**
- * All that is shown of a scope beside what is wrong. `status` prints it and the status page draws it: each fact is worded here, and
- * holds no secret. Leaves out what there isn't.
- */
-export function sectionsOf(facts: ScopeFacts, now: Date): readonly Section[] {
+  const { ledger, daemon } = facts;
   const sections: readonly Section[] = [
-    { id: "dependencies", title: "Dependencies", facts: dependenciesOf(facts).map(dependencyFact) },
-    { id: "now", title: "Current run", facts: currentRun(facts, now) },
-    { id: "runs", title: "Runs", facts: [...lastRun(facts), ...schedule(facts, now)] },
+    { id: "dependencies", title: "Dependencies", facts: dependenciesOf(facts).flatMap(dependencyFact) },
+    { id: "now", title: "Current run", facts: daemon ? currentRun(daemon, now) : [] },
+    { id: "runs", title: "Runs", facts: [...lastRun(facts), ...(daemon ? schedule(daemon, now) : [])] },
     {
       id: "more",
       title: "Groups, tokens, process",
-      facts: [...ledgerFacts(facts), ...processFacts(facts)],
+      facts: [
+        ...(ledger ? ledgerFacts(ledger, daemon) : []),
+        ...(daemon ? processFacts(daemon, oldestWaitMs(facts)) : []),
+      ],
     },
   ];
-  return sections.filter((section) => section.facts.length > 0);
-}
-
-function dependencyFact({ name, contact, error, place, tone }: Dependency): Fact {
-  const failed: TimedText = error ? [tone === "good" ? "last error " : "", `${error.code}, `, error.at] : [];
-  const where = place === "" ? [] : [`${error ? "; " : ""}${printable(place, LONGEST)}`];
   return {
-    ...{ label: name, tone, details: [...failed, ...where] },
-    value: contact ? [`${contact.what} `, contact.at] : error ? "fails" : "not asked yet",
+    cards: incidents.length > 0 ? incidents : [wellCard(facts, now)],
+    sections: sections.filter((section) => section.facts.length > 0),
   };
 }
 
-function currentRun({ daemon }: ScopeFacts, now: Date): Fact[] {
-  if (!daemon?.current) return [];
-  const { run, since, done, total, waiting } = daemon.current;
+function dependencyFact({ name, contact, error, place, tone }: Dependency): readonly Fact[] {
+  const failed: TimedText = error ? [tone === "good" ? "last error " : "", `${error.code}, `, error.at] : [];
+  const where = place === "" ? [] : [`${error ? "; " : ""}${printable(place, LONGEST)}`];
+  const value = contact ? [`${contact.what} `, contact.at] : error ? "fails" : "not asked yet";
+  return fact(name, value, { tone, details: [...failed, ...where] });
+}
+
+function currentRun({ current, queued }: DaemonState, now: Date): readonly Fact[] {
+  const queue = fact("Queue", queued && printable(queuedText(queued), LONGEST));
+  if (!current) return queue;
+  const { run, since, done, total, waiting } = current;
   const { leftMs } = progress({ done, total }, age(since, now));
   const left = leftMs !== undefined && done < total ? `, about ${durationText(leftMs)} left` : "";
   const counted = total > 0 ? `${done} of ${total} done${left}` : "reading the source and comparing";
   return [
-    { label: "Work", value: run === null ? "waiting for the lease" : counted },
-    { label: "Began", value: [since] },
-    ...(waiting
-      ? [{ label: "Waits until", value: [waiting.until, `: ${printable(waiting.reason, LONGEST)}`] }]
-      : []),
-    ...(daemon.queued ? [{ label: "Queue", value: printable(queuedText(daemon.queued), LONGEST) }] : []),
+    ...fact("Work", run === null ? "waiting for the lease" : counted),
+    ...fact("Began", [since]),
+    ...fact("Waits until", waiting && [waiting.until, `: ${printable(waiting.reason, LONGEST)}`]),
+    ...queue,
   ];
 }
 
-function lastRun(facts: ScopeFacts): Fact[] {
+function lastRun(facts: ScopeFacts): readonly Fact[] {
   const last = runsOf(facts).find(({ result }) => result !== null);
-  if (!last) return facts.daemon ? [{ label: "Last run", value: "none yet" }] : [];
+  if (!last) return fact("Last run", facts.daemon && "none yet");
   const { command, startedAt, result } = last;
   const details = `${printable(command)} ${result?.outcome}: ${runText(last)}`;
-  return [{ label: "Last run", value: [startedAt], details }];
+  return fact("Last run", [startedAt], { details });
 }
 
 /** What a run that has ended did, without its outcome: `2 created; 3 requests in 405 ms`. */
@@ -93,41 +86,31 @@ export function runText({ command, startedAt, finishedAt, result }: PastRun, lon
   return what.join("; ");
 }
 
-function schedule({ daemon }: ScopeFacts, now: Date): Fact[] {
-  if (!daemon) return [];
-  const { nextRun, schedule: line, lastGoodSync, staleAt } = daemon;
-  const isStale = now > staleAt;
+function schedule(daemon: DaemonState, now: Date): readonly Fact[] {
+  const { nextRun, schedule: details, lastGoodSync, staleAt } = daemon;
+  const stale = { tone: "bad", details: ["too old since ", staleAt] } as const;
   return [
-    { label: "Next run", value: nextRun ? [nextRun] : "none: it is stopping", details: line },
-    {
-      label: "Last good sync",
-      value: lastGoodSync ? [lastGoodSync] : "none yet",
-      ...(isStale && ({ tone: "bad" } as const)),
-      details: [isStale ? "too old since " : "too old from ", staleAt],
-    },
+    ...fact("Next run", nextRun ? [nextRun] : "none: it is stopping", { details }),
+    ...fact(
+      "Last good sync",
+      lastGoodSync ? [lastGoodSync] : "none yet",
+      now > staleAt ? stale : { details: ["too old from ", staleAt] },
+    ),
   ];
 }
 
-function ledgerFacts({ ledger, daemon }: ScopeFacts): Fact[] {
-  if (!ledger) return [];
+function ledgerFacts(ledger: LedgerStatus, daemon: DaemonState | null): readonly Fact[] {
   const { groups, rejected, oldestToken, oldestUnsynced, tooOld } = ledger;
-  const states = GROUP_STATES.flatMap((state) =>
-    groups[state] > 0 ? [`${groups[state]} ${state.replace("_", " ")}`] : [],
-  );
+  const states = GROUP_STATES.filter((state) => groups[state] > 0);
+  const counted = states.map((state) => `, ${groups[state]} ${state.replace("_", " ")}`).join("");
   const rows = rejectedRows(rejected);
   return [
-    {
-      label: "Groups",
-      value: [`${groups.total} in all`, ...states].join(", "),
+    ...fact("Groups", `${groups.total} in all${counted}`, {
       details: rows > 0 ? quantity(rows, "rejected row") : "",
-    },
-    ...(oldestUnsynced ? [{ label: "Oldest unsynced", value: [oldestUnsynced] }] : []),
-    {
-      label: "Oldest token",
-      value: oldestToken ? [oldestToken] : "none yet",
-      ...tooOldDetails(tooOld),
-    },
-    { label: "Lease", value: leaseText(ledger, daemon) },
+    }),
+    ...fact("Oldest unsynced", oldestUnsynced && [oldestUnsynced]),
+    ...fact("Oldest token", oldestToken ? [oldestToken] : "none yet", tooOldDetails(tooOld)),
+    ...fact("Lease", leaseText(ledger, daemon)),
   ];
 }
 
@@ -139,24 +122,21 @@ function tooOldDetails(tooOld: LedgerStatus["tooOld"]): Pick<Fact, "tone" | "det
 }
 
 /** Who is at work. */
-function leaseText({ lease }: Pick<LedgerStatus, "lease">, daemon: DaemonState | null): TimedText {
+export function leaseText({ lease }: Pick<LedgerStatus, "lease">, daemon: DaemonState | null): TimedText {
   if (daemon?.current?.run) return "held by this instance";
   if (daemon?.standby) return printable(daemon.standby.message, 500);
   return lease ? [`${printable(lease.holder)}, since `, lease.acquiredAt] : "free";
 }
 
-function processFacts(facts: ScopeFacts): Fact[] {
-  const { daemon } = facts;
-  if (!daemon) return [];
-  const waitedMs = oldestWaitMs(facts);
-  const { version, configPath, startedAt, skippedRuns, standby } = daemon;
+function processFacts(daemon: DaemonState, waitedMs: number): readonly Fact[] {
+  const { version, configPath, startedAt, skippedRuns, standby, serving } = daemon;
   const replies = standby ? "handed on to the instance that holds the lease" : "accepted";
   return [
-    ...(daemon.serving?.takesRequests ? [{ label: "POST /sync", value: replies }] : []),
-    ...(waitedMs > 0 ? [{ label: "Longest wait now", value: durationText(waitedMs) }] : []),
-    { label: "Version", value: printable(version) },
-    { label: "Config", value: printable(configPath, 500) },
-    { label: "Up since", value: [startedAt] },
-    ...(skippedRuns > 0 ? [{ label: "Skipped runs", value: `${skippedRuns}, because a run went on` }] : []),
+    ...fact("POST /sync", serving?.takesRequests ? replies : null),
+    ...fact("Longest wait now", waitedMs > 0 ? durationText(waitedMs) : null),
+    ...fact("Version", printable(version)),
+    ...fact("Config", printable(configPath, 500)),
+    ...fact("Up since", [startedAt]),
+    ...fact("Skipped runs", skippedRuns > 0 ? `${skippedRuns}, because a run went on` : null),
   ];
 }

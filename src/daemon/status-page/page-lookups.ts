@@ -18,17 +18,8 @@ interface PageLookupPorts {
   readonly log: Log;
 }
 
-/** What somebody who asks for a tenant gets to see. */
-export type Lookup =
-  | { readonly kind: "explained"; readonly explanation: Explanation }
-  /** Nobody has the text as an id, or the source doesn't tell, and these tenants' ids or names begin with it. */
-  | { readonly kind: "found"; readonly tenants: readonly FoundTenant[] }
-  | { readonly kind: "failed"; readonly error: SyncError };
-
-const failed = (...error: ConstructorParameters<typeof SyncError>): Lookup => ({
-  kind: "failed",
-  error: new SyncError(...error),
-});
+/** A tenant, or why there is none to see. Or, if no tenant has the text as its id, those whose ids or names begin with it. */
+export type Lookup = Explanation | readonly FoundTenant[] | SyncError;
 
 /** Ten lookups after a pause, and then one every two seconds. */
 const ALLOWED = { rate: { count: 1, perMs: 2_000 }, burst: 10 };
@@ -55,7 +46,7 @@ export class PageLookups {
   async at(text: string, gone: AbortSignal): Promise<Lookup> {
     const waitMs = this.#isBusy ? 1_000 : this.#limiter(this.#ports.clock.monotonic());
     if (waitMs > 0)
-      return failed(
+      return new SyncError(
         "TOO_MANY_LOOKUPS",
         "groupsync looks up one tenant at a time, ten without a pause and then one every two seconds",
         { hint: `try again in ${durationText(waitMs)}` },
@@ -68,7 +59,7 @@ export class PageLookups {
     const timer = new AbortController();
     const tooLong = this.#ports.clock.sleep(LONGEST_LOOKUP, timer.signal).then((): Lookup => {
       ending.abort();
-      return failed(
+      return new SyncError(
         "LOOKUP_TOO_SLOW",
         `the lookup was given up after ${durationText(LONGEST_LOOKUP)}: is a table locked, or a token store slow?`,
       );
@@ -84,17 +75,15 @@ export class PageLookups {
       const trimmed = text.trim() || text;
       let explained = await this.#explained(text, stop);
       if (isUnknown(explained) && trimmed !== text) explained = await this.#explained(trimmed, stop);
-      if (!(explained instanceof SyncError)) return { kind: "explained", explanation: explained };
+      if (!(explained instanceof SyncError)) return explained;
       const tenants = await this.#ports.find(text, stop);
       const isKnown = tenants.some(({ user_group_id }) => user_group_id === trimmed);
-      return tenants.length > 0 && !isKnown
-        ? { kind: "found", tenants }
-        : { kind: "failed", error: explained };
+      return tenants.length > 0 && !isKnown ? tenants : explained;
     } catch (error) {
-      if (error instanceof SyncError) return { kind: "failed", error };
+      if (error instanceof SyncError) return error;
       const { code, message } = asSyncError(error);
       this.#ports.log({ level: "error", code, message: `cannot explain ${printableId(text)}: ${message}` });
-      return failed(code, "groupsync has made a mistake; its log says more");
+      return new SyncError(code, "groupsync has made a mistake; its log says more");
     }
   }
 

@@ -1,3 +1,4 @@
+import { SyncError } from "../../core/failure/sync-error.ts";
 import { type Card, type ConcernedItem, cardOf, type View } from "../../core/report/card.ts";
 import type { DaemonState } from "../../core/report/scope-facts.ts";
 import { asSentence, printableId, shellWord, type TimedText } from "../../core/text/printable.ts";
@@ -12,21 +13,16 @@ import type { Lookup } from "./page-lookups.ts";
  * that was asked for.
  */
 export function tenantPage(asked: string, lookup: Lookup, state: DaemonState, now: Date): string {
-  const found = lookup.kind === "found" ? lookup.tenants : [];
+  const found = lookup instanceof SyncError || "user_group_id" in lookup ? [] : lookup;
   const names = new Map(found.flatMap(({ user_group_id: id, name }) => (name === null ? [] : [[id, name]])));
   const parts = { asked, refreshSeconds: null, drawings: {} };
   return documentOf(viewOf(asked, lookup, state), { ...state, now, names }, parts);
 }
 
 function viewOf(asked: string, lookup: Lookup, daemon: DaemonState): View {
-  switch (lookup.kind) {
-    case "explained":
-      return tenantView(lookup.explanation, whenMade(daemon));
-    case "found":
-      return { cards: [foundCard(asked, lookup.tenants)], sections: [] };
-    case "failed":
-      return { cards: [failedCard(asked, lookup)], sections: [] };
-  }
+  if (lookup instanceof SyncError) return { cards: [failedCard(asked, lookup)], sections: [] };
+  if ("user_group_id" in lookup) return tenantView(lookup, whenMade(daemon));
+  return { cards: [foundCard(asked, lookup)], sections: [] };
 }
 
 /** When a tenant that is new gets its group. */
@@ -35,8 +31,7 @@ function whenMade({ current, nextRun }: DaemonState): TimedText {
   return nextRun ? ["The next sync begins at ", nextRun, "."] : "";
 }
 
-function failedCard(asked: string, { error }: Extract<Lookup, { kind: "failed" }>): Card {
-  const { code, message, hint = "" } = error;
+function failedCard(asked: string, { code, message, hint = "" }: SyncError): Card {
   const advice = [`${code}: ${message}`, asSentence(hint)];
   if (code === "UNKNOWN_ID") return cardOf("tenant", "idle", "There is no such tenant", { advice });
   return cardOf(

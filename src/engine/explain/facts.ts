@@ -4,7 +4,7 @@ import { fieldsOf } from "../../core/group/group.ts";
 import { UNKNOWN_STATE } from "../../core/group/ledger-group.ts";
 import { type Cell, Unusable } from "../../core/group/tenant.ts";
 import { DOUBT_TEXT } from "../../core/record/record.ts";
-import { cardOf, type Fact, type View } from "../../core/report/card.ts";
+import { cardOf, type Fact, fact, type View } from "../../core/report/card.ts";
 import type { Json } from "../../core/text/json.ts";
 import { printable, printableId, shellWord, type TimedText } from "../../core/text/printable.ts";
 import { durationText } from "../../core/text/quantity.ts";
@@ -47,122 +47,106 @@ const factsOf = (explanation: Explanation): readonly Fact[] => [
   ...pastFacts(explanation),
 ];
 
-function rowFacts({ columns, rows, table, tenant }: Explanation): Fact[] {
+function rowFacts({ columns, rows, table, tenant }: Explanation): readonly Fact[] {
   const place = table === null ? "source.query" : printable(table);
-  if (rows.length === 0) return [{ label: "row", value: `none in ${place}` }];
+  if (rows.length === 0) return fact("row", `none in ${place}`);
   const flag = tenant?.kind === "flagged" ? "; source.removed_when is true for it" : "";
   return rows.flatMap((_, index) => [
-    { label: "row", value: `${rows.length > 1 ? `${index + 1} of ${rows.length} ` : ""}in ${place}${flag}` },
-    ...rowOf({ columns, rows }, index).map(([column, cell]) => ({
-      label: printable(`row.${column}`),
-      value: cell instanceof Unusable ? `(${printable(cell.reason)})` : quoted(cell),
-    })),
+    ...fact("row", `${rows.length > 1 ? `${index + 1} of ${rows.length} ` : ""}in ${place}${flag}`),
+    ...rowOf({ columns, rows }, index).flatMap(([column, cell]) =>
+      fact(
+        printable(`row.${column}`),
+        cell instanceof Unusable ? `(${printable(cell.reason)})` : quoted(cell),
+      ),
+    ),
   ]);
 }
 
 /** The desired group, or the confirmed one if there is no desired group. */
-function groupFacts({ tenant, group, changes }: Explanation): Fact[] {
+function groupFacts({ tenant, group, changes }: Explanation): readonly Fact[] {
   const { confirmed = null, serviceName = null, verifiedAt = null, unverified = null } = group ?? {};
   const desired = tenant?.kind === "desired" ? tenant.group : null;
   const shown = desired ?? confirmed;
   if (shown === null) return [];
   const isUnknown = group?.fingerprint === UNKNOWN_STATE;
-  const notes = [
-    ...(desired === null ? ["as the service last confirmed it"] : []),
-    ...(confirmed === null && !isUnknown ? ["not confirmed by the service yet"] : []),
-    ...(isUnknown ? ["nobody knows in which state the service has it"] : []),
-    ...(confirmed !== null && serviceName !== null && serviceName !== confirmed.name
-      ? [`the service last gave back the name ${quoted(serviceName)}`]
-      : []),
-    ...(unverified ? ["unverified: no answer shows whether the service took mapping and properties"] : []),
-  ];
+  const isRenamed = confirmed !== null && serviceName !== null && serviceName !== confirmed.name;
   const differing = new Map(changes?.map((change) => [change.field, change.from]));
   const gone = (changes ?? []).flatMap(({ field, to }) => (to === undefined ? [field] : []));
-  const confirmedAt = (field: string): Pick<Fact, "tone" | "details"> => {
-    if (!differing.has(field)) return {};
+  const groupFact = (field: string, value: string): readonly Fact[] => {
     const before = differing.get(field);
-    return {
-      tone: "attention",
-      details: `the service confirmed ${before === undefined ? "nothing" : quoted(before)}`,
-    };
+    const details = `the service confirmed ${before === undefined ? "nothing" : quoted(before)}`;
+    return fact(
+      printable(`group.${field}`),
+      value,
+      differing.has(field) ? { tone: "attention", details } : {},
+    );
   };
   return [
-    ...[...fieldsOf(shown)].map(([field, value]) => ({
-      ...{ label: printable(`group.${field}`), value: quoted(value), ...confirmedAt(field) },
-    })),
-    ...gone.map((field) => ({ label: printable(`group.${field}`), value: "(none)", ...confirmedAt(field) })),
-    ...notes.map((value) => ({ label: "group", value })),
-    ...(verifiedAt === null ? [] : [{ label: "last asked for", value: [verifiedAt] }]),
+    ...[...fieldsOf(shown)].flatMap(([field, value]) => groupFact(field, quoted(value))),
+    ...gone.flatMap((field) => groupFact(field, "(none)")),
+    ...fact("group", desired === null ? "as the service last confirmed it" : null),
+    ...fact("group", confirmed === null && !isUnknown ? "not confirmed by the service yet" : null),
+    ...fact("group", isUnknown ? "nobody knows in which state the service has it" : null),
+    ...fact("group", isRenamed ? `the service last gave back the name ${quoted(serviceName)}` : null),
+    ...fact("group", unverified && UNVERIFIED),
+    ...fact("last asked for", verifiedAt && [verifiedAt]),
   ];
 }
 
-function openFacts(explanation: Explanation): Fact[] {
+const UNVERIFIED = "unverified: no answer shows whether the service took mapping and properties";
+
+function openFacts(explanation: Explanation): readonly Fact[] {
   const { group, approval, rejectedSince } = explanation;
-  const { intent = null, held = null, absence = null, wantedSince: wanted, doubt } = group ?? {};
+  const { intent = null, held = null, absence = null, wantedSince = null, doubt = null } = group ?? {};
   const since = group?.intentAt ? [" since ", group.intentAt] : [];
+  const code = approval === null ? "; groupsync plan shows the code" : `, code ${approval}`;
   return [
-    ...(rejectedSince === null ? [] : [{ label: "rejected", value: ["since ", rejectedSince] }]),
-    ...(intent === null ? [] : [{ label: "under way", value: [intent, ...since] }]),
-    ...(wanted ? [{ label: "new token wanted", value: ["since ", wanted] }] : []),
-    ...(doubt ? [{ label: "in doubt", value: DOUBT_TEXT[doubt] }] : []),
-    ...(held === null
-      ? []
-      : [
-          {
-            label: "held",
-            value: approval === null ? `${held}; groupsync plan shows the code` : `${held}, code ${approval}`,
-          },
-        ]),
-    ...(absence === null
-      ? []
-      : [{ label: "missing", value: [`${ABSENCE_TEXT[absence.kind]}, since `, absence.since] }]),
-    ...failuresOf(explanation).map(([kind, failure]) => ({
-      label: TRIED[kind],
-      value: [`${failure.code} (`, ...triesText(failure), `): ${printable(failure.message, LONGEST)}`],
-    })),
+    ...fact("rejected", rejectedSince && ["since ", rejectedSince]),
+    ...fact("under way", intent && [intent, ...since]),
+    ...fact("new token wanted", wantedSince && ["since ", wantedSince]),
+    ...fact("in doubt", doubt && DOUBT_TEXT[doubt]),
+    ...fact("held", held && `${held}${code}`),
+    ...fact("missing", absence && [`${ABSENCE_TEXT[absence.kind]}, since `, absence.since]),
+    ...failuresOf(explanation).flatMap(([kind, failure]) =>
+      fact(`failed ${kind}`, [
+        `${failure.code} (`,
+        ...triesText(failure),
+        `): ${printable(failure.message, LONGEST)}`,
+      ]),
+    ),
   ];
 }
 
-const TRIED: Record<FailureKind, string> = {
-  change: "failed change",
-  rotation: "failed rotation",
-  storing: "failed storing",
-};
-
-function tokenFacts({ group, copies, tokenDestinations, isTokenTooOld, now }: Explanation): Fact[] {
+function tokenFacts({ group, copies, tokenDestinations, isTokenTooOld, now }: Explanation): readonly Fact[] {
   const { tokenFingerprint = null, tokenSince = null } = group ?? {};
-  if (tokenFingerprint === null) return [{ label: "token", value: "the ledger knows none" }];
+  if (tokenFingerprint === null) return fact("token", "the ledger knows none");
   const tooOld = isTokenTooOld ? "; older than rotation.max_age" : "";
+  const lived = durationText(now.getTime() - (tokenSince ?? now).getTime());
   return [
-    { label: "token", value: `hash ${tokenFingerprint}` },
-    {
-      label: "token since",
-      value: tokenSince
-        ? [tokenSince, `, for ${durationText(now.getTime() - tokenSince.getTime())}${tooOld}`]
-        : "nobody knows",
-    },
-    ...tokenDestinations.map((place) => ({ label: "token goes to", value: printable(place, LONGEST) })),
-    { label: "token stored", value: printable(copiesText(copies) ?? "yes", LONGEST) },
+    ...fact("token", `hash ${tokenFingerprint}`),
+    ...fact("token since", tokenSince ? [tokenSince, `, for ${lived}${tooOld}`] : "nobody knows"),
+    ...tokenDestinations.flatMap((place) => fact("token goes to", printable(place, LONGEST))),
+    ...fact("token stored", printable(copiesText(copies) ?? "yes", LONGEST)),
   ];
 }
 
 /** In the order of time. Removals are kept for 90 days, and hashes of tokens for a year. */
-function pastFacts({ group, removals, formerTokens }: Explanation): Fact[] {
-  const events: { readonly label: string; readonly at: Date; readonly note?: TimedText }[] = [
-    ...(group ? [{ label: "first recorded", at: group.createdAt }] : []),
-    ...removals.map(({ kind, at }) => ({ label: REMOVAL_TEXT[kind], at })),
-    ...formerTokens.map(({ fingerprint, since, until }) => ({
-      label: "former token",
-      at: until,
-      note: [`: end of ${fingerprint}, live since `, since ?? "an unknown time"],
-    })),
-    ...(group?.confirmed || group?.failures.change
-      ? [{ label: group.failures.change ? "last failed try" : "last change", at: group.changedAt }]
+function pastFacts({ group, removals, formerTokens }: Explanation): readonly Fact[] {
+  const isTried = group?.confirmed || group?.failures.change;
+  const events: (readonly [label: string, at: Date, note?: TimedText])[] = [
+    ...(group ? [["first recorded", group.createdAt] as const] : []),
+    ...removals.map(({ kind, at }) => [REMOVAL_TEXT[kind], at] as const),
+    ...formerTokens.map(({ fingerprint, since, until }) => {
+      const note = [`: end of ${fingerprint}, live since `, since ?? "an unknown time"];
+      return ["former token", until, note] as const;
+    }),
+    ...(group && isTried
+      ? [[group.failures.change ? "last failed try" : "last change", group.changedAt] as const]
       : []),
   ];
   return events
-    .toSorted((a, b) => a.at.getTime() - b.at.getTime())
-    .map(({ label, at, note = [] }) => ({ label, value: [at, ...note] }));
+    .toSorted(([, a], [, b]) => a.getTime() - b.getTime())
+    .flatMap(([label, at, note = []]) => fact(label, [at, ...note]));
 }
 
 const REMOVAL_TEXT = {

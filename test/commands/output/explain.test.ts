@@ -35,23 +35,24 @@ acme: changed
   its row has changed; the next sync updates its group
   What helps: groupsync sync --only acme
 
-row                    in public.customers
-row.id                 "acme"
-row.name               "Acme"
-group.name             "New"; the service confirmed "Acme"
-group.mapping.40       "warehouse-7"
-group.properties.plan  (none); the service confirmed "gold"
-group                  unverified: no answer shows whether the service took mapping and properties
-last asked for         2026-02-03T12:00:00.000Z
-failed rotation        REFUSED (2 in a row since 2026-02-05T00:00:00.000Z, next try after 2026-02-06T00:00:00.000Z): no\\u001b
-token                  hash the-hash
-token since            2026-02-03T00:00:00.000Z, for 24 h 0 min
-token goes to          table postgres://db/crm groupsync_tokens
-token stored           yes
-first recorded         2026-02-01T00:00:00.000Z
-last change            2026-02-02T00:00:00.000Z
-replaced               2026-02-03T00:00:00.000Z
-former token           2026-02-03T00:00:00.000Z: end of old-hash, live since an unknown time
+What is known
+  row                    in public.customers
+  row.id                 "acme"
+  row.name               "Acme"
+  group.name             "New"; the service confirmed "Acme"
+  group.mapping.40       "warehouse-7"
+  group.properties.plan  (none); the service confirmed "gold"
+  group                  unverified: no answer shows whether the service took mapping and properties
+  last asked for         2026-02-03T12:00:00.000Z
+  failed rotation        REFUSED (2 in a row since 2026-02-05T00:00:00.000Z, next try after 2026-02-06T00:00:00.000Z): no\\u001b
+  token                  hash the-hash
+  token since            2026-02-03T00:00:00.000Z, for 24 h 0 min
+  token goes to          table postgres://db/crm groupsync_tokens
+  token stored           yes
+  first recorded         2026-02-01T00:00:00.000Z
+  last change            2026-02-02T00:00:00.000Z
+  replaced               2026-02-03T00:00:00.000Z
+  former token           2026-02-03T00:00:00.000Z: end of old-hash, live since an unknown time
 `);
   });
 
@@ -61,10 +62,10 @@ former token           2026-02-03T00:00:00.000Z: end of old-hash, live since an 
     const tenant = aRejectedTenant({ code: "ID_DUPLICATE" });
     const page = text({ rows: [row, row], tenant, group: null, rejectedSince: at(2) });
     expect(page).toContain("  make the id unique in the source\n  Then: groupsync sync --only acme\n");
-    expect(page).toMatch(/^rejected +since 2026-02-02T00:00:00.000Z$/m);
-    expect(page).toMatch(/^row +1 of 2 in public.customers$/m);
-    expect(page).toMatch(/^row +2 of 2 in public.customers$/m);
-    expect(page).toMatch(/^row.name +\(holds bytes\)$/m);
+    expect(page).toMatch(/^ {2}rejected +since 2026-02-02T00:00:00.000Z$/m);
+    expect(page).toMatch(/^ {2}row +1 of 2 in public.customers$/m);
+    expect(page).toMatch(/^ {2}row +2 of 2 in public.customers$/m);
+    expect(page).toMatch(/^ {2}row.name +\(holds bytes\)$/m);
   });
 
   test("says what can't be told", () => {
@@ -75,7 +76,7 @@ former token           2026-02-03T00:00:00.000Z: end of old-hash, live since an 
     expect(text({ rows: [], tenant: undefined })).toContain("  none in public.customers\n");
     const error = new SyncError("TOKEN_STORE_UNAVAILABLE", "no such directory");
     expect(text({ copies: { kind: "unreadable", error } })).toMatch(
-      /^token stored +nobody can see whether .*: TOKEN_STORE_UNAVAILABLE: no such directory$/m,
+      /^ {2}token stored +nobody can see whether .*: TOKEN_STORE_UNAVAILABLE: no such directory$/m,
     );
     const neverAsked = { group: aRecordedGroup({ verifiedAt: null }) };
     expect(text(neverAsked)).not.toContain("last asked");
@@ -85,7 +86,7 @@ former token           2026-02-03T00:00:00.000Z: end of old-hash, live since an 
     const open = { intent: "delete", held: "delete", absence: anAbsence(), intentAt: at(1) } as const;
     const page = text({ tenant: undefined, group: aRecordedGroup(open), approval: "c0de" });
     expect(page).toMatch(
-      /^under way +delete since 2026-02-01T00:00:00.000Z\nheld +delete, code c0de\nmissing +its tenant is gone, since/m,
+      /^ {2}under way +delete since 2026-02-01T00:00:00.000Z\n {2}held +delete, code c0de\n {2}missing +its tenant is gone, since/m,
     );
   });
 

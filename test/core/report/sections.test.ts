@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { Fact, Section } from "../../../src/core/report/card.ts";
 import { noCounts } from "../../../src/core/report/counts.ts";
 import { type DaemonState, factsOf, type LedgerStatus } from "../../../src/core/report/scope-facts.ts";
-import { sectionsOf } from "../../../src/core/report/sections.ts";
+import { scopeView } from "../../../src/core/report/sections.ts";
 import { plainText } from "../../../src/core/text/printable.ts";
 import { aBrokenFeed, aServingState, someGroups } from "../../builders/daemon-state.ts";
 import {
@@ -23,7 +23,7 @@ const said = ({ value, details = "", tone }: Fact): string =>
 
 /** What each fact of a section says, by its label. */
 function factsIn(id: Section["id"], state: DaemonState): Record<string, string> {
-  const section = sectionsOf(factsOf(state), NOW).find((one) => one.id === id);
+  const section = scopeView(factsOf(state), NOW).sections.find((one) => one.id === id);
   return Object.fromEntries(section?.facts.map((fact) => [fact.label, said(fact)]) ?? []);
 }
 
@@ -148,7 +148,7 @@ test.each<[what: string, name: string, state: Partial<DaemonState>, text: string
 
 test("what the config doesn't have, and what a command can't know, is no dependency", () => {
   const facts = factsOf(aHealthyDaemon());
-  const names = (of: typeof facts) => sectionsOf(of, NOW)[0]?.facts.map(({ label }) => label);
+  const names = (of: typeof facts) => scopeView(of, NOW).sections[0]?.facts.map(({ label }) => label);
   expect(names(facts)).toEqual(["Source", "Ledger", "Tokens", "Service", "Config"]);
   expect(names({ ...facts, daemon: null })).toEqual(["Source", "Ledger", "Tokens", "Service"]);
 });
@@ -186,6 +186,10 @@ describe("runs", () => {
       "waiting for the lease",
     );
     expect(factsIn("now", aHealthyDaemon())).toEqual({});
+    const queued = { calls: 780, reason: "the service allows about 30/min" };
+    expect(factsIn("now", aHealthyDaemon({ queued }))).toEqual({
+      Queue: "780 calls wait for the service: the service allows about 30/min",
+    });
   });
 });
 

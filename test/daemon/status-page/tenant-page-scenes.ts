@@ -30,61 +30,46 @@ const history = {
 const LOOKUPS: Readonly<Record<string, readonly [id: string, lookup: Lookup]>> = {
   failing: [
     "acme",
-    {
-      kind: "explained",
-      explanation: anExplanation({
-        now: NOW,
-        isTokenTooOld: true,
-        tenant: aDesiredTenant({ name: "Alderbrook Freight", properties: {} }),
-        ...history,
-        failures: [
-          new SyncError("KEY_REFUSED", "the service refuses the API key", { hint: "check service.api_key" }),
-        ],
-      }),
-    },
+    anExplanation({
+      now: NOW,
+      isTokenTooOld: true,
+      tenant: aDesiredTenant({ name: "Alderbrook Freight", properties: {} }),
+      ...history,
+      failures: [
+        new SyncError("KEY_REFUSED", "the service refuses the API key", { hint: "check service.api_key" }),
+      ],
+    }),
   ],
   odd: [
     `شركة-الأمل-${"x".repeat(300)}`,
-    {
-      kind: "explained",
-      explanation: anExplanation({
-        now: NOW,
-        tokenDestinations: [`directory /${"very-long-".repeat(30)}`],
-        user_group_id: `شركة-الأمل-${"x".repeat(300)}`,
-        columns: ["id", "c".repeat(200), "שם"],
-        rows: [
-          {
-            cells: ["a", new Unusable("holds bytes"), "שלום <b>"],
-            digest: aRow(),
-            removed: false,
-            notReady: false,
-          },
-          { cells: ["a", "v".repeat(190), null], digest: aRow(), removed: false, notReady: false },
-        ],
-        tenant: aRejectedTenant({ code: "ID_DUPLICATE", message: "2 rows have this id" }),
-        ...history,
-        rejectedSince: daysAgo(3),
-      }),
-    },
+    anExplanation({
+      now: NOW,
+      tokenDestinations: [`directory /${"very-long-".repeat(30)}`],
+      user_group_id: `شركة-الأمل-${"x".repeat(300)}`,
+      columns: ["id", "c".repeat(200), "שם"],
+      rows: [
+        {
+          cells: ["a", new Unusable("holds bytes"), "שלום <b>"],
+          digest: aRow(),
+          removed: false,
+          notReady: false,
+        },
+        { cells: ["a", "v".repeat(190), null], digest: aRow(), removed: false, notReady: false },
+      ],
+      tenant: aRejectedTenant({ code: "ID_DUPLICATE", message: "2 rows have this id" }),
+      ...history,
+      rejectedSince: daysAgo(3),
+    }),
   ],
   found: [
     "alderbrook",
-    {
-      kind: "found",
-      tenants: Array.from({ length: 11 }, (_, index) => ({
-        user_group_id: index === 1 ? `شركة-الأمل-${"x".repeat(300)}` : `cus-${1042 + index}`,
-        name: index === 2 ? null : `Alderbrook Logistics ${"and Sons ".repeat(index * 3)}`,
-        state: index === 3 ? "failing change, wanted" : "in sync",
-      })),
-    },
+    Array.from({ length: 11 }, (_, index) => ({
+      user_group_id: index === 1 ? `شركة-الأمل-${"x".repeat(300)}` : `cus-${1042 + index}`,
+      name: index === 2 ? null : `Alderbrook Logistics ${"and Sons ".repeat(index * 3)}`,
+      state: index === 3 ? "failing change, wanted" : "in sync",
+    })),
   ],
-  failed: [
-    "acme",
-    {
-      kind: "failed",
-      error: new SyncError("LOOKUP_TOO_SLOW", "the lookup was given up", { hint: "try again" }),
-    },
-  ],
+  failed: ["acme", new SyncError("LOOKUP_TOO_SLOW", "the lookup was given up", { hint: "try again" })],
 };
 
 /** Tenants' pages that have to look well, by what they show. */

@@ -12,8 +12,6 @@ import { aChangeFailure, aDesiredTenant, aRow } from "../../builders/groups.ts";
 import { aHealthyDaemon, NOW } from "../a-healthy-daemon.ts";
 import { anyMarkup, textOf } from "./shown-page.ts";
 
-const explained = (explanation: Explanation): Lookup => ({ kind: "explained", explanation });
-
 const pageOf = (lookup: Lookup, id = "acme", timezone = "UTC"): string =>
   tenantPage(id, lookup, aHealthyDaemon({ timezone }), NOW);
 
@@ -31,7 +29,7 @@ function waiting(): Explanation {
 
 describe("the page of a tenant", () => {
   test("has all that explain says, with times in the time zone", () => {
-    const text = readOf(explained(waiting()), "acme", "Asia/Kathmandu");
+    const text = readOf(waiting(), "acme", "Asia/Kathmandu");
     expect(text).toContain(
       "acme: failing the last try failed with REFUSED; a sync tries again after 2026-03-01 23:45:00 (in 6 h) compare the group's name, mapping and properties with a group that works",
     );
@@ -49,7 +47,7 @@ describe("the page of a tenant", () => {
   test("of a tenant in sync ends with what asks the service about its token, however odd its id is", () => {
     const tenant = aDesiredTenant({ user_group_id: "o'hara <b>" });
     const group = aRecordedGroup({ fingerprint: tenant.fingerprint });
-    const page = readOf(explained(anExplanation({ user_group_id: "o'hara <b>", tenant, group })));
+    const page = readOf(anExplanation({ user_group_id: "o'hara <b>", tenant, group }));
     expect(page).toContain("o'hara <b>: in sync");
     expect(page).toContain(
       "If its token is refused all the same: groupsync --config /etc/groupsync/config.yaml sync --refresh --only 'o'\\''hara <b>'",
@@ -57,17 +55,17 @@ describe("the page of a tenant", () => {
   });
 
   test("of a new tenant says when its group is made", () => {
-    const isNew = explained(anExplanation({ tenant: aDesiredTenant(), group: null }));
+    const isNew = anExplanation({ tenant: aDesiredTenant(), group: null });
     const at = (state: Parameters<typeof aHealthyDaemon>[0]): string =>
       textOf(tenantPage("acme", isNew, aHealthyDaemon(state), NOW));
     const nextRun = new Date(NOW.getTime() + 180_000);
     expect(at({ nextRun, current: null })).toMatch(/The next sync begins at 2026-\S+ \S+ \(in 3.min\)/);
     expect(at({ nextRun, current: aCurrentRun() })).toContain("A run is under way now.");
-    expect(readOf(explained(anExplanation()))).not.toContain("next sync begins");
+    expect(readOf(anExplanation())).not.toContain("next sync begins");
   });
 
   test("has the id in its box, and isn't asked for anew by itself", () => {
-    const page = pageOf(explained(anExplanation()), '"><b>');
+    const page = pageOf(anExplanation(), '"><b>');
     expect(page).toContain('value="&quot;&gt;&lt;b&gt;"');
     expect(page).not.toMatch(/http-equiv="refresh"|data-refresh/);
     expect(page).toContain('<a href="?">Status page</a>');
@@ -75,7 +73,7 @@ describe("the page of a tenant", () => {
 
   test("says why a sync would fail as a whole", () => {
     const failure = new SyncError("KEY_REFUSED", "the key <is> refused", { hint: "name another" });
-    expect(readOf(explained(anExplanation({ failures: [failure] })))).toContain(
+    expect(readOf(anExplanation({ failures: [failure] }))).toContain(
       "A sync would fail: the key <is> refused name another What KEY_REFUSED means: groupsync help KEY_REFUSED",
     );
   });
@@ -87,12 +85,12 @@ test("those who are found are listed with links to their pages", () => {
     name: index === 0 ? null : "Acme <Ltd>",
     state: "failing change, wanted",
   }));
-  const few = pageOf({ kind: "found", tenants: tenants.slice(0, 2) }, "acme");
+  const few = pageOf(tenants.slice(0, 2), "acme");
   expect(textOf(few)).toContain(
     "2 tenants whose id or name begins with acme. Tenants a/0 failing change, wanted a/1 Acme <Ltd> failing change, wanted",
   );
   expect(few).toContain('href="?tenant=a%2F1"');
-  const many = readOf({ kind: "found", tenants });
+  const many = readOf(tenants);
   expect(many).toContain(
     "The first 10 tenants whose id or name begins with acme. There are more: write more",
   );
@@ -108,7 +106,7 @@ test.each<[string, string]>([
   ],
 ])("what keeps a tenant from being shown is said plainly: %s", (code, text) => {
   const error = new SyncError(code, "no\u202e", { hint: "check case" });
-  expect(readOf({ kind: "failed", error }, "a/b")).toContain(text);
+  expect(readOf(error, "a/b")).toContain(text);
 });
 
 /** The same tenant, with this text wherever one comes from outside. */
@@ -133,11 +131,9 @@ function problemsToSend(text: string): string[] {
     approval: text,
   });
   const failed = new SyncError(text, text, { hint: text });
-  return [
-    explained(explanation),
-    { kind: "found", tenants: [{ user_group_id: text, name: text, state: "in sync" }] } as const,
-    { kind: "failed", error: failed } as const,
-  ].map((lookup) => pageOf(lookup, text));
+  return [explanation, [{ user_group_id: text, name: text, state: "in sync" }], failed].map((lookup) =>
+    pageOf(lookup, text),
+  );
 }
 
 test("no text from outside becomes markup, or changes how other text reads", () => {
