@@ -1,11 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
-import { describe, isHandOver, isNoFault } from "../core/failure/sync-error.ts";
+import { describe, type FailureWithHint, isHandOver, isNoFault } from "../core/failure/sync-error.ts";
 import { fanOut } from "../core/report/fan-out.ts";
 import {
   type DaemonState,
   factsOf,
   type LedgerStatus,
-  type RejectedConfig,
   type ServingFacts,
   unansweredRun,
 } from "../core/report/scope-facts.ts";
@@ -152,7 +151,7 @@ export class Daemon {
   }
 
   /** The config was read again and is wrong: the settings of before stay. */
-  configRejected(failure: Omit<RejectedConfig, "since">): void {
+  configRejected(failure: FailureWithHint): void {
     this.#tracker.configRejected(failure);
     this.#announceConfig();
   }

@@ -7,7 +7,7 @@ import type { DeletionPolicy } from "../core/plan/deletion-policy.ts";
 import { STALE_CODE } from "../core/plan/read-history.ts";
 import { namesOf } from "../core/record/candidates.ts";
 import { owedFailures, owes } from "../core/record/owes.ts";
-import type { LedgerStatus } from "../core/report/scope-facts.ts";
+import { isGoodSync, type LedgerStatus } from "../core/report/scope-facts.ts";
 import type { RotationPolicy } from "../core/rotation/rotation-policy.ts";
 import { shownTable } from "../core/tokens/destination.ts";
 import type { LedgerView } from "../ports/ledger/ledger.ts";
@@ -94,7 +94,7 @@ function tellEnough(runs: readonly RecordedRun[], now: Date): boolean {
   const code = results[0]?.error?.code;
   return (
     runs.some(({ startedAt }) => now.getTime() - startedAt.getTime() > DAY) &&
-    runs.some(({ command, result }) => command === "sync" && result && result.outcome !== "failed") &&
+    runs.some(isGoodSync) &&
     (code === undefined || results.some(({ error }) => error?.code !== code))
   );
 }

@@ -1,6 +1,6 @@
 import { FAILED_BY_SERVICE } from "../failure/service-failure.ts";
 import type { Tone } from "./card.ts";
-import { type DaemonState, type PastRun, runsOf, type ScopeFacts } from "./scope-facts.ts";
+import { type DaemonState, isGoodSync, type PastRun, runsOf, type ScopeFacts } from "./scope-facts.ts";
 
 /** Something that groupsync needs, and what is known of it: the last good contact, and the last error. Holds no secret. */
 export interface Dependency {
@@ -89,10 +89,6 @@ function dependency(
 
 const latest = <T extends { readonly at: Date }>(all: readonly T[]): T | null =>
   all.reduce<T | null>((last, one) => (last && last.at >= one.at ? last : one), null);
-
-/** A sync that reaches its end has read the source. */
-const isGoodSync = ({ command, result }: PastRun): boolean =>
-  command === "sync" && result !== null && result.outcome !== "failed";
 
 const hasStored = ({ result }: PastRun): boolean => {
   if (result === null) return false;

@@ -1,6 +1,6 @@
 import { isAlarming, recently, wentMissingText } from "../deletion/missing-tenants.ts";
 import { approveRefreshCommand, LONGEST_SILENCE, refreshHoldText } from "../drift/refresh.ts";
-import { remedyOf } from "../failure/error-codes.ts";
+import { errorHelp, remedyOf } from "../failure/error-codes.ts";
 import { isClockDifference, isHandOver, isInterruption } from "../failure/sync-error.ts";
 import { rejectedRows } from "../group/rejections.ts";
 import { asSentence, printable } from "../text/printable.ts";
@@ -11,6 +11,7 @@ import { earliest, failingDetails, heldDetails, owingDetails, rejectedDetails } 
 import {
   type DaemonState,
   factsOf,
+  type LastingFailure,
   type LedgerStatus,
   oldestWaitMs,
   type PastRun,
@@ -88,6 +89,12 @@ const bad = (kind: IncidentKind, sentence: string, advice: readonly string[], mo
 const attention = (kind: IncidentKind, what: string, advice: readonly string[], more?: More): Incident => ({
   ...{ ...bad(kind, `Needs attention: ${what}.`, advice, more), tone: "attention" },
 });
+
+/** What `groupsync help` says of a code. */
+function explained(code: string): readonly string[] {
+  const { meaning = "", action = "" } = errorHelp(code) ?? {};
+  return [asSentence(meaning), asSentence(action)];
+}
 
 const CHECK: Help = { when: "To try it now", command: "groupsync check" };
 
@@ -262,9 +269,7 @@ function* incidentsOfGroups(facts: ScopeFacts): Generator<Incident> {
     yield attention(
       "in_doubt",
       `${quantity(in_doubt, "group")} in doubt, and to be asked for again`,
-      [
-        "The ledger went back in time, or somebody asked for a refresh. Each sync asks the service for these groups, and stores their live tokens.",
-      ],
+      explained("IN_DOUBT"),
       { code: "IN_DOUBT", help: OUT_OF_DOUBT, concerned: owingDetails("doubted", in_doubt, ledger) },
     );
   const isRotating = ledger?.lease && runs[0]?.command === "rotate" && runs[0].result === null;
@@ -283,12 +288,10 @@ function* incidentsOfGroups(facts: ScopeFacts): Generator<Incident> {
   }
   const outdated = decidingRun(facts)?.result?.counts.outdated ?? 0;
   if (outdated > 0)
-    yield attention(
-      "outdated",
-      quantity(outdated, "outdated group"),
-      ["The rows of these groups have changed, and service.update is never."],
-      { code: "OUTDATED", help: [{ when: "Which they are", command: "groupsync plan" }] },
-    );
+    yield attention("outdated", quantity(outdated, "outdated group"), explained("OUTDATED"), {
+      code: "OUTDATED",
+      help: [{ when: "Which they are", command: "groupsync plan" }],
+    });
 }
 
 const OUT_OF_DOUBT: readonly Help[] = [
@@ -358,27 +361,12 @@ function* incidentsOfDaemon(facts: ScopeFacts, now: Date): Generator<Incident> {
     const discreet = `Needs attention: ${what}.`;
     yield attention("config", what, advice, { code, since, discreet });
   }
-  if (unreached.length > 0)
-    yield attention(
-      "unreached",
-      `${namesOf(unreached)} ${unreached.length === 1 ? "was" : "were"} not reached`,
-      [...unreached.map(saidOf), "Nobody was told what they had to say. Syncs go on all the same."],
-      {
-        ...{ code: "NOTIFY_FAILED", since: earliest(unreached.map(({ since }) => since)) },
-        help: [{ when: "To send a test to both", command: "groupsync check --notify" }],
-      },
-    );
-  const broken = brokenFeeds(daemon).filter(({ since }) => age(since, now) >= SHORTEST_BREAK);
-  if (broken.length > 0)
-    yield attention(
-      "unnoticed",
-      `${namesOf(broken)} ${broken.length === 1 ? "doesn't" : "don't"} work`,
-      [
-        ...broken.flatMap((feed) => [saidOf(feed), asSentence(feed.hint ?? "")]),
-        "Full syncs find what is missed; until the next one, a tenant that only this would notice has no token.",
-      ],
-      { code: broken[0]?.code ?? null, since: earliest(broken.map(({ since }) => since)) },
-    );
+  yield* broken("unreached", unreached, "not reached", ["Syncs go on all the same."], {
+    code: "NOTIFY_FAILED",
+    help: [{ when: "To send a test to both", command: "groupsync check --notify" }],
+  });
+  const feeds = brokenFeeds(daemon).filter(({ since }) => age(since, now) >= SHORTEST_BREAK);
+  yield* broken("unnoticed", feeds, "out of order", [MISSED], { code: feeds[0]?.code ?? null });
   // Drift is healed in the run that finds it, but somebody goes on changing groups.
   const drift = ledger ? driftSince(recently(ledger.readAt), runsOf(facts)) : 0;
   if (drift > 0)
@@ -389,15 +377,28 @@ function* incidentsOfDaemon(facts: ScopeFacts, now: Date): Generator<Incident> {
     );
 }
 
-/** A key of the config, and what is wrong with what it names. */
-interface Said {
-  readonly key: string;
-  readonly message: string;
+const MISSED =
+  "Full syncs find what is missed; until the next one, a tenant that only this would notice has no token.";
+
+/** What the config names by these keys doesn't work. */
+function* broken(
+  kind: IncidentKind,
+  all: readonly (Omit<LastingFailure, "code"> & { readonly key: string })[],
+  how: string,
+  advice: readonly string[],
+  more: More,
+): Generator<Incident> {
+  if (all.length === 0) return;
+  const names = all.map(({ key }) => key).join(" and ");
+  const messages = all.map(({ key, message }) => `${key}: ${printable(message, LONGEST)}.`);
+  const hints = all.map(({ hint = "" }) => asSentence(hint));
+  yield attention(
+    kind,
+    `${names} ${all.length === 1 ? "is" : "are"} ${how}`,
+    [...messages, ...hints, ...advice],
+    { since: earliest(all.map(({ since }) => since)), ...more },
+  );
 }
-
-const namesOf = (all: readonly Said[]): string => all.map(({ key }) => key).join(" and ");
-
-const saidOf = ({ key, message }: Said): string => `${key}: ${printable(message, LONGEST)}.`;
 
 /** The feeds of changed tenants that don't work. What they would notice waits for the next full sync. */
 const brokenFeeds = ({ serving }: DaemonState) =>

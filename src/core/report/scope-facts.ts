@@ -56,6 +56,10 @@ export function unansweredRun({ ledger, daemon }: ScopeFacts): PastRun | null {
   return run?.finishedAt && lastAnswer && lastAnswer > run.finishedAt ? null : run;
 }
 
+/** A sync that reaches its end has read the source. */
+export const isGoodSync = ({ command, result }: PastRun): boolean =>
+  command === "sync" && result !== null && result.outcome !== "failed";
+
 /** For how long the tenant has waited that has waited for longest, in milliseconds; 0 if none waits. */
 export function oldestWaitMs({ ledger, daemon }: ScopeFacts): number {
   // While this instance stands by, another one serves.
@@ -162,9 +166,9 @@ export interface DaemonState {
   /** How many scheduled times came while a run was under way. */
   readonly skippedRuns: number;
   /** The config that was read last, if it was rejected. The one before it is in force. */
-  readonly rejectedConfig: RejectedConfig | null;
+  readonly rejectedConfig: LastingFailure | null;
   /** The addresses of `notify` that got nothing when something was last sent to them. */
-  readonly unreached: readonly Unreached[];
+  readonly unreached: readonly (Omit<LastingFailure, "code"> & { readonly key: string })[];
   /** When each address of `notify` last got something; null if nothing was sent to it yet, or nothing arrived. */
   readonly reachedAt: Readonly<Record<string, Date | null>>;
   /** Null if the config has single tenants served by no feed, or if no sync has begun yet. */
@@ -173,16 +177,10 @@ export interface DaemonState {
   readonly queued: Queued | null;
 }
 
-export interface RejectedConfig extends FailureWithHint {
-  /** When the first of the rejected configs was read. */
+/** A failure that goes on. */
+export interface LastingFailure extends FailureWithHint {
+  /** When it began. */
   readonly since: Date;
-}
-
-interface Unreached {
-  /** Its key in the config. */
-  readonly key: string;
-  readonly since: Date;
-  readonly message: string;
 }
 
 /** How a daemon serves single tenants between two full syncs. */
@@ -202,5 +200,5 @@ export interface FeedState {
   /** When it last worked; null if it never did. */
   readonly workedAt: Date | null;
   /** Since when it has been failing, and why; null if it works. */
-  readonly failure: (FailureWithHint & { readonly since: Date }) | null;
+  readonly failure: LastingFailure | null;
 }

@@ -1,7 +1,7 @@
 import { Counter, Gauge, type Registry } from "prom-client";
 import { isClockDifference } from "../../core/failure/sync-error.ts";
 import { rejectedRows } from "../../core/group/rejections.ts";
-import { type DaemonState, GROUP_STATES } from "../../core/report/scope-facts.ts";
+import { type DaemonState, GROUP_STATES, isGoodSync } from "../../core/report/scope-facts.ts";
 
 /** Null or undefined if not known. Then the metric has no sample, instead of 0 or NaN. */
 type Sample = number | null | undefined;
@@ -211,6 +211,4 @@ function clocksDiffer({ runs }: NonNullable<DaemonState["ledger"]>): boolean {
   return last?.result?.error ? isClockDifference(last.result.error) : false;
 }
 
-const lastSyncCounts = (ledger: DaemonState["ledger"]) =>
-  ledger?.runs.find(({ command, result }) => command === "sync" && result && result.outcome !== "failed")
-    ?.result?.counts;
+const lastSyncCounts = (ledger: DaemonState["ledger"]) => ledger?.runs.find(isGoodSync)?.result?.counts;

@@ -1,6 +1,6 @@
-import { isHandOver } from "../../core/failure/sync-error.ts";
+import { type FailureWithHint, isHandOver } from "../../core/failure/sync-error.ts";
 import { advanced, NO_WORK } from "../../core/report/progress.ts";
-import type { DaemonState, LedgerStatus, RejectedConfig } from "../../core/report/scope-facts.ts";
+import { type DaemonState, isGoodSync, type LedgerStatus } from "../../core/report/scope-facts.ts";
 import type { RunEvent } from "../../ports/observer.ts";
 
 /** In milliseconds. Longer than the time between two reports, with the time that a call may take. */
@@ -47,7 +47,7 @@ export class StateTracker {
     this.#set({ rejectedConfig: null, configReadAt: this.#now() });
   }
 
-  configRejected(failure: Omit<RejectedConfig, "since">): void {
+  configRejected(failure: FailureWithHint): void {
     const since = this.#state.rejectedConfig?.since ?? this.#now();
     this.#set({ rejectedConfig: { since, ...failure } });
   }
@@ -64,8 +64,7 @@ export class StateTracker {
   read(ledger: LedgerStatus): void {
     const now = this.#now();
     const good = ledger.runs.find(
-      ({ command, result, finishedAt }) =>
-        command === "sync" && reachedItsEnd(result) && finishedAt !== null && finishedAt <= now,
+      (run) => isGoodSync(run) && run.finishedAt !== null && run.finishedAt <= now,
     );
     this.#set({ ledger });
     this.#keepLater("lastGoodSync", good?.finishedAt);
@@ -104,7 +103,7 @@ export class StateTracker {
     // With the duration that the log has.
     const startedAt = new Date(finishedAt.getTime() - durationMs);
     this.#set({ standby: null, lastRun: { id, command, startedAt, finishedAt, result: event } });
-    if (reachedItsEnd(event)) this.#keepLater("lastGoodSync", finishedAt);
+    if (event.outcome !== "failed") this.#keepLater("lastGoodSync", finishedAt);
   }
 
   /**
@@ -130,6 +129,3 @@ function goingOn(current: CurrentRun, event: RunEvent, now: Date): CurrentRun {
   const work = advanced(current, event);
   return { ...current, ...work, waiting: work.done > current.done ? null : current.waiting };
 }
-
-const reachedItsEnd = (run: { readonly outcome: string } | null): boolean =>
-  run !== null && run.outcome !== "failed";

@@ -75,7 +75,7 @@ test.each<[string, DaemonState, kind: string, text: string]>([
     "changed groups were left alone before a good rotation",
     withLedger({ runs: [aPastRun({ command: "rotate" }), aPastRun({ counts: { outdated: 3 } })] }),
     "outdated",
-    "Needs attention: 3 outdated groups. The rows of these groups have changed",
+    "Needs attention: 3 outdated groups. The row has changed, but service.update",
   ],
   ["groups are in doubt", withGroups({ in_doubt: 1 }), "in_doubt", "Needs attention: 1 group in doubt"],
   [
@@ -214,7 +214,7 @@ test.each<[string, DaemonState, kind: string, text: string]>([
       ],
     }),
     "unreached",
-    "Needs attention: notify.webhook and notify.heartbeat were not reached. notify.webhook: HTTP 500. notify.heartbeat: HTTP 404. Nobody was told",
+    "Needs attention: notify.webhook and notify.heartbeat are not reached. notify.webhook: HTTP 500. notify.heartbeat: HTTP 404. Syncs go on",
   ],
   [
     "the config in the file is rejected",
@@ -233,7 +233,7 @@ test.each<[string, DaemonState, kind: string, text: string]>([
     "a feed of changed tenants has been broken for a minute",
     aFeed(minutesAgo(1)),
     "unnoticed",
-    "Needs attention: source.changes.column doesn't work. source.changes.column: cannot reach db.internal. Full syncs find what is missed",
+    "Needs attention: source.changes.column is out of order. source.changes.column: cannot reach db.internal. Full syncs find what is missed",
   ],
   [
     "somebody else changes groups",
