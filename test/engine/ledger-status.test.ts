@@ -20,7 +20,7 @@ const aLedger = (): Promise<Opened> => opened(inMemoryPlace);
 const SERVICE = { baseUrl: "https://service.test", teamId: 7, evidence: NO_EVIDENCE };
 const DELETION = { when: "absent", gracePeriodMs: 0, limit: { count: 3, percent: 10 } } as const;
 const SETTINGS = { name: "test", deletion: DELETION, rotation: { maxAgeMs: null } };
-const statusOf = (at: Pick<Opened, "ledger">) => ledgerStatus(at.ledger, SETTINGS, inDays(0));
+const statusOf = (at: Pick<Opened, "ledger">, now = inDays(0)) => ledgerStatus(at.ledger, SETTINGS, now);
 const record = (at: Opened, changes: ScopeChanges) => write(at, (to) => to.recordScope(changes));
 const recordCode = (at: Opened, heldCode: string) => record(at, { history: aReadHistory({ heldCode }) });
 
@@ -64,9 +64,12 @@ test("the last run that the service made fail is told until an answer after it",
       const result = { outcome: "failed" as const, counts: noCounts(), requests: 1, error };
       await transaction.finishRun(run, result, inDays(day));
     });
-  const unanswered = async () => unansweredRun({ ledger: await statusOf(at), daemon: null })?.command;
+  const unanswered = async (now = inDays(5)) =>
+    unansweredRun({ ledger: await statusOf(at, now), daemon: null })?.command;
   await failAt("KEY_REFUSED", 1);
   expect(await unanswered()).toBe("sync 1");
+  // The clock was set back. No answer would be later.
+  expect(await unanswered(inDays(0))).toBeUndefined();
   await failAt("SERVICE_UNAVAILABLE", 2);
   await failAt("SOURCE_UNAVAILABLE", 3);
   await runAt(at, "sync", inDays(4));

@@ -51,9 +51,12 @@ export function runsOf({ ledger, daemon }: ScopeFacts): readonly PastRun[] {
 /** The last run that the service made fail; null if the service has given a good answer since. */
 export function unansweredRun({ ledger, daemon }: ScopeFacts): PastRun | null {
   const run = ledger?.failedByService ?? null;
+  if (!ledger || !run?.finishedAt) return run;
   // Single tenants are served after the ledger was read.
-  const lastAnswer = daemon?.lastAnswer ?? ledger?.service.answeredAt;
-  return run?.finishedAt && lastAnswer && lastAnswer > run.finishedAt ? null : run;
+  const lastAnswer = daemon?.lastAnswer ?? ledger.service.answeredAt;
+  // The clock was set back since such a run: no answer would be later.
+  const isOfTheFuture = run.finishedAt > ledger.readAt;
+  return isOfTheFuture || (lastAnswer && lastAnswer > run.finishedAt) ? null : run;
 }
 
 /** A sync that reaches its end has read the source. */
