@@ -99,7 +99,7 @@ const TENANT_PRESENT: Failure = {
   message: "its row is there, so its group is not deleted",
 };
 
-const inDoubt = (doubt: Doubt): Failure => ({
+export const inDoubt = (doubt: Doubt): Failure => ({
   code: "IN_DOUBT",
   message: `${DOUBT_TEXT[doubt]}, and the service has not been asked for its group since`,
 });

@@ -12,11 +12,14 @@ import type { Served } from "../../ports/serve-tenant.ts";
 import type { TenantLookups } from "../../ports/tenant-source.ts";
 import { HELD_ALREADY, type Hold, type Keys } from "../lease/keys.ts";
 import { makeChanges } from "../loop/make-changes.ts";
-import type { Applying } from "../loop/work-through.ts";
+import { type Applying, workThrough } from "../loop/work-through.ts";
 import { type PlanPorts, type PlanSettings, planningContext } from "../plan/make-plan.ts";
 import { inOneBatch, readTenants } from "../plan/read-tenants.ts";
 import { recordRejections } from "../plan/record-rejections.ts";
+import { inDoubt } from "../plan/report-owed.ts";
 import { type AskingSettings, askIfSilent } from "../refresh/ask-if-silent.ts";
+import { refreshOf } from "../refresh/groups-to-ask.ts";
+import { unsafeToAsk } from "../refresh/held-refresh.ts";
 import { Tally } from "../report/tally.ts";
 import { restoreTokens, settleCalls } from "../verify/restore-tokens.ts";
 import {
@@ -157,6 +160,8 @@ interface Serving extends Decision {
   readonly left: ServedTenant | undefined;
   /** The call that follows. */
   readonly change: Upsert | undefined;
+  /** The ledger went back in time, so the stored token may be dead: a GET tells the live one. */
+  readonly isDoubted: boolean;
   /** What became of its token, if a store lacked it. */
   restored?: ServedTenant;
   isTold: boolean;
@@ -217,7 +222,8 @@ async function serveHeld(
     restoreTokens(some, { ...run, observe: observingTokens(restored) });
   const change = async (some: ReadonlyMap<string, Serving>): Promise<void> => {
     if (signal.aborted) return;
-    for (const [id, tenant] of some) if (!tenant.change && !tenant.settles) tell(id, endWithoutCall(tenant));
+    for (const [id, tenant] of some)
+      if (!tenant.change && !tenant.settles && !tenant.isDoubted) tell(id, endWithoutCall(tenant));
     await makeChanges(each([...some.values()].flatMap(({ change }) => change ?? [])), run);
   };
   const hasToken = (id: string): boolean => typeof records.get(id)?.tokenFingerprint === "string";
@@ -229,6 +235,8 @@ async function serveHeld(
   if (signal.aborted) return;
   const left = ids.filter((id) => tenants.get(id)?.settles);
   await settleCalls(left, { ...run, observe: observingTokens(tell) });
+  const doubted = ids.filter((id) => tenants.get(id)?.isDoubted);
+  await workThrough(each(doubted.map((id) => refreshOf(id, context.now, run))), run);
   const rejected = [...tenants.values()].flatMap(({ action }) => (action?.kind === "rejected" ? action : []));
   await recordRejections({ rejected: each(rejected), count: rejected.length, of: new Set(ids) }, run);
   if (signal.aborted) return;
@@ -243,8 +251,17 @@ function servingOf(
   const decision = decide(tenant, record, context);
   const { action } = decision;
   const isUpsert = action?.kind === "create" || action?.kind === "update";
+  const isInDoubt = action === null && record?.doubt === "rewind";
+  const mayBeAsked = unsafeToAsk(context.update, context.serviceUpdates) === null;
+  const doubtful = isInDoubt && !mayBeAsked ? conflict("waiting", inDoubt("rewind")) : undefined;
   const left = tenant || record ? action && whyLeft(action) : { served: UNKNOWN };
-  return { ...decision, left: left ?? undefined, change: isUpsert ? action : undefined, isTold: false };
+  return {
+    ...decision,
+    left: left ?? doubtful,
+    change: isUpsert ? action : undefined,
+    isDoubted: isInDoubt && mayBeAsked,
+    isTold: false,
+  };
 }
 
 async function* each<T>(items: readonly T[]): AsyncGenerator<T> {
