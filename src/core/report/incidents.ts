@@ -29,6 +29,7 @@ type IncidentKind =
 export interface Incident extends Card {
   readonly kind: IncidentKind;
   readonly tone: "bad" | "attention";
+  readonly advice: readonly string[];
   /** The sentence where anybody may read, if a database's words in sentence or advice may quote a tenant's text. */
   readonly discreet?: string;
 }
@@ -82,7 +83,8 @@ export function wellCard(facts: ScopeFacts, now: Date): Card {
 type More = Partial<Pick<Incident, "code" | "discreet" | "since" | "help" | "concerned">>;
 
 const bad = (kind: IncidentKind, sentence: string, advice: readonly string[], more: More = {}): Incident => ({
-  ...{ ...cardOf(kind, "bad", sentence, { ...more, advice }), kind, tone: "bad" },
+  ...{ kind, tone: "bad", sentence, code: null, help: [], ...more },
+  advice: advice.filter((line) => line !== ""),
 });
 
 /** `what` has neither a capital letter nor an end. */

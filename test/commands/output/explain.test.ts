@@ -9,6 +9,8 @@ import { aDesiredTenant, anAbsence, aRejectedTenant, aRow } from "../../builders
 
 const at = (day: number): Date => new Date(Date.UTC(2026, 1, day));
 
+const DUE = anAbsence({ at: { ms: -100 * 3_600_000, reads: 1 } });
+
 const text = (overrides: Parameters<typeof anExplanation>[0] = {}): string =>
   explainText(anExplanation(overrides), DEFAULT_CONFIG, false);
 
@@ -16,6 +18,10 @@ test("the command that helps names the config file, unless it is the default one
   const explanation = anExplanation({ tenant: aDesiredTenant({ name: "New" }) });
   const page = explainText(explanation, "/etc/my config.yaml", false);
   expect(page).toContain("What helps: groupsync --config '/etc/my config.yaml' sync --only acme\n");
+  const held = anExplanation({ tenant: undefined, group: aRecordedGroup({ absence: DUE, held: "delete" }) });
+  expect(explainText(held, "/etc/my config.yaml", false)).toContain(
+    "\n  groupsync --config '/etc/my config.yaml' plan says why, and what else is held",
+  );
 });
 
 describe("the page of a tenant", () => {

@@ -55,6 +55,14 @@ describe.each(Object.entries(SCENES))("the page %s", (_, state) => {
   });
 });
 
+test("a long host or path breaks behind a dot or a slash, and a command to copy doesn't", () => {
+  const ledger = aHealthySnapshot({ groups: someGroups({ wanted: 1 }) });
+  const page = pageOf(aHealthyDaemon({ configPath: "/srv/eu/a.yaml", ledger }));
+  expect(page).toContain("dashboards.<wbr>example.<wbr>com, team 42");
+  expect(page).toContain("/srv/<wbr>eu/<wbr>a.<wbr>yaml</bdi>");
+  expect(page).toContain("<code>groupsync --config /srv/eu/a.yaml rotate --cancel</code>");
+});
+
 test("times are in the config's time zone, which is named once", () => {
   const page = pageOf(
     aHealthyDaemon({ timezone: "Asia/Kathmandu", nextRun: new Date("2026-03-01T18:20:00Z") }),

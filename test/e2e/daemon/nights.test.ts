@@ -134,7 +134,7 @@ const NIGHTS: Readonly<Record<string, Night>> = {
     explained: [1, /held/],
     heals: async ({ world }, page) => {
       const { code } = await world.run(
-        ...shownCommand(page, /groupsync sync --approve-deletions [0-9a-f]{20}/),
+        ...shownCommand(page, /groupsync --config \S+ sync --approve-deletions [0-9a-f]{20}/),
       );
       expect(code).toBe(0);
     },
@@ -241,7 +241,7 @@ const NIGHTS: Readonly<Record<string, Night>> = {
     says: /GRANT/,
     ready: /TOKEN_STORE/,
     told: /TOKEN_STORE/,
-    status: /groupsync check/,
+    status: /groupsync --config \S+ check/,
     metric: /^groupsync_runs_total\{outcome="failed"\} [1-9]/m,
     heals: async ({ world }, page) => {
       const [grant] = /GRANT [A-Z, ]+ ON \S+ TO \S+?(?=[;.]?\s)/.exec(page) ?? [];
