@@ -21,7 +21,7 @@ export const ERROR_CODES = {
       "make the id unique in the source",
     ],
     VALUE_NULL: [
-      "a column that the rule needs is null",
+      "a column that `group` needs is null",
       "fill the column. Or add a [`default`](rows.md#rules) to the column's rule, or `optional: true` to a property's template",
     ],
     VALUE_EMPTY: [
@@ -29,7 +29,7 @@ export const ERROR_CODES = {
       "fill the column, or let the row wait with [`source.ready_when`](rows.md#tenants-that-arent-ready)",
     ],
     VALUE_UNUSABLE: [
-      "the rule can't use the column's value, or JSON can't represent the value",
+      "`group` can't use the column's value, or JSON can't represent the value",
       "correct the value, or use another column",
     ],
     GROUP_TOO_LARGE: ["the group's JSON is larger than 1 MiB", "put less into `properties`"],
@@ -49,11 +49,11 @@ export const ERROR_CODES = {
     ],
     TOKEN_NOT_STORED: [
       "a token store refuses the token. A rotation with this code has sent no POST, so the old token works",
-      "check the token column's type and constraints. Is there a row for the tenant?",
+      "check the token column's type and constraints. Does the token table have the tenant's row?",
     ],
     NEW_TOKEN_NOT_STORED: [
       "groupsync could not store the new token, and the old token is dead: the tenant is locked out",
-      "[fix the token store](runbooks.md#a-tenant-is-locked-out) now. Don't kill a run that is still trying: it has the token in memory. Then `groupsync sync --only ID` gets the token from the service",
+      "[fix the token store](runbooks.md#a-tenant-is-locked-out) now. Don't kill a run that still has the token in memory. After the run, `groupsync sync --only ID` gets the token from the service",
     ],
     NOT_ROTATED: [
       "groupsync did not rotate this token, because it could not store another group's new token",
@@ -61,27 +61,27 @@ export const ERROR_CODES = {
     ],
     TOKEN_SHARED: [
       "the service gave two groups the same token. groupsync doesn't store the token, and leaves both groups alone",
-      "ask the service's operators for another token",
+      "ask the service's operators to give one group another token",
     ],
     TOKEN_NOT_EVERYWHERE: [
       "one of [several token stores](tokens.md#several-stores) refuses the token",
       "fix that store. The next sync writes the token to it",
     ],
     TOKEN_UNSURE: [
-      "a process died while it was storing this token, and the write may still arrive",
+      "a process died while it was storing this token, and the write may still succeed",
       "nothing: the next sync checks the stored token",
     ],
     UNSETTLED: [
       "the outcome of an earlier call for this group is unknown",
-      "if the row is rejected or not ready, correct the row. The next sync asks the service",
+      "if the row is rejected or not ready, correct the row. The next sync sends a GET",
     ],
     TOKEN_NOT_REMOVED: [
-      "the group is deleted, but a token store still has its token, for example in a NOT NULL column",
+      "a token store still has the token of a deleted group, for example because the token column is NOT NULL",
       "fix what the message names. The next sync removes the token",
     ],
     IN_DOUBT: [
-      "the ledger went back in time, or somebody ran `sync --refresh`. Since then, groupsync hasn't asked the service for this group",
-      "the next sync [asks for the group](recovery.md#a-database-fails-over). If the row is rejected, correct the row. `sync --refresh --cancel` cancels a refresh",
+      "the ledger went back in time, or somebody ran `sync --refresh`. Since then, groupsync has sent no GET for this group",
+      "the next sync [sends this GET](recovery.md#a-database-fails-over). If the row is rejected, correct the row. `sync --refresh --cancel` cancels a refresh",
     ],
     BAD_RESPONSE: [
       "the answer breaks the rules of [the interface](service.md#what-the-interface-must-do), for example by a redirect",
@@ -111,14 +111,14 @@ export const ERROR_CODES = {
   "Something is held": {
     DELETIONS_HELD: [
       "more deletions and replacements are due than `deletion.limit` allows",
-      "[check whether these tenants are really gone](runbooks.md#deletions-are-held). `groupsync plan` lists them, and shows the command that approves",
+      "[check whether these tenants are really gone](runbooks.md#deletions-are-held). `groupsync plan` lists them, and shows how to approve their removal",
     ],
     SOURCE_INCONCLUSIVE: [
       "the source returned no valid row, so no tenant counts as gone",
-      "[repair `source`](deletions.md#bad-evidence). One valid row is enough",
+      "[repair `source`](deletions.md#bad-evidence). With one valid row, deletions go on",
     ],
     REFRESH_HELD: [
-      "a refresh found more groups deleted or with another token than `deletion.limit` allows",
+      "a refresh found that somebody deleted or rotated more groups than `deletion.limit` allows",
       "[find out who changed the groups](runbooks.md#the-refresh-is-held). `groupsync status` shows the command that continues the refresh",
     ],
     APPROVAL_MISMATCH: [
@@ -139,7 +139,7 @@ export const ERROR_CODES = {
     ],
     INTERMEDIARY_REFUSED: [
       "a proxy, CDN or firewall refuses every GET with a body (OWASP rule 920170)",
-      "connect to the service directly, or allow such requests to `/api/user`",
+      "connect to the service directly, or allow GETs with a body to `/api/user`",
     ],
     SERVICE_UNAVAILABLE: [
       "groupsync can't reach the service, or [nearly every call failed](#when-a-run-gives-up)",
@@ -151,14 +151,14 @@ export const ERROR_CODES = {
     ],
     TEAM_CHANGED: [
       "the API key belongs to another team than the ledger's groups",
-      "use a key of the groups' team. Another team needs another `name` and place for tokens",
+      "use a key of the groups' team. Another team needs its own `name` and place for tokens",
     ],
     SERVICE_CHANGED: [
       "`service.base_url` is not the address in the ledger",
-      "restore the old address. Another service needs another `name` and place for tokens",
+      "restore the old address. Another service needs its own `name` and place for tokens",
     ],
     SOURCE_UNAVAILABLE: [
-      "groupsync can't read the source. The message quotes the database's error",
+      "groupsync can't read the source",
       "run [`groupsync check`](runbooks.md#the-database-went-away)",
     ],
     SOURCE_ORDER: [
@@ -166,7 +166,7 @@ export const ERROR_CODES = {
       "report this bug with the column's type and collation",
     ],
     DATABASE_TOO_OLD: [
-      "the database server is too old. The message names its version",
+      "the database server is too old",
       "[upgrade the server](databases.md#what-it-runs-on)",
     ],
     LEDGER_UNAVAILABLE: [
@@ -194,8 +194,8 @@ export const ERROR_CODES = {
       "run `groupsync sync`. If you moved the database [without loss](recovery.md#a-database-fails-over), run `groupsync sync --acknowledge-switchover` instead",
     ],
     LEASE_HELD: [
-      "another instance has the lease, or a daemon did not hand it over in time (exit code 5)",
-      "wait. [`groupsync status` names the holder](runbooks.md#the-lease-is-held). If the holder is gone and a clock was set back: `UPDATE groupsync.ledger_leases SET expires_at = '1970-01-02' WHERE scope = 'default'`, with your `ledger.table_prefix` and `name`",
+      "another instance has the lease, or a daemon did not hand the lease over in time (exit code 5)",
+      "wait. [`groupsync status` names the holder](runbooks.md#the-lease-is-held). If the holder is gone and a clock was set back, run `UPDATE groupsync.ledger_leases SET expires_at = '1970-01-02' WHERE scope = 'default'`, with your `ledger.table_prefix` and `name`",
     ],
     LEASE_LOST: [
       "the ledger's database or this machine hung for longer than the lease lasts",
@@ -209,10 +209,7 @@ export const ERROR_CODES = {
       "somebody ran `forget` with the `name` of a running daemon",
       "stop the daemon, or restart it to [begin a new scope](environments.md#retire-a-scope)",
     ],
-    INTERRUPTED: [
-      "the run was told to stop",
-      "nothing: the next sync continues the work. After `forget`, follow the message",
-    ],
+    INTERRUPTED: ["the run was told to stop", "nothing. After `forget`, do what the message says"],
     NO_TEMPORARY_SPACE: [
       "a plan doesn't fit into the temporary folder",
       "free space in that folder, or name another folder in `TMPDIR`",
@@ -226,7 +223,7 @@ export const ERROR_CODES = {
   "The command line": {
     UNKNOWN_ID: [
       "the source and the ledger don't have this id (exit code 64)",
-      "check case, blanks and `source.where`. Ids compare byte by byte",
+      "check the id's case and blanks. Does `source.where` leave the row out?",
     ],
     UNKNOWN_SCOPE: [
       "the ledger doesn't know the scope that `forget` names (exit code 64)",
@@ -238,7 +235,7 @@ export const ERROR_CODES = {
     ],
     TENANT_PRESENT: [
       "`sync --skip-grace` names a tenant that still has a row (exit code 3)",
-      "delete or flag the row first",
+      "first delete the row, or flag it with `source.removed_when`",
     ],
     TENANT_RETURNED: [
       "the row came back or changed after groupsync read the source, so the group stays (exit code 0)",
@@ -255,21 +252,18 @@ export const ERROR_CODES = {
       "name the right file with `--config` or `GROUPSYNC_CONFIG`",
     ],
     CONFIG_TLS: [
-      "a setting would switch TLS off, or is invalid",
-      "correct the variable or parameter that the message names: see [TLS](security.md#tls)",
+      "a TLS setting is invalid, or would switch TLS off",
+      "[correct the variable or parameter](security.md#tls) that the message names",
     ],
     CONFIG_NAME: [
       "the database doesn't allow this name for a table or column",
-      "write `table` or `schema.table`, and unusual names in double quotes",
+      "write `table` or `schema.table`, and put unusual names into double quotes",
     ],
     CONFIG_COLUMNS: [
       "a column is missing or has the wrong type, or the token table can't store tokens",
       "correct what the message lists",
     ],
-    CONFIG_SOURCE: [
-      "the database refuses the SQL in `source`",
-      "correct the SQL. The message quotes the database's error",
-    ],
+    CONFIG_SOURCE: ["the database refuses the SQL in `source`", "correct the SQL"],
     CONFIG_TOKENS_OWNED: [
       "the stored tokens belong to another config or another ledger",
       "[use another place for tokens, or remove the ownership marker](runbooks.md#config_tokens_owned-the-tokens-belong-to-another-config)",
@@ -279,8 +273,8 @@ export const ERROR_CODES = {
       "[find out who made the table](runbooks.md#config_table_owner-the-table-belongs-to-another-role). If you trust the owner, run the statement in the message",
     ],
     CONFIG_TABLE_MOVED: [
-      "the same table name in the config now leads to another table",
-      "[find out who changed the tables](runbooks.md#config_table_moved-the-same-config-leads-to-another-table). If it was you, add the schema to the name",
+      "a table name in the unchanged config now leads to another table or owner",
+      "[find out who changed the tables](runbooks.md#config_table_moved-the-same-config-leads-to-another-table). If it was you, do what the message says",
     ],
     CONFIG_SCOPE_SHARED: [
       "groups of this scope also belong to another scope in the same ledger",
@@ -291,7 +285,7 @@ export const ERROR_CODES = {
       "name the scope's own config with `--config`",
     ],
     CONFIG_NEEDS_RESTART: [
-      "after SIGHUP, the daemon refuses a new config with another `name`, ledger or `http.listen`",
+      "the new config has another `name`, ledger or `http.listen`, so the daemon keeps the old config",
       "restart the daemon",
     ],
     CONFIG_DIRECTORY_UNSAFE: [
@@ -307,8 +301,8 @@ export const ERROR_CODES = {
       "set the region in `tokens.region`, `AWS_REGION` or the profile",
     ],
     CONFIG_PROPOSAL: [
-      "`init` finds no table with tenants, or the named table doesn't fit",
-      "choose with `--table`, `--id` and `--group-name`, or create a view: see [init](quick-start.md#more-about-init)",
+      "`init` finds no table with tenants, or the table in `--table` doesn't fit",
+      "choose with `--table`, `--id` and `--group-name`, or [create a view](quick-start.md#more-about-init)",
     ],
     CONFIG_NOT_WRITTEN: [
       "`init` could not write its files, or would have overwritten a file",
@@ -321,7 +315,7 @@ export const ERROR_CODES = {
       "if another program uses the address, set another address, or `off`",
     ],
     NOTIFY_FAILED: [
-      "groupsync can't reach `notify.webhook` or `notify.heartbeat`, or the receiver refuses. Syncs go on",
+      "groupsync can't reach `notify.webhook` or `notify.heartbeat`, or the receiver refuses the message. Syncs go on",
       "check the address",
     ],
     SHUTDOWN_TIMEOUT: [
@@ -344,17 +338,17 @@ export const ERROR_CODES = {
       "nothing, or choose another `service.update`",
     ],
     TOO_MANY_TENANTS: [
-      "10,000 other tenants are already waiting",
+      "10,000 other tenants already wait for the daemon",
       "nothing: the next full sync finds the tenant",
     ],
     LOOKUPS_NOT_INDEXED: [
       "the database reads the whole source to find one tenant, so groupsync limits such lookups",
       "create an index on the id column",
     ],
-    TOO_MANY_LOOKUPS: ["too many lookups on the status page", "wait a moment"],
-    LOOKUP_TOO_SLOW: ["the lookup took too long", "run `groupsync explain`"],
+    TOO_MANY_LOOKUPS: ["the status page looks up too many tenants", "wait a few seconds"],
+    LOOKUP_TOO_SLOW: ["the status page's lookup took too long", "run `groupsync explain ID`"],
     CHANGES_NOT_INDEXED: [
-      "the database reads the whole source to find the newest rows, so groupsync asks less often",
+      "the database reads the whole source to find the newest rows, so groupsync looks less often",
       "create the index that the message names",
     ],
     CHANGES_NOT_HEARD: [
@@ -363,7 +357,7 @@ export const ERROR_CODES = {
     ],
     CHANGES_NOT_NOTICED: [
       "a full sync found changes that `source.changes` had missed",
-      "make sure that every insert and update moves the column or notifies the channel, also with [several tables](new-tenants.md#several-tables)",
+      "make sure that every insert and update raises the change column or notifies the channel, also with [several tables](new-tenants.md#several-tables)",
     ],
   },
   Warnings: {
