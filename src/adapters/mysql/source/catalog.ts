@@ -1,6 +1,9 @@
 import type { CatalogSql } from "../../sql/source/catalog.ts";
 
-/** The schemas in question are that of the url, or all but the server's and groupsync's own. */
+/**
+ * The schemas in question are that of the url, or all but the server's and groupsync's own. COLUMN_KEY doesn't tell whether a
+ * column is a key alone: a user sees only the columns that it has a right to.
+ */
 export const catalogSql: CatalogSql = {
   dialect: "mysql",
   database: "DATABASE()",
@@ -10,11 +13,19 @@ export const catalogSql: CatalogSql = {
         AND (TABLE_TYPE <> 'VIEW' OR COALESCE(CAST(DEFINER AS BINARY) = CAST(CURRENT_USER() AS BINARY), FALSE)) AS "isOurs",
       FIND_IN_SET('select', c.PRIVILEGES) > 0 AS "isReadable",
       COLUMN_NAME AS "column", COLUMN_TYPE AS "typeName", IS_NULLABLE = 'YES' AS "isNullable",
-      CASE COLUMN_KEY WHEN 'PRI' THEN 'primary' WHEN 'UNI' THEN 'unique' END AS "key", COLUMN_KEY <> '' AS "isIndexed",
+      CASE WHEN isPrimary THEN 'primary' WHEN isUnique THEN 'unique' END AS "key", isUnique IS NOT NULL AS "isIndexed",
       REFERENCED_TABLE_SCHEMA AS "toSchema", REFERENCED_TABLE_NAME AS "toTable", REFERENCED_COLUMN_NAME AS "toColumn"
     FROM information_schema.TABLES
       JOIN information_schema.COLUMNS AS c USING (TABLE_SCHEMA, TABLE_NAME)
       LEFT JOIN information_schema.VIEWS USING (TABLE_SCHEMA, TABLE_NAME)
+      LEFT JOIN (
+        SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, MAX(isKey AND INDEX_NAME = 'PRIMARY') AS isPrimary, MAX(isKey) AS isUnique
+        FROM (
+          SELECT TABLE_SCHEMA, TABLE_NAME, INDEX_NAME, MAX(CASE SEQ_IN_INDEX WHEN 1 THEN COLUMN_NAME END) AS COLUMN_NAME,
+            MAX(NON_UNIQUE) = 0 AND COUNT(*) = 1 AS isKey
+          FROM information_schema.STATISTICS GROUP BY TABLE_SCHEMA, TABLE_NAME, INDEX_NAME) AS indexes
+        GROUP BY TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME) AS firsts
+        USING (TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME)
       LEFT JOIN (
         SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, REFERENCED_TABLE_SCHEMA, REFERENCED_TABLE_NAME, REFERENCED_COLUMN_NAME
         FROM information_schema.KEY_COLUMN_USAGE WHERE REFERENCED_TABLE_NAME IS NOT NULL) AS links

@@ -28,7 +28,6 @@ interface ColumnRow {
   /** Of the type, or of the type below a domain. */
   readonly typeName: string;
   readonly isNullable: Truth;
-  /** Also of a column that is the primary key together with others. */
   readonly key: CatalogColumn["key"];
   readonly isIndexed: Truth;
   readonly toSchema: string | null;
@@ -65,7 +64,6 @@ function tablesOf(rows: readonly ColumnRow[]): readonly CatalogTable[] {
 function tableOf(first: ColumnRow, rows: readonly ColumnRow[]): CatalogTable {
   const { schema, table: name, owner } = first;
   const columns = [...new Map(rows.toReversed().map((row) => [row.column, row])).values()].toReversed();
-  const isKeyOfSeveral = columns.filter(({ key }) => key === "primary").length > 1;
   return {
     schema,
     name,
@@ -77,7 +75,7 @@ function tableOf(first: ColumnRow, rows: readonly ColumnRow[]): CatalogTable {
       name: row.column,
       kind: kindOf(row.typeName),
       isNullable: isTrue(row.isNullable),
-      key: row.key === "primary" && isKeyOfSeveral ? null : row.key,
+      key: row.key,
       isIndexed: isTrue(row.isIndexed),
       refersTo: linkOf(row),
     })),

@@ -61,9 +61,23 @@ test("a key is one column alone, and an index counts by its first column", async
   ]);
   expect(await keysOf("two")).toEqual([
     ["a", null, true],
-    // MySQL tells of each column of a primary key that it is one.
-    ["b", null, database.kind === "mysql"],
+    ["b", null, false],
     ["c", null, true],
+  ]);
+});
+
+test("a column is no key alone if the user may not see the other columns of the key", async () => {
+  const database = await freshDatabase();
+  const role = await aRole(database);
+  await database.query("CREATE TABLE customers (id int, region int, name text, PRIMARY KEY (id, region))");
+  await database.query("CREATE TABLE others (id int NOT NULL, region int NOT NULL, UNIQUE (id, region))");
+  await database.query(`GRANT SELECT (id) ON customers TO ${role.name}`);
+  await database.query(`GRANT SELECT (id) ON others TO ${role.name}`);
+  const { tables } = await catalogOf({ ...database, url: role.url });
+  const ids = tables.flatMap(({ columns }) => columns.filter(({ name }) => name === "id"));
+  expect(ids.map(({ key, isIndexed }) => [key, isIndexed])).toEqual([
+    [null, true],
+    [null, true],
   ]);
 });
 
