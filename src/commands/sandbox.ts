@@ -51,12 +51,7 @@ export function sandboxCommand({ io }: { readonly io: SandboxIo }): Command {
     )
     .option("--concurrency-limit <N>", "answer 429 beyond N requests at once", integer(1))
     .addOption(
-      oneOf(
-        "--retry-after <FORM>",
-        "form of the waiting time in a 429",
-        ["seconds", "date", "none"],
-        retryAfter,
-      ),
+      oneOf("--retry-after <FORM>", "form of Retry-After in a 429", ["seconds", "date", "none"], retryAfter),
     )
     .option("--fail-share <SHARE>", "answer 500, and do nothing", share)
     .option("--cut-before-share <SHARE>", "cut the connection, and do nothing", share)
@@ -73,7 +68,7 @@ const PAGES = `
 With the same Authorization header as /api/user:
   GET /sandbox/groups       all groups, with their tokens
   GET /sandbox/requests     numbers of requests by operation and status, and by group; the last deletions
-  DELETE /sandbox/requests  set these numbers to zero
+  DELETE /sandbox/requests  set the numbers of requests to zero
 With "Authorization: Bearer TOKEN", where TOKEN is a group's token:
   GET /sandbox/dashboard    the group's dashboard`;
 

@@ -159,7 +159,7 @@ const directory = strictKeys({
       "The directory. Before the first sync, it must be empty or missing. Only groupsync may use it.",
   }),
   shared_directory: flag.prefault(false).meta({
-    description: "Whether the directory's group may write to it.",
+    description: "Whether the directory's Unix group may write to it.",
   }),
 });
 
