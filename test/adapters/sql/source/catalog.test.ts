@@ -81,6 +81,31 @@ test("a column is no key alone if the user may not see the other columns of the 
   ]);
 });
 
+test("names that differ by an accent alone are different names", async () => {
+  const database = await freshDatabase();
+  await database.query('CREATE TABLE kunde (id int PRIMARY KEY, a int, "ä" int UNIQUE)');
+  await database.query('CREATE TABLE "kundé" (code int, id int REFERENCES kunde (id))');
+  await database.query("CREATE VIEW seen AS SELECT a FROM kunde");
+  await database.query('CREATE VIEW "séen" AS SELECT id FROM kunde');
+  const { tables } = await catalogOf(database);
+  const keys = tables.map(
+    ({ name, columns }) => [name, columns.map(({ name, key }) => [name, key])] as const,
+  );
+  expect(Object.fromEntries(keys)).toEqual({
+    kunde: [
+      ["id", "primary"],
+      ["a", null],
+      ["ä", "unique"],
+    ],
+    kundé: [
+      ["code", null],
+      ["id", null],
+    ],
+    seen: [["a", null]],
+    séen: [["id", null]],
+  });
+});
+
 test("a foreign key of one column names the column that it leads to", async () => {
   const database = await freshDatabase();
   await database.query("CREATE TABLE customers (id int PRIMARY KEY)");
