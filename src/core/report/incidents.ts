@@ -106,13 +106,20 @@ function* incidentsOfRuns(facts: ScopeFacts): Generator<Incident> {
   const unanswered = unansweredRun(facts);
   const { outcome, error } = run?.result ?? {};
   const retry = daemon ? "It is tried again by itself; nothing is lost meanwhile." : "";
-  const [newest] = withoutHandedOver(facts);
-  const isKilled = newest?.result === null && !ledger?.lease;
-  const hasFailed = !isKilled && outcome === "failed";
+  const runs = withoutHandedOver(facts);
+  // No other run does what a full sync has left.
+  const killed = [runs[0], runs.find(({ command }) => command === "sync")].find(
+    (one) => one?.result === null,
+  );
+  const isKilled = killed !== undefined && !ledger?.lease;
+  const isOutdated = isKilled && run !== undefined && run.startedAt < killed.startedAt;
+  const hasFailed = !isOutdated && outcome === "failed";
   // A run that was told to stop has shown nothing, and is no failure, even though it counts as failed.
   const wasStopped = hasFailed && error !== null && error !== undefined && isInterruption(error);
-  const sentence = "The last run was killed; the next one settles what it left.";
-  if (isKilled && !daemon?.current) yield bad("killed", sentence, [retry], { since: newest.startedAt });
+  if (isKilled && !daemon?.current) {
+    const sentence = `The last ${killed.command === "sync" ? "sync" : "run"} was killed; the next sync settles what it left.`;
+    yield bad("killed", sentence, [retry], { since: killed.startedAt });
+  }
   // What the service has done to a run lasts until it gives a good answer, however later runs end.
   if (unanswered && (!hasFailed || wasStopped)) {
     const told = failure(facts, unanswered, "The service made a", "fail, and has given no good answer since");

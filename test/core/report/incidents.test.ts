@@ -188,9 +188,17 @@ test.each<[string, DaemonState, kind: string, text: string]>([
   ],
   [
     "the last run was killed",
-    withLedger({ runs: [anUnfinishedRun()] }),
+    withLedger({ runs: [anUnfinishedRun({ command: "rotate" }), aPastRun()] }),
     "killed",
     "The last run was killed;",
+  ],
+  [
+    "a full sync was killed before a good sync of one tenant",
+    withLedger({
+      runs: [aPastRun({ command: "sync --only" }), anUnfinishedRun({ startedAt: minutesAgo(4) })],
+    }),
+    "killed",
+    "The last sync was killed;",
   ],
   ["the ledger is gone", aHealthyDaemon({ ledger: null }), "ledger", "The ledger cannot be read."],
   [
