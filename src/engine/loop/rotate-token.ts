@@ -190,7 +190,11 @@ export class TokenRotation {
     const result = { failure: this.#toTryAgain(failure, known), isOfPost: false, isOpen, ...shared };
     const report = (): void => reportFailure(id, failure, this.#run);
     if (live) return this.#store(rotation, live, result, report);
-    await this.#change(rotation, rotationEnded(null, result));
+    // A store may lack the present token. The next syncs see to that, even if nobody wants a new token any more.
+    const isLacking = failure.code === "TOKEN_NOT_EVERYWHERE";
+    const now = this.#run.clock.now();
+    const lacking = isLacking ? [storingFailed(id, known.failures.storing, failure, now)] : [];
+    await this.#change(rotation, ...lacking, rotationEnded(null, result));
     report();
   }
 

@@ -53,6 +53,22 @@ describe("of many groups, one whose token no store has", () => {
 });
 
 describe("tokens in two stores", () => {
+  test("what a store lacks stays known if a rotation has found it, and nobody wants that one any more", async () => {
+    const world = await synced("a", "b");
+    world.second.tokens.delete("a");
+    world.second.refused.add("a");
+    expect(await world.rotate()).toMatchObject({ outcome: "partial", counts: { rotated: 1, failed: 1 } });
+    await world.cancelRotations();
+    expect(await world.sync()).toMatchObject({
+      outcome: "partial",
+      errors: [{ user_group_id: "a", code: "TOKEN_NOT_EVERYWHERE" }],
+    });
+    world.second.refused.clear();
+    await world.time.sleep(MINUTE);
+    expect(await world.sync()).toMatchObject({ outcome: "ok", counts: { restored: 1 } });
+    expectBoth(world);
+  });
+
   test("a store that keeps refusing is tried with growing delays, and the group stays failed", async () => {
     const world = new TwoStores(tenants("a"));
     world.second.refused.add("a");
