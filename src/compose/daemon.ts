@@ -143,6 +143,7 @@ const configuredSettings = (
   shutdownTimeoutMs: config.shutdown_timeout,
   listen: http.listen ?? defaultListenAddress(env),
   allowedHosts: http.allowed_hosts ?? [],
+  docsUrl: http.docs_url ?? null,
   ...(http.stale_after !== undefined && { staleAfterMs: http.stale_after }),
   ...(http.sync_key && { syncKey: http.sync_key }),
 });

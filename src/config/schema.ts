@@ -27,6 +27,7 @@ import {
   table,
   tablePrefix,
   timeZone,
+  webAddress,
   webUrl,
   wholeNumber,
 } from "./values.ts";
@@ -296,6 +297,17 @@ const http = optionalSection({
         "Names that you call the page by, beside localhost, IP addresses and the name in `http.listen`.",
       otherwise: "none",
       example: ["groupsync.internal"],
+    }),
+  docs_url: webAddress(
+    "the address of a folder",
+    "write it like https://git.example.com/groupsync/blob/main/docs, without a query",
+  )
+    .exactOptional()
+    .meta({
+      description:
+        "Where a browser finds these docs. The status page then links to the runbook of each problem.",
+      otherwise: "no links",
+      example: "https://git.example.com/groupsync/blob/main/docs",
     }),
   stale_after: duration("a duration above zero", "15m", (ms) => ms > 0)
     .exactOptional()

@@ -22,6 +22,7 @@ export interface DaemonSettings {
   /** The scope. */
   readonly name: string;
   readonly configPath: string;
+  readonly docsUrl: string | null;
   readonly schedule: ScheduleSettings & { readonly runAtStart: boolean };
   /** Default: until three scheduled times have passed. */
   readonly staleAfterMs?: number;
@@ -109,11 +110,12 @@ export class Daemon {
 
   get state(): DaemonState {
     const tracked = this.#tracker.state;
-    const { name, configPath, schedule, notifier } = this.#settings;
+    const { name, configPath, docsUrl, schedule, notifier } = this.#settings;
     return {
       ...tracked,
       name,
       configPath,
+      docsUrl,
       version: this.#version,
       schedule: schedule.line,
       timezone: schedule.timezone,

@@ -37,6 +37,7 @@ export const aDaemonState = (overrides: Partial<DaemonState> = {}): DaemonState 
   // A quarter of an hour after the last good sync, or the start.
   staleAt: new Date((overrides.lastGoodSync ?? overrides.startedAt ?? STARTED_AT).getTime() + 900_000),
   configPath: "/etc/groupsync/config.yaml",
+  docsUrl: null,
   skippedRuns: 0,
   rejectedConfig: null,
   unreached: [],

@@ -13,6 +13,7 @@ const ANY_PORT = { host: "127.0.0.1", port: 0 };
 const someSettings = (overrides: Partial<LifecycleSettings> = {}): LifecycleSettings => ({
   name: "eu",
   configPath: "/etc/groupsync/config.yaml",
+  docsUrl: null,
   schedule: { line: "*/5 * * * *", timezone: "UTC", jitterMs: 0, runAtStart: false },
   notifier: { tell: async () => {}, beat: async () => {}, unreached: [], reachedAt: {} },
   listen: "off",

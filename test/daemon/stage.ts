@@ -17,6 +17,7 @@ export const PERIOD = 300_000;
 export const SETTINGS: Omit<DaemonSettings, "notifier"> = {
   name: "eu",
   configPath: "/etc/groupsync/config.yaml",
+  docsUrl: null,
   schedule: { line: "*/5 * * * *", timezone: "UTC", jitterMs: 0, runAtStart: true },
 };
 

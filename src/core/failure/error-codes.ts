@@ -448,7 +448,10 @@ export function errorHelp(code: string): ErrorHelp | undefined {
   const explained = ALL.get(code);
   if (explained === undefined) return undefined;
   const [meaning, action] = explained;
-  const links = [...`${meaning} ${action}`.matchAll(LINK)].map(([, , to = ""]) => to);
+  // The texts stand in docs/errors.md.
+  const links = [...`${meaning} ${action}`.matchAll(LINK)].map(([, , to = ""]) =>
+    to.replace(/^#/, "errors.md#"),
+  );
   return { meaning: plain(meaning), action: plain(action), links };
 }
 

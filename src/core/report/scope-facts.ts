@@ -138,6 +138,8 @@ export interface DaemonState {
   readonly name: string;
   readonly version: string;
   readonly configPath: string;
+  /** Where a browser finds the folder docs; null if nobody knows. Without a slash at its end. */
+  readonly docsUrl: string | null;
   /** A cron line. */
   readonly schedule: string;
   /** `schedule` is read in this time zone. */

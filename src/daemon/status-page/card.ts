@@ -1,4 +1,4 @@
-import { remedyOf } from "../../core/failure/error-codes.ts";
+import { errorHelp, remedyOf } from "../../core/failure/error-codes.ts";
 import {
   type Card,
   type ConcernedItem,
@@ -25,7 +25,14 @@ export function cardHtml(card: Card, level: 1 | 2, page: PageContext): Html {
 ${level === 1 ? html`<h1${long}>${text}</h1>` : html`<h2>${text}</h2>`}
 ${paragraphsOf(card, page.configPath).map((paragraph) => html`<p>${textHtml(paragraph, page)}</p>`)}
 ${concerned ? html`<h${level + 1}>${concerned.whom}</h${level + 1}><ul class="incident">${items}${more}</ul>` : null}
-${helpOf(card, page.configPath).map(({ when, command }) => html`<p>${when}:</p>${copied(command)}`)}</div>`;
+${helpOf(card, page.configPath).map(({ when, command }) => html`<p>${when}:</p>${copied(command)}`)}
+${linksHtml(card, page)}</div>`;
+}
+
+/** Where the docs say more of the card's code, if anybody knows where the docs are. */
+function linksHtml({ code }: Card, { docsUrl }: PageContext): Html {
+  const links = docsUrl === null || code === null ? [] : (errorHelp(code)?.links ?? []);
+  return html`${links.map((link) => html`<p><a href="${docsUrl}/${link}">${link}</a></p>`)}`;
 }
 
 /** What has failed in the same way, what helps, and whom it concerns: ten at first. */

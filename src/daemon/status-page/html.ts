@@ -4,7 +4,7 @@ import { type Content, type Html, html } from "../../core/text/html.ts";
 import { printable, printableId, type TimedText } from "../../core/text/printable.ts";
 
 /** What all parts of a page need to know. */
-export interface PageContext extends Pick<DaemonState, "name" | "timezone" | "configPath"> {
+export interface PageContext extends Pick<DaemonState, "name" | "timezone" | "configPath" | "docsUrl"> {
   /** When the page is made. */
   readonly now: Date;
   /** The names of groups, by their ids. */

@@ -69,6 +69,7 @@ export const SCENES: Readonly<Record<string, DaemonState>> = {
     name: "eu-production",
     timezone: "Europe/Berlin",
     configPath: "/etc/groupsync/production-eu-central/config.yaml",
+    docsUrl: "https://git.example.com/docs",
     lastGoodSync: minutesAgo(190),
     lastRun: aFinishedRun({
       error: { ...failed, hint: "is service.base_url right, and is the service up?" },

@@ -34,7 +34,14 @@ describe.each(Object.entries(SCENES))("the page %s", (_, state) => {
     const tags = page.match(/<[^>]*>/g)?.join("") ?? "";
     expect(/\s(on\w+|style|srcset|action|method|formaction)=/i.exec(tags)).toBeNull();
     const links = [...tags.matchAll(/\s(?:href|src|xlink:href|action)="([^"]*)"/g)].map(([, link]) => link);
-    expect(links.filter((link) => !/^(#main$|\?tenant=|data:image\/svg\+xml,)/.test(link ?? ""))).toEqual([]);
+    expect(
+      links.filter(
+        (link) =>
+          !/^(#main$|\?tenant=|data:image\/svg\+xml,|https:\/\/git\.example\.com\/docs\/\w+\.md#)/.test(
+            link ?? "",
+          ),
+      ),
+    ).toEqual([]);
     const [, style = ""] = /<style>(.*?)<\/style>/s.exec(page) ?? [];
     expect(style).not.toMatch(/url\(|@import|https?:/);
   });
@@ -61,6 +68,13 @@ test("a long host or path breaks behind a dot or a slash, and a command to copy 
   expect(page).toContain("dashboards.<wbr>example.<wbr>com, team 42");
   expect(page).toContain("/srv/<wbr>eu/<wbr>a.<wbr>yaml</bdi>");
   expect(page).toContain("<code>groupsync --config /srv/eu/a.yaml rotate --cancel</code>");
+});
+
+test("a problem leads to its runbook by address, if the config says where the docs are", () => {
+  const state = SCENES.everything!;
+  const runbook = '<a href="https://git.example.com/docs/runbooks.md#deletions-are-held">';
+  expect(pageOf(state)).toContain(runbook);
+  expect(pageOf({ ...state, docsUrl: null })).not.toContain("runbooks.md");
 });
 
 test("times are in the config's time zone, which is named once", () => {
