@@ -255,7 +255,7 @@ const rotation = optionalSection({
     .exactOptional()
     .meta({
       description:
-        "Syncs give a new token to a group whose token is older. The old token stops working immediately.",
+        "Syncs give a new token to a group whose token is older. Normally the old token stops working immediately.",
       otherwise: "syncs rotate no token",
     }),
   window: parsed(
