@@ -32,7 +32,7 @@ ${linksHtml(card, page)}</div>`;
 /** Where the docs say more of the card's code, if anybody knows where the docs are. */
 function linksHtml({ code }: Card, { docsUrl }: PageContext): Html {
   const links = docsUrl === null || code === null ? [] : (errorHelp(code)?.links ?? []);
-  return html`${links.map((link) => html`<p><a href="${docsUrl}/${link}">${link}</a></p>`)}`;
+  return html`${links.map((link) => html`<p>Read <a href="${docsUrl}/${link}">${link}</a></p>`)}`;
 }
 
 /** What has failed in the same way, what helps, and whom it concerns: ten at first. */

@@ -100,6 +100,42 @@ export const SCENES: Readonly<Record<string, DaemonState>> = {
     }),
   }),
 
+  /** docs/status-page.png is the picture of this one that the test leaves, on a desktop in light colours. */
+  rejected: aHealthyDaemon({
+    ...{
+      name: "production",
+      configReadAt: minutesAgo(17_280),
+      reachedAt: { "notify.webhook": minutesAgo(180) },
+    },
+    lastRun: aFinishedRun({
+      outcome: "partial",
+      requests: 0,
+      durationMs: 405,
+      counts: { ...noCounts(), rejected: 2 },
+    }),
+    serving: aServingState({ feeds: { column: anAliveFeed(secondsAgo(1)) } }),
+    ledger: aHealthySnapshot({
+      names: new Map([
+        ["cus-1042", "Alderbrook Logistics"],
+        ["cus-1107", "Wintergreen Tea"],
+      ]),
+      rejected: ["cus-1042", "cus-1107"].map((user_group_id) => ({
+        ...aRejection({ user_group_id, message: "mapping.40 (column warehouse) is null" }),
+        since: minutesAgo(200),
+      })),
+      tokenless: new Set(["cus-1107"]),
+      tokensVerifiedAt: minutesAgo(700),
+      runs: Array.from({ length: 277 }, (_, index) =>
+        aPastRun({
+          id: String(4711 - index),
+          startedAt: minutesAgo(2.5 + 5 * index),
+          tookMs: 400 + 30 * (index % 17),
+          counts: { rejected: index < 40 ? 2 : 0 },
+        }),
+      ),
+    }),
+  }),
+
   working: aHealthyDaemon({
     current: {
       run: "4712",

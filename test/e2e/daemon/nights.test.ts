@@ -156,10 +156,10 @@ const NIGHTS: Readonly<Record<string, Night>> = {
     happens: async ({ world }) => {
       LOCKS.set(world, await lockTable(world.database, "customers"));
     },
-    says: /The last sync failed: .*held by/,
+    says: /The last sync failed: .*(held by|may be session)/,
     ready: /The last sync failed: SOURCE_UNAVAILABLE/,
     told: /SOURCE_UNAVAILABLE/,
-    status: /held by/,
+    status: /held by|may be session/,
     metric: /^groupsync_runs_total\{outcome="failed"\} [1-9]/m,
     heals: async ({ world }) => LOCKS.get(world)?.release(),
   },
