@@ -4,7 +4,6 @@ import type { HeldGroups } from "../core/deletion/removals.ts";
 import { failingGroup } from "../core/failure/group-failures.ts";
 import { FAILED_BY_SERVICE } from "../core/failure/service-failure.ts";
 import type { DeletionPolicy } from "../core/plan/deletion-policy.ts";
-import { STALE_CODE } from "../core/plan/read-history.ts";
 import { namesOf } from "../core/record/candidates.ts";
 import { owedFailures, owes } from "../core/record/owes.ts";
 import { isGoodSync, type LedgerStatus } from "../core/report/scope-facts.ts";
@@ -99,16 +98,20 @@ function tellEnough(runs: readonly RecordedRun[], now: Date): boolean {
   );
 }
 
-export async function heldGroups(ledger: LedgerView): Promise<HeldGroups | null> {
-  const { heldCode } = (await ledger.scope()).history;
+/** The groups whose removal is held, as their records say. */
+export async function heldGroups(
+  ledger: Pick<LedgerView, "scope" | "candidates" | "sums">,
+): Promise<HeldGroups | null> {
+  const { held } = (await ledger.scope()).history;
   const shown = await ledger.candidates({ kind: "held" }, { limit: SHOWN });
-  if (heldCode === null || shown.length === 0) return null;
+  if (shown.length === 0) return null;
   const count = (await ledger.sums({ kind: "held" })).counts.total;
   // A run may have changed groups and code meanwhile, and a code must approve nothing but the groups that are shown with it.
-  const isStill = (await ledger.scope()).history.heldCode === heldCode;
+  const isStill = (await ledger.scope()).history.held?.code === held?.code;
+  // Between full syncs, a group is released if its tenant is back, but none is held anew: as many means the same groups.
   return {
     count,
-    code: isStill && heldCode !== STALE_CODE ? heldCode : null,
+    code: isStill && held?.count === count ? held.code : null,
     groups: shown.flatMap(({ user_group_id, held }) => (held ? [{ kind: held, user_group_id }] : [])),
   };
 }

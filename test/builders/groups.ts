@@ -129,7 +129,7 @@ export const aReadHistory = (overrides: Partial<ReadHistory> = {}): ReadHistory 
   table: null,
   clock: { ms: 3_600_000, reads: 2 },
   healthyAt: new Date("2026-03-01T01:00:00Z"),
-  heldCode: null,
+  held: null,
   approvals: 0,
   ...overrides,
 });

@@ -2,8 +2,8 @@ import { expect, test } from "vitest";
 import { NO_EVIDENCE } from "../../src/core/apply/update-evidence.ts";
 import { ServiceFailure } from "../../src/core/failure/service-failure.ts";
 import type { Failure } from "../../src/core/failure/sync-error.ts";
-import { STALE_CODE } from "../../src/core/plan/read-history.ts";
 import { noCounts } from "../../src/core/report/counts.ts";
+import { incidentsOf } from "../../src/core/report/incidents.ts";
 import { unansweredRun } from "../../src/core/report/scope-facts.ts";
 import { heldGroups, ledgerStatus } from "../../src/engine/ledger-status.ts";
 import type { RecordedRun, ScopeChanges } from "../../src/ports/ledger/scope.ts";
@@ -22,7 +22,8 @@ const DELETION = { when: "absent", gracePeriodMs: 0, limit: { count: 3, percent:
 const SETTINGS = { name: "test", deletion: DELETION, rotation: { maxAgeMs: null } };
 const statusOf = (at: Pick<Opened, "ledger">, now = inDays(0)) => ledgerStatus(at.ledger, SETTINGS, now);
 const record = (at: Opened, changes: ScopeChanges) => write(at, (to) => to.recordScope(changes));
-const recordCode = (at: Opened, heldCode: string) => record(at, { history: aReadHistory({ heldCode }) });
+const recordCode = (at: Opened, code: string | null, count: number) =>
+  record(at, { history: aReadHistory({ held: { code, count } }) });
 
 test("held groups are told, a hundred at most, with the code that approves all", async () => {
   const at = await aLedger();
@@ -34,11 +35,10 @@ test("held groups are told, a hundred at most, with the code that approves all",
     at,
     all.map(({ user_group_id }) => ({ kind: "held", user_group_id, removal: "delete" })),
   );
-  expect(await heldGroups(at.ledger)).toBeNull();
-  await recordCode(at, "c0de");
+  await recordCode(at, "c0de", 101);
   const held = { count: 101, code: "c0de", groups: all.slice(0, 100) };
   expect(await heldGroups(at.ledger)).toEqual(held);
-  await recordCode(at, STALE_CODE);
+  await recordCode(at, null, 101);
   expect(await heldGroups(at.ledger)).toEqual({ ...held, code: null });
 });
 
@@ -46,13 +46,49 @@ test("a code that a run has changed meanwhile is not told", async () => {
   const at = await aLedger();
   await carryOut(at, anApplied());
   await take(at, [{ kind: "held", user_group_id: "acme", removal: "delete" }]);
-  await recordCode(at, "before");
+  await recordCode(at, "before", 1);
   const sums: typeof at.ledger.sums = async (list) => {
-    await recordCode(at, "after");
+    await recordCode(at, "after", 1);
     return at.ledger.sums(list);
   };
   expect(await heldGroups({ ...at.ledger, sums })).toMatchObject({ code: null });
   expect(await heldGroups(at.ledger)).toMatchObject({ code: "after" });
+});
+
+test.each<[string, (world: World) => void]>([
+  ["comes back", (world) => world.tenants.push(...tenants("a"))],
+  ["is not ready", (world) => world.tenants.push({ id: "a", name: "A", ready: false })],
+])("of three held deletions, two are told without a code once one tenant %s", async (_, change) => {
+  const world = await aSyncedWorld(["a", "b", "c", "here"]);
+  world.tenants = tenants("here");
+  const settings = { deletion: { ...DELETION, limit: { count: 1, percent: 0 } } };
+  expect(await world.sync({ settings })).toMatchObject({ outcome: "held", counts: { held: 3 } });
+  const told = async () => {
+    const ledger = await worldsStatus(world, null);
+    const held = incidentsOf({ ledger, daemon: null }, world.time.now()).find(({ kind }) => kind === "held");
+    return { sentence: held?.sentence, commands: held?.help.map(({ command }) => command) };
+  };
+  const [approve = ""] = (await told()).commands ?? [];
+  expect(await told()).toEqual({
+    sentence: expect.stringContaining("3 deletions are held: deletion.limit lets 1 of 4 groups go"),
+    commands: [expect.stringContaining("--approve-deletions")],
+  });
+  change(world);
+  await world.sync({ settings, only: new Set(["a"]) });
+  expect(await told()).toEqual({
+    sentence: "Needs attention: 2 removals held.",
+    commands: ["groupsync plan"],
+  });
+  // The code that is not told any more would be refused.
+  const approval = approve.split(" ").at(-1);
+  expect(await world.sync({ settings, approval })).toMatchObject({
+    outcome: "held",
+    counts: { held: 2 },
+    errors: expect.arrayContaining([expect.objectContaining({ code: "APPROVAL_MISMATCH" })]),
+  });
+  world.tenants.push(...tenants("b", "c"));
+  await world.sync({ settings, only: new Set(["b", "c"]) });
+  expect(await told()).toEqual({ sentence: undefined, commands: undefined });
 });
 
 test("the last run that the service made fail is told until an answer after it", async () => {

@@ -1,5 +1,4 @@
 import { describe, expect, it, test } from "vitest";
-import { STALE_CODE } from "../../src/core/plan/read-history.ts";
 import type { RunReport } from "../../src/engine/report/run-report.ts";
 import type { SyncSettings } from "../../src/engine/sync.ts";
 import type { Point } from "../fakes/instance.ts";
@@ -54,7 +53,7 @@ describe("sync --only --skip-grace", () => {
     const report = await world.sync({ ...skippingGrace("a", "b"), settings: atOnce });
     expect(report).toMatchObject({ outcome: "ok", counts: { deleted: 2, held: 0 } });
     // The code stood for three deletions.
-    expect(world.ledger.history).toEqual({ ...history, heldCode: STALE_CODE });
+    expect(world.ledger.history).toEqual({ ...history, held: { code: null, count: 3 } });
     expect(world.ledger.rows.get("c")?.held).toBe("delete");
     expect(await world.sync({ settings: atOnce })).toMatchObject({ outcome: "ok", counts: { deleted: 1 } });
     expect(world.ledger.removals.map(({ kind, user_group_id }) => `${kind} ${user_group_id}`).sort()).toEqual(

@@ -145,7 +145,7 @@ export class Watch {
     this.breaches.push(what);
   }
 
-  /** The operator approves what was held when the code was made; since then a sync of a few tenants may have released some. */
+  /** The operator approves what was held when the code was made. */
   approve(code: string): void {
     this.#remembersHeld();
     for (const id of this.#held.get(code) ?? []) this.#approved.add(id);
@@ -153,9 +153,10 @@ export class Watch {
 
   #remembersHeld(): void {
     const { history, rows } = this.#world.ledger;
-    if (!history.heldCode || this.#held.has(history.heldCode)) return;
+    const code = history.held?.code;
+    if (!code || this.#held.has(code)) return;
     this.#held.set(
-      history.heldCode,
+      code,
       [...rows.keys()].filter((id) => rows.get(id)?.held),
     );
   }

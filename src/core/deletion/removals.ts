@@ -153,7 +153,10 @@ export function guardRemovals(removals: RemovalSummary, circumstances: Circumsta
 }
 
 /** The removals that the guard decides on: all that are not under way yet. */
-const removalsDue = ({ deletions, replacements }: RemovalSummary): number => deletions + replacements;
+export const removalsDue = ({
+  deletions,
+  replacements,
+}: Pick<RemovalSummary, "deletions" | "replacements">): number => deletions + replacements;
 
 /** Whether this removal is done now. A removal that is clear of the limit is done, unless the read is inconclusive. */
 export function isAllowed(removal: Removal, { kind }: GuardResult): boolean {

@@ -11,21 +11,25 @@ export interface ReadHistory {
   readonly clock: GraceClock;
   /** The time of the last read, if that read was good. Null after any other read: then the time since then doesn't count. */
   readonly healthyAt: Date | null;
-  /** The approval code of the held removals, or `STALE_CODE`; null if none are held. */
-  readonly heldCode: string | null;
+  /** What the last full read held; null if nothing. */
+  readonly held: HeldByRead | null;
   /** How many times an operator has approved held removals: each approval makes all earlier codes invalid. */
   readonly approvals: number;
 }
 
-/** Stands for a code of other removals than those that are held, until a full sync has computed a new code. */
-export const STALE_CODE = "";
+interface HeldByRead {
+  /** Approves the removals that this read held. Null once some of them may be done: only the next full sync has a new code. */
+  readonly code: string | null;
+  /** How many removals the code approves. If fewer are held by now, the code is refused. */
+  readonly count: number;
+}
 
 export const NO_READ_HISTORY: ReadHistory = {
   source: null,
   table: null,
   clock: { ms: 0, reads: 0 },
   healthyAt: null,
-  heldCode: null,
+  held: null,
   approvals: 0,
 };
 
@@ -73,16 +77,16 @@ export function nextReading(
 export const whileReading = (history: ReadHistory): ReadHistory => ({ ...history, healthyAt: null });
 
 /**
- * After a read that was complete and conclusive. `heldCode` is null if it was good: nothing is held. If it leads to held
+ * After a read that was complete and conclusive. `held` is null if it was good: nothing is held. If it leads to held
  * removals, the grace clock stands still until an operator approves them.
  */
 export function afterFullRead(
   history: ReadHistory,
   { source, table, at, clock }: Reading,
-  heldCode: string | null,
+  held: HeldByRead | null,
 ): ReadHistory {
-  const after = { ...history, source, table, heldCode };
-  return heldCode === null ? { ...after, clock, healthyAt: at } : whileReading(after);
+  const after = { ...history, source, table, held };
+  return held === null ? { ...after, clock, healthyAt: at } : whileReading(after);
 }
 
 /**
@@ -100,7 +104,7 @@ export const afterApproval = (history: ReadHistory): ReadHistory => ({
 
 /** If some of the removals that are held may be done now: the code no longer stands for those that are held then. */
 export const withStaleCode = (history: ReadHistory): ReadHistory =>
-  history.heldCode === null ? history : { ...history, heldCode: STALE_CODE };
+  history.held === null ? history : { ...history, held: { ...history.held, code: null } };
 
 /** When a sync of all tenants ran that reached its end. */
 export interface GoodSync {

@@ -317,7 +317,9 @@ function* removalsHeld(facts: ScopeFacts): Generator<Incident> {
   const { outcome, error = null } = decidingRun(facts)?.result ?? {};
   // The refresh and the clocks are incidents of their own.
   const isTold = outcome === "held" && error && error.code !== "REFRESH_HELD" && !isClockDifference(error);
-  const told = isTold ? error : null;
+  // Some of what that run held may have been released since: then only the groups that are still held count.
+  const isPast = error?.code === "DELETIONS_HELD" && facts.ledger && !held?.code;
+  const told = isTold && !isPast ? error : null;
   if (held === null && told === null) return;
   const onlyReplaced = held !== null && held.groups.length > 0 && held.groups.every(isReplaced);
   const ofSource = held === null ? asSentence(told?.hint ?? "") || LOOK_AT_SOURCE : LOOK_AT_SOURCE;

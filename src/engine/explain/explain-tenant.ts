@@ -15,6 +15,7 @@ import type { Warning } from "../../ports/observer.ts";
 import type { TenantSource } from "../../ports/tenant-source.ts";
 import type { TokenStore } from "../../ports/token-store.ts";
 import { predictedFailures, type SyncConditions } from "../check/sync-conditions.ts";
+import { heldGroups } from "../ledger-status.ts";
 import {
   type HostTime,
   type PlanSettings,
@@ -99,7 +100,7 @@ export async function explainTenant(
   const { source, ledger } = ports;
   const { rules, name } = settings;
   const state = await readLedgerState({ ledger, clock });
-  const { now, service, history } = state;
+  const { now, service } = state;
   const context = planningContext(settings, state, now, { isWhole: true, eager: false });
   const columns = columnsOf(rules);
   const lookups = await source.lookups(columns, digestSeed(rules), stop, context.reading.table);
@@ -139,7 +140,7 @@ export async function explainTenant(
       copies: await copiesOf(id, tokenFingerprint, tokens, stop),
       tokenDestinations,
       isTokenTooOld: due !== null && tokenSince !== null && tokenSince <= due,
-      approval: history.heldCode || null,
+      approval: group?.held ? ((await heldGroups(ledger))?.code ?? null) : null,
       failures: await predictedFailures({ ledger, tokens, service, name, baseUrl }),
       now,
     };

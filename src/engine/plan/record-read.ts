@@ -1,3 +1,4 @@
+import { removalsDue } from "../../core/deletion/removals.ts";
 import { compareIds } from "../../core/group/tenant.ts";
 import type { Change } from "../../core/plan/change.ts";
 import {
@@ -54,15 +55,16 @@ async function recordHistory(
     return;
   }
   const { guard, reading } = plan;
-  const heldCode = guard.kind === "held" ? guard.removals.code : null;
-  const after = afterFullRead(before, reading, heldCode);
+  const held =
+    guard.kind === "held" ? { code: guard.removals.code, count: removalsDue(guard.removals) } : null;
+  const after = afterFullRead(before, reading, held);
   // Read before the transaction begins: a read waits for a connection for ever if transactions that wait so have them all.
-  const released = heldCode === null ? [] : await releasedIn(plan, ledger);
+  const released = held === null ? [] : await releasedIn(plan, ledger);
   await ledger.write(lease, async (transaction) => {
     await transaction.recordScope({ history: isApproved ? afterApproval(after) : after });
     const now = clock.now();
-    if (heldCode !== null) await markHeld(plan, released, transaction, now);
-    else if (before.heldCode !== null) await transaction.changeAll(RELEASED, now, { kind: "held" });
+    if (held !== null) await markHeld(plan, released, transaction, now);
+    else if (before.held !== null) await transaction.changeAll(RELEASED, now, { kind: "held" });
   });
 }
 

@@ -18,7 +18,7 @@ const CHANGES: readonly ScopeChanges[] = [
   {
     history: aReadHistory({
       ...{ table: "shop.customers", clock: { ms: 2 ** 45, reads: 2 ** 40 }, healthyAt: NOW },
-      ...{ heldCode: "c0de", approvals: 2 },
+      ...{ held: { code: "c0de", count: 3 }, approvals: 2 },
     }),
   },
   { tokens: { complete: null }, answeredAt: LATER },

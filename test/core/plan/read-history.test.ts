@@ -10,7 +10,6 @@ import {
   NO_READ_HISTORY,
   nextReading,
   type ReadHistory,
-  STALE_CODE,
   whileReading,
   withStaleCode,
 } from "../../../src/core/plan/read-history.ts";
@@ -18,7 +17,7 @@ import { aReadHistory, aReading } from "../../builders/groups.ts";
 
 const SOURCE = "the source";
 const MINUTE = 60_000;
-const CODE = "0123456789abcdef0123";
+const HELD = { code: "0123456789abcdef0123", count: 3 };
 const start = new Date("2026-03-01T00:00:00Z");
 const at = (minutes: number): Date => new Date(start.getTime() + minutes * MINUTE);
 
@@ -38,7 +37,7 @@ const evidenceAfter = (...reads: readonly Read[]): ReadHistory =>
   reads.reduce((history, { result, minutes, source }) => {
     const reading = nextReading(history, source, at(minutes));
     if (result === "failed") return whileReading(history);
-    return afterFullRead(history, reading, result === "held" ? CODE : null);
+    return afterFullRead(history, reading, result === "held" ? HELD : null);
   }, NO_READ_HISTORY);
 
 const clockAt = (history: ReadHistory, minutes: number, source = SOURCE): [number, number] => {
@@ -116,25 +115,25 @@ describe("the table that the source led to", () => {
   it("is remembered after a read that failed, was held, or was of a few ids", () => {
     const reading = nextReading(found, SOURCE, at(1));
     expect(whileReading(found).table).toBe(table);
-    expect(afterFullRead(found, reading, CODE).table).toBe(table);
+    expect(afterFullRead(found, reading, HELD).table).toBe(table);
     expect(afterPartialRead(NO_READ_HISTORY, { ...reading, table }).table).toBe(table);
   });
 });
 
 describe("what is held", () => {
   it("is kept until a good read", () => {
-    expect(evidenceAfter(healthy(0)).heldCode).toBeNull();
-    expect(evidenceAfter(healthy(0), held(5)).heldCode).toBe(CODE);
-    expect(evidenceAfter(held(5), failed(10)).heldCode).toBe(CODE);
-    expect(evidenceAfter(held(5), healthy(10)).heldCode).toBeNull();
+    expect(evidenceAfter(healthy(0)).held).toBeNull();
+    expect(evidenceAfter(healthy(0), held(5)).held).toEqual(HELD);
+    expect(evidenceAfter(held(5), failed(10)).held).toEqual(HELD);
+    expect(evidenceAfter(held(5), healthy(10)).held).toBeNull();
   });
 
   it("has a code that is stale once a part of it is approved or done", () => {
-    expect(afterApproval(evidenceAfter(held(5))).heldCode).toBe(STALE_CODE);
-    expect(afterApproval(evidenceAfter(healthy(5))).heldCode).toBeNull();
+    expect(afterApproval(evidenceAfter(held(5))).held).toEqual({ ...HELD, code: null });
+    expect(afterApproval(evidenceAfter(healthy(5))).held).toBeNull();
     expect(withStaleCode(evidenceAfter(held(5)))).toEqual({
       ...evidenceAfter(held(5)),
-      heldCode: STALE_CODE,
+      held: { ...HELD, code: null },
     });
     expect(withStaleCode(evidenceAfter(healthy(5)))).toEqual(evidenceAfter(healthy(5)));
   });
@@ -142,7 +141,7 @@ describe("what is held", () => {
   it("needs a word of its own for each approval", () => {
     const history = aReadHistory({ approvals: 2 });
     expect(afterApproval(history)).toEqual({ ...history, approvals: 3 });
-    expect(afterFullRead(history, aReading(), CODE).approvals).toBe(2);
+    expect(afterFullRead(history, aReading(), HELD).approvals).toBe(2);
   });
 });
 
