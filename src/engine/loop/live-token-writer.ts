@@ -146,7 +146,7 @@ export class LiveTokenWriter {
   }
 }
 
-const NOT_READ_BACK: Failure = {
+export const NOT_READ_BACK: Failure = {
   code: "TOKEN_NOT_STORED",
   message:
     "the token that was written could not be read back as it was: look at the store's triggers and rules",

@@ -17,7 +17,7 @@ import { hasSharedToken, tokenShared } from "../tokens/shared-tokens.ts";
 import { copiesUnsure } from "../tokens/store-tokens.ts";
 import type { TokenWriting } from "../tokens/token-writing.ts";
 import type { Committer } from "./committer.ts";
-import { LiveTokenWriter } from "./live-token-writer.ts";
+import { LiveTokenWriter, NOT_READ_BACK } from "./live-token-writer.ts";
 
 /** One group's rotation. */
 interface Rotation {
@@ -191,7 +191,7 @@ export class TokenRotation {
     const report = (): void => reportFailure(id, failure, this.#run);
     if (live) return this.#store(rotation, live, result, report);
     // A store may lack the present token. The next syncs see to that, even if nobody wants a new token any more.
-    const isLacking = failure.code === "TOKEN_NOT_EVERYWHERE";
+    const isLacking = failure.code === "TOKEN_NOT_EVERYWHERE" || failure === NOT_READ_BACK;
     const now = this.#run.clock.now();
     const lacking = isLacking ? [storingFailed(id, known.failures.storing, failure, now)] : [];
     await this.#change(rotation, ...lacking, rotationEnded(null, result));

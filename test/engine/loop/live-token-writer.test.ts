@@ -346,7 +346,7 @@ describe("a live token that a GET returned and that no store has", () => {
   });
 });
 
-test("a token is not rotated if its store takes the proof and keeps something else", async () => {
+test("a token is not rotated if its store takes the proof and keeps something else, which stays known", async () => {
   const world = await aSyncedWorld(["a"]);
   const { report } = world.startRotation(ALL, {
     at: ({ when, call }) => {
@@ -359,4 +359,8 @@ test("a token is not rotated if its store takes the proof and keeps something el
     errors: [{ user_group_id: "a", code: "TOKEN_NOT_STORED", message: expect.stringContaining("read back") }],
   });
   expect(world.sent).toEqual([]);
+  await world.cancelRotations();
+  await world.time.sleep(DAY);
+  expect(await world.sync()).toMatchObject({ outcome: "ok", counts: { restored: 1 } });
+  expect(world.store.tokens).toEqual(world.service.tokens);
 });
