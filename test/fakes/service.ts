@@ -30,6 +30,8 @@ export class ServiceState {
   saysNew = false;
   /** What identifies the group of a DELETE; the service ignores the other field. */
   deleteBy: "token" | "id" | "both" = "both";
+  /** Whether a DELETE that finds no group counts as done. */
+  deletesNothing = false;
   /** Whether a DELETE has to name a data source. */
   needsDataSource = false;
   /** Whether the token from before a rotation stays good. */
@@ -147,8 +149,9 @@ export class InMemoryGroupService implements GroupService {
     state.requests.push({ operation: "DELETE", id, ...(dataSourceId === null ? {} : { dataSourceId }) });
     const isNamed = dataSourceId !== null || !state.needsDataSource;
     const found = isNamed ? state.find(id, token.reveal()) : undefined;
-    if (found === undefined) throw new ServiceFailure("REFUSED", "DELETE was answered HTTP 404");
-    if (state.deletes) state.groups.delete(found);
+    if (found === undefined && !state.deletesNothing)
+      throw new ServiceFailure("REFUSED", "DELETE was answered HTTP 404");
+    if (found !== undefined && state.deletes) state.groups.delete(found);
     await this.#step({ when: "after", call: "remove", id });
   }
 

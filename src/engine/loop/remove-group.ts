@@ -17,7 +17,7 @@ interface StoredTokens {
 }
 
 /**
- * Deletes a group with its stored token. If that token is unknown or refused, a GET returns the live token; if the group
+ * Deletes a group with its stored token. If that token is unknown, perhaps dead, or refused, a GET returns the live one; if the group
  * was gone, that GET creates it again, and the DELETE then removes it. No call is made if the service has deleted the
  * group already and only its stored token is left. Resolves to undefined if the run is ending.
  */
@@ -74,7 +74,10 @@ type StoredTokenAttempt =
 
 const UNKNOWN_TOKEN = { kind: "token unknown", mayHaveHappened: false } as const;
 
-/** Deletes a group with the stored token, unless that token may belong to another group, or the API key to another team. */
+/**
+ * Deletes a group with the stored token, unless that token may be dead or belong to another group, or the API key to another
+ * team.
+ */
 async function deleteByStoredToken(
   user_group_id: string,
   before: GroupRecord | null,
@@ -84,6 +87,8 @@ async function deleteByStoredToken(
   const { identity, tokens, signal } = run;
   // Another team may have a group with the same id, so a GET has to show first which team this API key belongs to.
   if (!identity.confirmed) return UNKNOWN_TOKEN;
+  // A call that is under way may have ended the stored token, and nobody knows what a service answers to a dead one.
+  if (before?.intent) return UNKNOWN_TOKEN;
   const stored = await tokens.read([user_group_id], signal);
   const token = stored.get(user_group_id);
   // Some services identify the group by its token alone: a token copied from another row would delete another group.
