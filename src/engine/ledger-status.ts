@@ -1,6 +1,5 @@
 import { doesUpdate } from "../core/apply/update-evidence.ts";
 import { wentMissing } from "../core/deletion/missing-tenants.ts";
-import type { HeldGroups } from "../core/deletion/removals.ts";
 import { failingGroup } from "../core/failure/group-failures.ts";
 import { FAILED_BY_SERVICE } from "../core/failure/service-failure.ts";
 import type { DeletionPolicy } from "../core/plan/deletion-policy.ts";
@@ -11,6 +10,7 @@ import type { RotationPolicy } from "../core/rotation/rotation-policy.ts";
 import { shownTable } from "../core/tokens/destination.ts";
 import type { LedgerView } from "../ports/ledger/ledger.ts";
 import type { RecordedRun } from "../ports/ledger/scope.ts";
+import { heldGroups } from "./plan/held-groups.ts";
 import { heldRefresh } from "./refresh/held-refresh.ts";
 
 interface StatusSettings {
@@ -96,22 +96,4 @@ function tellEnough(runs: readonly RecordedRun[], now: Date): boolean {
     runs.some(isGoodSync) &&
     (code === undefined || results.some(({ error }) => error?.code !== code))
   );
-}
-
-/** The groups whose removal is held, as their records say. */
-export async function heldGroups(
-  ledger: Pick<LedgerView, "scope" | "candidates" | "sums">,
-): Promise<HeldGroups | null> {
-  const { held } = (await ledger.scope()).history;
-  const shown = await ledger.candidates({ kind: "held" }, { limit: SHOWN });
-  if (shown.length === 0) return null;
-  const count = (await ledger.sums({ kind: "held" })).counts.total;
-  // A run may have changed groups and code meanwhile, and a code must approve nothing but the groups that are shown with it.
-  const isStill = (await ledger.scope()).history.held?.code === held?.code;
-  // Between full syncs, a group is released if its tenant is back, but none is held anew: as many means the same groups.
-  return {
-    count,
-    code: isStill && held?.count === count ? held.code : null,
-    groups: shown.flatMap(({ user_group_id, held }) => (held ? [{ kind: held, user_group_id }] : [])),
-  };
 }

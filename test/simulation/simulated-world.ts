@@ -1,7 +1,7 @@
 import { refreshHold } from "../../src/core/drift/refresh.ts";
 import { type Group, groupFingerprint } from "../../src/core/group/group.ts";
 import { isSameMark, type OwnersMark } from "../../src/core/tokens/destination.ts";
-import { heldGroups } from "../../src/engine/ledger-status.ts";
+import { heldGroups } from "../../src/engine/plan/held-groups.ts";
 import { foundLately } from "../../src/engine/refresh/held-refresh.ts";
 import { inMemoryLedger } from "../fakes/ledger/ledger.ts";
 import { LedgerState } from "../fakes/ledger/ledger-state.ts";

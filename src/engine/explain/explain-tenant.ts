@@ -15,7 +15,7 @@ import type { Warning } from "../../ports/observer.ts";
 import type { TenantSource } from "../../ports/tenant-source.ts";
 import type { TokenStore } from "../../ports/token-store.ts";
 import { predictedFailures, type SyncConditions } from "../check/sync-conditions.ts";
-import { heldGroups } from "../ledger-status.ts";
+import { heldGroups } from "../plan/held-groups.ts";
 import {
   type HostTime,
   type PlanSettings,
