@@ -104,3 +104,18 @@ test.each([true, false])(
     expect(open).toBe(0);
   },
 );
+
+test("tells the code that approves what is held as long as it stands for all that is held", async () => {
+  const world = await aSyncedWorld(["a", "b", "c", "here"]);
+  world.tenants = tenants("here");
+  const limit = { count: 1, percent: 0 };
+  const settings = { deletion: { ...syncSettings().deletion, gracePeriodMs: 0, limit } };
+  const report = await world.sync({ settings });
+  expect(report).toMatchObject({ outcome: "held", counts: { held: 3 } });
+  const { history } = world.ledger;
+  expect((await explain(world, "b")).approval).toBe(history.held?.code);
+  expect((await explain(world, "here")).approval).toBeNull();
+  world.tenants = tenants("a", "here");
+  await world.sync({ settings, only: new Set(["a"]) });
+  expect(await explain(world, "b")).toMatchObject({ group: { held: "delete" }, approval: null });
+});
