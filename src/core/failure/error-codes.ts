@@ -302,7 +302,7 @@ export const ERROR_CODES = {
     ],
     CONFIG_PROPOSAL: [
       "`init` finds no table with tenants, or the table in `--table` doesn't fit",
-      "choose with `--table`, `--id` and `--group-name`, or [create a view](quick-start.md#more-about-init)",
+      "choose with `--table`, `--id` and `--group-name`, or create a view",
     ],
     CONFIG_NOT_WRITTEN: [
       "`init` could not write its files, or would have overwritten a file",
