@@ -17,9 +17,9 @@ interface StoredTokens {
 }
 
 /**
- * Deletes a group with its stored token. If that token is unknown, perhaps dead, or refused, a GET returns the live one; if the group
- * was gone, that GET creates it again, and the DELETE then removes it. No call is made if the service has deleted the
- * group already and only its stored token is left. Resolves to undefined if the run is ending.
+ * Deletes a group with its stored token. If nobody knows whether that token is live, or the service refuses it, a GET returns the
+ * live token. If the group was gone, that GET creates it again, and the DELETE then removes it. No call is made if the service has
+ * deleted the group already and only its stored token is left. Resolves to undefined if the run is ending.
  */
 export async function deleteGroup(
   change: Delete,
@@ -87,8 +87,9 @@ async function deleteByStoredToken(
   const { identity, tokens, signal } = run;
   // Another team may have a group with the same id, so a GET has to show first which team this API key belongs to.
   if (!identity.confirmed) return UNKNOWN_TOKEN;
-  // A call that is under way may have ended the stored token, and nobody knows what a service answers to a dead one.
-  if (before?.intent) return UNKNOWN_TOKEN;
+  // A call that is under way, or that the ledger has forgotten, may have ended the stored token, and nobody knows what a service
+  // answers to a dead one.
+  if (before?.intent || before?.doubt) return UNKNOWN_TOKEN;
   const stored = await tokens.read([user_group_id], signal);
   const token = stored.get(user_group_id);
   // Some services identify the group by its token alone: a token copied from another row would delete another group.

@@ -319,6 +319,16 @@ describe("a deletion", () => {
     }
   });
 
+  it("asks for the live token of a group in doubt, because the ledger may have forgotten a rotation", async () => {
+    const world = await aSyncedWorld(IDS);
+    for (const id of ["a", "b"]) world.service.groups.get(id)!.token = world.service.newToken(id);
+    for (const [id, row] of world.ledger.rows) world.ledger.rows.set(id, { ...row, doubt: "rewind" });
+    keep(world, "a", "c", "d", "new");
+    world.service.deletesNothing = true;
+    await world.sync();
+    expect(groups(world)).toEqual(["a", "c", "d", "new"]);
+  });
+
   it("uses the live token if the service answers 403 to the stored one", async () => {
     const world = await aSyncedWorld(IDS);
     keep(world, "a");
