@@ -237,6 +237,9 @@ async function serveHeld(
   await settleCalls(left, { ...run, observe: observingTokens(tell) });
   const doubted = ids.filter((id) => tenants.get(id)?.isDoubted);
   await workThrough(each(doubted.map((id) => refreshOf(id, context.now, run))), run);
+  if (doubted.length > 0)
+    for (const [id, { tokenFingerprint }] of await ledger.records(doubted))
+      if (tokenFingerprint !== records.get(id)?.tokenFingerprint) restored(id, { served: RESTORED });
   const rejected = [...tenants.values()].flatMap(({ action }) => (action?.kind === "rejected" ? action : []));
   await recordRejections({ rejected: each(rejected), count: rejected.length, of: new Set(ids) }, run);
   if (signal.aborted) return;
@@ -288,6 +291,7 @@ const CHANGED: Failure = {
     "its row has changed since the source was read; the next full sync replaces the group, within deletion.limit",
 };
 const UNCHANGED: Served = { kind: "done", outcome: "unchanged" };
+const RESTORED: Served = { kind: "done", outcome: "restored" };
 const UNKNOWN: Served = { kind: "unknown" };
 
 /** What becomes of a tenant for whose group the plan makes no call now. */
@@ -330,7 +334,7 @@ function endOf(event: RunEvent): { readonly id: string; readonly served: Served 
       return { id: event.user_group_id, served: { kind: "done", outcome: event.result } };
     case "restored":
     case "rotated":
-      return { id: event.user_group_id, served: { kind: "done", outcome: "restored" } };
+      return { id: event.user_group_id, served: RESTORED };
     case "failed": {
       const { user_group_id: id, code, message } = event;
       return { id, served: { kind: "failed", code, message } };

@@ -14,7 +14,7 @@ async function aRewoundWorld() {
 it("whoever asks for a tenant in doubt gets an answer once the live token is stored", async () => {
   const world = await aRewoundWorld();
   const session = aSession(world, { settings: { concurrency: 1 } });
-  await session.serve("c");
+  expect(await session.serve("c")).toEqual({ kind: "done", outcome: "restored" });
   expect(world.store.tokens.get("c")).toBe(world.service.tokens.get("c"));
   await session.run;
   expect(asked(world).sort()).toEqual(["a", "b", "c"]);
