@@ -86,14 +86,14 @@ export class VaultSession {
     return isToken(this.#auth) ? this.#renewed(this.#auth.token) : this.#loggedIn(this.#auth);
   }
 
-  /** Leaves a token as it is that Vault refuses to renew: it may be good all the same. */
+  /** Leaves a token as it is that Vault refuses to renew: it may be good all the same. A sealed Vault refuses nothing. */
   async #renewed(token: Secret): Promise<Login> {
     const path = "auth/token/renew-self";
     const answer = await this.#http.send({ method: "POST", path, token, body: {} });
     const renewed = answer.status === 200 ? this.#loginIn(answer.body.auth) : undefined;
     if (renewed) return renewed;
     const failure = failureOf(answer, "");
-    if (failure.passes) throw failure;
+    if (failure.passes || answer.status >= 500) throw failure;
     return { token, renewAt: Number.POSITIVE_INFINITY };
   }
 

@@ -101,11 +101,14 @@ describe("a login to Vault, against a server written from the reference", () => 
     expect(everythingIn(error)).not.toContain(server.rootToken);
   });
 
-  test("with a token is renewed once Vault is well again, if its renewal failed in passing", async () => {
+  test.each([
+    ["no active node", "passing"],
+    ["Vault is sealed", "unavailable"],
+  ])("with a token is renewed once Vault is well again, after: %s", async (said, problem) => {
     const { server, store } = await aVault();
     server.instead = ({ path }) =>
-      path.endsWith("/renew-self") ? { status: 503, body: { errors: ["no active node"] } } : undefined;
-    expect(await rejection(store.get("t-a"))).toMatchObject({ problem: "passing" });
+      path.endsWith("/renew-self") ? { status: 503, body: { errors: [said] } } : undefined;
+    expect(await rejection(store.get("t-a"))).toMatchObject({ problem });
     server.instead = () => undefined;
     await store.get("t-a");
     expect(renewals(server)).toBe(2);
