@@ -52,7 +52,7 @@ function sectionHtml({ id, title, facts }: Section, drawing: Content, page: Page
 }
 
 const findBox = (asked: string, hasWayBack: boolean): Html =>
-  html`<form role="search"><label for="tenant">Find a tenant</label><input id="tenant" name="tenant" type="search" value="${asked}" placeholder="its id or name" required autocomplete="off" autocapitalize="none" spellcheck="false"><button>Find</button>${hasWayBack ? html`<a href="?">Status page</a>` : null}</form>`;
+  html`<form role="search"><label for="find">Find a tenant</label><input id="find" name="tenant" type="search" value="${asked}" placeholder="its id or name" required autocomplete="off" autocapitalize="none" spellcheck="false"><button>Find</button>${hasWayBack ? html`<a href="?">Status page</a>` : null}</form>`;
 
 const hashOf = (text: string): string => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
 

@@ -33,11 +33,6 @@ export const textOf = (html: string): string =>
 
 export const readOf = (state: DaemonState): string => textOf(pageOf(state));
 
-export const headlineOf = (state: DaemonState): string[] => {
-  const [, tone = "", box = ""] = /<div class="headline (\w+)">(.*?)<\/div>/s.exec(pageOf(state)) ?? [];
-  return [tone, textOf(box).trim()];
-};
-
 export const aBadEnd = { code: "SERVICE_UNAVAILABLE", message: "the service doesn't answer" };
 
 /** The daemon after a sync with these counts. */

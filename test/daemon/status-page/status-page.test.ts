@@ -14,20 +14,24 @@ import {
 } from "../a-healthy-daemon.ts";
 import { aCurrentRun, anyMarkup, pageOf } from "./shown-page.ts";
 import { SCENES } from "./status-page-scenes.ts";
+import { TENANT_PAGES } from "./tenant-page-scenes.ts";
 
 test("the first sentence is the title, too", () => {
   expect(pageOf(aHealthyDaemon({ name: "eu" }))).toContain("<title>All is well. – groupsync eu</title>");
 });
 
-describe.each(Object.entries(SCENES))("the page %s", (_, state) => {
-  const page = pageOf(state);
+const PAGES = {
+  ...Object.fromEntries(Object.entries(SCENES).map(([name, state]) => [name, pageOf(state)])),
+  ...TENANT_PAGES,
+};
 
+describe.each(Object.entries(PAGES))("the page %s", (_, page) => {
   test("loads nothing, runs nothing, sends nothing", () => {
     expect(/<(iframe|object|embed|img|base)\b/i.exec(page)).toBeNull();
     const active = page.match(/<(script|form|button|input)\b[^>]*>/g);
     expect(active?.filter((tag) => tag !== '<button type="button" class="copy">')).toEqual([
       '<form role="search">',
-      expect.stringMatching(/^<input id="tenant" name="tenant" type="search" /),
+      expect.stringMatching(/^<input id="find" name="tenant" type="search" /),
       "<button>",
       "<script>",
     ]);
@@ -37,7 +41,7 @@ describe.each(Object.entries(SCENES))("the page %s", (_, state) => {
     expect(
       links.filter(
         (link) =>
-          !/^(#main$|\?tenant=|data:image\/svg\+xml,|https:\/\/git\.example\.com\/docs\/\w+\.md#)/.test(
+          !/^(#main$|\?$|\?tenant=|data:image\/svg\+xml,|https:\/\/git\.example\.com\/docs\/\w+\.md#)/.test(
             link ?? "",
           ),
       ),
