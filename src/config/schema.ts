@@ -305,7 +305,7 @@ const http = optionalSection({
     .exactOptional()
     .meta({
       description:
-        "Where a browser finds these docs. The status page then links to the runbook of each problem.",
+        "Where a browser finds these docs. The status page then links to the pages that explain a problem.",
       otherwise: "no links",
       example: "https://git.example.com/groupsync/blob/main/docs",
     }),

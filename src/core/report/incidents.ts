@@ -105,7 +105,7 @@ function* incidentsOfRuns(facts: ScopeFacts): Generator<Incident> {
   const run = decidingRun(facts);
   const unanswered = unansweredRun(facts);
   const { outcome, error } = run?.result ?? {};
-  const retry = daemon ? "It is tried again by itself; nothing is lost meanwhile." : "";
+  const retry = daemon?.nextRun ? "It is tried again by itself; nothing is lost meanwhile." : "";
   const runs = withoutHandedOver(facts);
   // No other run does what a full sync has left.
   const killed = [runs[0], runs.find(({ command }) => command === "sync")].find(
@@ -184,7 +184,10 @@ function streakSince(
   return since;
 }
 
-const SEE_RUN = "What groupsync waits for stands in its current run, if one goes on, and in the log.";
+const whatItWaitsFor = ({ daemon }: ScopeFacts): string =>
+  daemon?.standby
+    ? "Another instance holds the lease: see whether that instance is still at work."
+    : "The log says what groupsync waits for.";
 
 const LONGEST = 500;
 /** How long a tenant may wait before something is wrong, in milliseconds. */
@@ -198,7 +201,7 @@ function* incidentsOfService(facts: ScopeFacts, now: Date): Generator<Incident> 
     yield attention(
       "waiting",
       `a tenant has been waiting for ${durationText(waitedMs)}`,
-      ["It has no token yet, or its change isn't made.", SEE_RUN],
+      ["It has no token yet, or its change isn't made.", whatItWaitsFor(facts)],
       { since: new Date(now.getTime() - waitedMs), concerned: waitingDetails(ledger) },
     );
   // No command asks the service, so its silence means nothing there.
@@ -357,7 +360,7 @@ function* incidentsOfDaemon(facts: ScopeFacts, now: Date): Generator<Incident> {
     const since = lastGoodSync ?? startedAt;
     const ms = durationText(age(since, now));
     const when = lastGoodSync ? `for ${ms}` : `in the ${ms} since the start`;
-    yield bad("stale", `No sync has reached its end ${when}.`, [SEE_RUN], { since });
+    yield bad("stale", `No sync has reached its end ${when}.`, [whatItWaitsFor(facts)], { since });
   }
   if (rejectedConfig) {
     const { since, code, message, hint = "" } = rejectedConfig;

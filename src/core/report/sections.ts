@@ -25,7 +25,7 @@ export function scopeView(facts: ScopeFacts, now: Date): View {
   const { ledger, daemon } = facts;
   const sections: readonly Section[] = [
     { id: "dependencies", title: "Dependencies", facts: dependenciesOf(facts).flatMap(dependencyFact) },
-    { id: "now", title: "Current run", facts: daemon ? currentRun(daemon, now) : [] },
+    { id: "now", title: "Now", facts: daemon ? currentRun(daemon, now) : [] },
     { id: "runs", title: "Runs", facts: [...lastRun(facts), ...(daemon ? schedule(daemon, now) : [])] },
     {
       id: "more",

@@ -75,7 +75,7 @@ const GAUGES: readonly StateGauge[] = [
   },
   {
     name: "groupsync_held_removals",
-    help: "Deletions and replacements that groupsync holds back (DELETIONS_HELD, SOURCE_INCONCLUSIVE).",
+    help: "Deletions and replacements that groupsync holds back (DELETIONS_HELD).",
     value: ({ ledger }) => ledger && (ledger.held?.count ?? 0),
   },
   {

@@ -205,7 +205,13 @@ test.each<[string, DaemonState, kind: string, text: string]>([
     "no sync was good for long",
     aStale(),
     "stale",
-    "No sync has reached its end for 3 h 0 min. What groupsync waits for stands",
+    "No sync has reached its end for 3 h 0 min. The log says what groupsync waits for.",
+  ],
+  [
+    "no sync of the instance that has the lease was good for long",
+    { ...aStale(), standby: aStandby },
+    "stale",
+    "No sync has reached its end for 3 h 0 min. Another instance holds the lease:",
   ],
   [
     "no sync was ever good",
