@@ -131,7 +131,7 @@ export interface Decision {
  * replacements may be done.
  *
  * Nothing is noted that the ledger has already: `returned` needs an absence, `change dropped` an absence or a failed change,
- * `settled` one of them or another row, and `left` no absence of this kind that still stands.
+ * `settled` one of them, another row or a held removal, and `left` no absence of this kind that still stands.
  *
  * A GET of its own settles what is under way and what the action leaves so. It is sent after the changes, and not before its next try
  * is due if it has failed.
@@ -189,7 +189,8 @@ function noteOn(
   const isNews = absence !== null || failures.change !== null;
   if (action === null && tenant.kind === "desired") {
     const { row, dataSourceId } = tenant;
-    const isRecorded = !isNews && known.digest === row.digest && known.bucket === row.bucket;
+    const isSettled = !isNews && known.held === null;
+    const isRecorded = isSettled && known.digest === row.digest && known.bucket === row.bucket;
     return isRecorded ? null : { kind: "settled", user_group_id, row, dataSourceId };
   }
   if (action?.kind === "not_ready" || action?.kind === "outdated")

@@ -566,6 +566,7 @@ describe("a group that is as it should be is noted as settled", () => {
     ["where another row gives the same group", { digest: "0" }, settled],
     ["where its id has moved to another bucket", { bucket: 8 }, settled],
     ["where its row was never recorded", { digest: null }, settled],
+    ["where its replacement was held, and its row is put back", { held: "replace" as const }, settled],
     ["but not where there is nothing new", {}, null],
     [
       "but not where its token alone fails",

@@ -21,6 +21,16 @@ it("whoever asks for a tenant in doubt gets an answer once the live token is sto
   expect(world.store.tokens).toEqual(world.service.tokens);
 });
 
+it("a held replacement keeps no tenant in doubt from being asked about once its row is put back", async () => {
+  const world = await aRewoundWorld();
+  for (const [id, row] of world.ledger.rows) world.ledger.rows.set(id, { ...row, held: "replace" });
+  const session = aSession(world);
+  await session.serve("c");
+  expect(world.store.tokens.get("c")).toBe(world.service.tokens.get("c"));
+  expect(world.ledger.rows.get("c")).toMatchObject({ held: null, doubt: null });
+  await session.run;
+});
+
 it("no answer is good about a tenant in doubt if the service must not be asked", async () => {
   const world = await aRewoundWorld();
   const session = aSession(world, { settings: { update: "never" } });
