@@ -317,11 +317,14 @@ const OUT_OF_DOUBT: readonly Help[] = [
 
 function* removalsHeld(facts: ScopeFacts): Generator<Incident> {
   const held = facts.ledger?.held ?? null;
-  const { outcome, error = null } = decidingRun(facts)?.result ?? {};
+  const run = decidingRun(facts);
+  const { outcome, error = null } = run?.result ?? {};
   // The refresh and the clocks are incidents of their own.
   const isTold = outcome === "held" && error && error.code !== "REFRESH_HELD" && !isClockDifference(error);
+  // A ledger that was read before the end of that run knows nothing of what it held.
+  const isReadSince = facts.ledger?.runs.some(({ id, result }) => id === run?.id && result !== null);
   // Some of what that run held may have been released since: then only the groups that are still held count.
-  const isPast = error?.code === "DELETIONS_HELD" && facts.ledger && !held?.code;
+  const isPast = error?.code === "DELETIONS_HELD" && isReadSince && !held?.code;
   const told = isTold && !isPast ? error : null;
   if (held === null && told === null) return;
   const onlyReplaced = held !== null && held.groups.length > 0 && held.groups.every(isReplaced);

@@ -103,6 +103,15 @@ test.each<[string, DaemonState, kind: string, text: string]>([
     "Needs attention: 2 removals held. Each of these groups gets a new token",
   ],
   [
+    "the last run held removals, and the ledger could not be read since",
+    {
+      ...held({ code: "DELETIONS_HELD", message: "2 deletions are held" }),
+      ledger: aHealthySnapshot({ runs: [anUnfinishedRun()] }),
+    },
+    "held",
+    "Needs attention: 2 deletions are held. Look at the source first",
+  ],
+  [
     "no code approves what is held",
     held({ code: "SOURCE_INCONCLUSIVE", message: "the source returned no valid row", hint: "check it" }),
     "held",
@@ -270,6 +279,10 @@ test.each<[string, DaemonState]>([
     withLedger({ missing: { count: 4, due: 4, toBeHeld: 0, owned: 40, allowed: 4 } }),
   ],
   ["a sync made room for a rotation", withLedger({ runs: [HANDED_OVER, aPastRun()] })],
+  [
+    "a run held removals that were all released since",
+    held({ code: "DELETIONS_HELD", message: "2 deletions are held" }),
+  ],
   [
     "a single tenant got a good answer since the ledger was read",
     withLedger({ failedByService: KEY_REFUSED }, { lastAnswer: minutesAgo(1) }),
