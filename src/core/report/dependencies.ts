@@ -1,6 +1,13 @@
 import { FAILED_BY_SERVICE } from "../failure/service-failure.ts";
 import type { Tone } from "./card.ts";
-import { type DaemonState, isGoodSync, type PastRun, runsOf, type ScopeFacts } from "./scope-facts.ts";
+import {
+  type DaemonState,
+  isGoodSync,
+  type PastRun,
+  runsOf,
+  type ScopeFacts,
+  unansweredRun,
+} from "./scope-facts.ts";
 
 /** Something that groupsync needs, and what is known of it: the last good contact, and the last error. Holds no secret. */
 export interface Dependency {
@@ -22,7 +29,8 @@ interface DatedError {
 /** Whom to ring: each dependency that the config has. A command knows of those alone that the ledger tells of. */
 export function dependenciesOf(facts: ScopeFacts): readonly Dependency[] {
   const { ledger, daemon } = facts;
-  const runs = [...runsOf(facts), ...(ledger?.failedByService ? [ledger.failedByService] : [])];
+  const unanswered = unansweredRun(facts);
+  const runs = [...runsOf(facts), ...(unanswered ? [unanswered] : [])];
   const errorOf = (name: string) => latest(runs.flatMap((run) => errorIn(run, name)));
   const { baseUrl = null, teamId = null, answeredAt = null } = ledger?.service ?? {};
   // A store may refuse the tokens of single groups while it takes those of others.

@@ -56,7 +56,21 @@ export function unansweredRun({ ledger, daemon }: ScopeFacts): PastRun | null {
   const lastAnswer = daemon?.lastAnswer ?? ledger.service.answeredAt;
   // The clock was set back since such a run: no answer would be later.
   const isOfTheFuture = run.finishedAt > ledger.readAt;
-  return isOfTheFuture || (lastAnswer && lastAnswer > run.finishedAt) ? null : run;
+  const isAnswered = (lastAnswer && lastAnswer > run.finishedAt) || runsAfter(run, ledger).some(wasAnswered);
+  return isOfTheFuture || isAnswered ? null : run;
+}
+
+/** By their order: the clock may have been set back. */
+function runsAfter({ id }: PastRun, { runs }: LedgerStatus): readonly PastRun[] {
+  const index = runs.findIndex((run) => run.id === id);
+  return index === -1 ? runs : runs.slice(0, index);
+}
+
+/** Whether the service has given the run a good answer, as far as its counts show that. */
+function wasAnswered({ result }: PastRun): boolean {
+  if (result === null) return false;
+  const { created, adopted, updated, replaced, rotated, refreshed } = result.counts;
+  return created + adopted + updated + replaced + rotated + refreshed > 0;
 }
 
 /** A sync that reaches its end has read the source. */

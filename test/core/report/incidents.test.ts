@@ -288,6 +288,16 @@ test.each<[string, DaemonState]>([
     withLedger({ failedByService: KEY_REFUSED }, { lastAnswer: minutesAgo(1) }),
   ],
   [
+    "a later run got a good answer, by a clock that was set back since the service made one fail",
+    withLedger(
+      {
+        failedByService: KEY_REFUSED,
+        runs: [aPastRun({ id: "4712", counts: { created: 1 }, startedAt: hoursAgo(1) }), KEY_REFUSED],
+      },
+      { lastAnswer: hoursAgo(1) },
+    ),
+  ],
+  [
     "another instance has repaired what this one could not",
     aHealthyDaemon({ lastRun: aFinishedRun({ id: "4710", error: aBadEnd, finishedAt: hoursAgo(1) }) }),
   ],

@@ -11,6 +11,7 @@ import {
   aHealthyDaemon,
   aHealthySnapshot,
   aPastRun,
+  daysAgo,
   hoursAgo,
   minutesAgo,
   NOW,
@@ -79,6 +80,17 @@ test.each<[what: string, name: string, state: Partial<DaemonState>, text: string
       }),
     },
     "good | answered 2026-03-01T12:01:30.000Z | last error KEY_REFUSED, 2026-03-01T10:02:31.400Z; dashboards.example.com, team 42",
+  ],
+  [
+    "the service has failed before all runs that are told, and has answered since",
+    "Service",
+    {
+      lastAnswer: minutesAgo(1),
+      ...ledgerOf({
+        failedByService: aPastRun({ startedAt: daysAgo(60), error: { code: "KEY_REFUSED", message: "" } }),
+      }),
+    },
+    "good | answered 2026-03-01T12:01:30.000Z | dashboards.example.com, team 42",
   ],
   [
     "the service has failed since its last answer",
