@@ -408,7 +408,7 @@ export const ERROR_CODES = {
     APPROVAL_NOT_NEEDED: ["you gave an approval code, but nothing is held", "nothing"],
     GRACE_PERIOD_RESTARTED: [
       "no sync ran for [unusually long](deletions.md#the-grace-period), so all grace periods start again",
-      "nothing. After [a restore](recovery.md#an-older-ledger-is-restored), run `groupsync sync --verify-tokens`",
+      "nothing. After a restore, do what [Recovery](recovery.md) says",
     ],
     SOURCE_CHANGED: [
       "the config names a new source, which lacks tenants that the ledger has",
