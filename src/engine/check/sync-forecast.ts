@@ -75,7 +75,7 @@ export async function forecastSync(
       plan,
       { only },
       { ...settings, refresh: policy },
-      { ledger, updates: doesUpdate(service.evidence), now, isRecorded: false },
+      { ledger, updates: doesUpdate(service.evidence), now },
     );
     return {
       plan,
