@@ -122,7 +122,6 @@ export class Daemon {
       nextRun: this.#signal.aborted ? null : this.#timetable.next,
       staleAt: this.#staleAt(tracked.lastGoodSync ?? tracked.startedAt),
       unreached: notifier.unreached,
-      reachedAt: notifier.reachedAt,
       serving: this.#ports.serving(),
     };
   }

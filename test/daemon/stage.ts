@@ -37,7 +37,6 @@ export class Stage {
       this.beats++;
     },
     unreached: this.unreached,
-    reachedAt: {},
   };
   readonly log: LogEntry[] = [];
   readonly schedules: ScheduleSettings[] = [];
