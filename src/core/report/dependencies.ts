@@ -23,7 +23,7 @@ interface DatedError {
 export function dependenciesOf(facts: ScopeFacts): readonly Dependency[] {
   const { ledger, daemon } = facts;
   const unanswered = unansweredRun(facts);
-  const runs = [...runsOf(facts), ...(unanswered ? [unanswered] : [])];
+  const runs = datedInOrder([...runsOf(facts), ...(unanswered ? [unanswered] : [])]);
   const errorOf = (name: string) => latest(runs.flatMap((run) => errorIn(run, name)));
   const { baseUrl = null, teamId = null, answeredAt = null } = ledger?.service ?? {};
   // A store may refuse the tokens of single groups while it takes those of others.
@@ -50,6 +50,19 @@ export function dependenciesOf(facts: ScopeFacts): readonly Dependency[] {
         baseUrl === null ? "" : `${baseUrl.replace(/^https?:\/\//, "")}, team ${teamId ?? "not known yet"}`,
     }),
   ];
+}
+
+/**
+ * Newest first: none has ended after the run before it in the list. If the clock was set back since it ended, its time would be later
+ * than all that came after it.
+ */
+function datedInOrder(runs: readonly PastRun[]): readonly PastRun[] {
+  let later: Date | null = null;
+  return runs.map((run) => {
+    const { finishedAt } = run;
+    if (finishedAt && (later === null || finishedAt < later)) later = finishedAt;
+    return { ...run, finishedAt: finishedAt && later };
+  });
 }
 
 /** If no tone is given, what came last decides it: the good contact or the error. */

@@ -93,6 +93,20 @@ test.each<[what: string, name: string, state: Partial<DaemonState>, text: string
     "good | answered 2026-03-01T12:01:30.000Z | dashboards.example.com, team 42",
   ],
   [
+    "the service has failed before its last answer, and the clock was set back in between",
+    "Service",
+    {
+      ...{ lastAnswer: minutesAgo(1), lastRun: null },
+      ...ledgerOf({
+        runs: [
+          aPastRun({ id: "4712", startedAt: minutesAgo(2) }),
+          aPastRun({ startedAt: daysAgo(-1), error: { code: "KEY_REFUSED", message: "" } }),
+        ],
+      }),
+    },
+    "good | answered 2026-03-01T12:01:30.000Z | last error KEY_REFUSED, 2026-03-01T12:00:31.400Z; dashboards.example.com, team 42",
+  ],
+  [
     "the service has failed since its last answer",
     "Service",
     { lastRun: aFinishedRun({ error: aBadEnd }) },
