@@ -122,6 +122,7 @@ export class Daemon {
       nextRun: this.#signal.aborted ? null : this.#timetable.next,
       staleAt: this.#staleAt(tracked.lastGoodSync ?? tracked.startedAt),
       unreached: notifier.unreached,
+      reachedAt: notifier.reachedAt,
       serving: this.#ports.serving(),
     };
   }

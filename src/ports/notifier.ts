@@ -6,11 +6,15 @@ export interface Notifier {
   beat(): Promise<void>;
   /** The addresses that got nothing when something was last sent to them. */
   readonly unreached: readonly Unreached[];
+  /** When each address of the config, by its key, last got something; null if it got nothing yet. */
+  readonly reachedAt: Readonly<Partial<Record<NotifyKey, Date | null>>>;
 }
 
+/** The key in the config. The address itself is a secret. */
+type NotifyKey = "notify.webhook" | "notify.heartbeat";
+
 export interface Unreached {
-  /** The key in the config. The address itself is a secret. */
-  readonly key: "notify.webhook" | "notify.heartbeat";
+  readonly key: NotifyKey;
   /** When the first of the failures in a row was. */
   readonly since: Date;
   readonly message: string;

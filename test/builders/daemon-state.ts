@@ -24,6 +24,8 @@ export const aDaemonState = (overrides: Partial<DaemonState> = {}): DaemonState 
   version: "1.2.3",
   name: "default",
   startedAt: STARTED_AT,
+  configReadAt: STARTED_AT,
+  reachedAt: {},
   schedule: "*/5 * * * *",
   timezone: "UTC",
   nextRun: new Date("2026-03-01T00:05:00Z"),
@@ -54,12 +56,16 @@ export const aServingState = (overrides: Partial<ServingFacts> = {}): ServingFac
   ...overrides,
 });
 
-export const anAliveFeed = (): FeedState => ({ failure: null });
+export const anAliveFeed = (workedAt = new Date("2026-03-01T00:00:00Z")): FeedState => ({
+  workedAt,
+  failure: null,
+});
 
 export const aBrokenFeed = (
   since = new Date("2026-03-01T00:00:00Z"),
   overrides: Partial<FailureWithHint> = {},
 ): FeedState => ({
+  workedAt: null,
   failure: { since, code: "SOURCE_UNAVAILABLE", message: "cannot reach db.internal", ...overrides },
 });
 

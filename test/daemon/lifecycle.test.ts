@@ -15,7 +15,7 @@ const someSettings = (overrides: Partial<LifecycleSettings> = {}): LifecycleSett
   configPath: "/etc/groupsync/config.yaml",
   docsUrl: null,
   schedule: { line: "*/5 * * * *", timezone: "UTC", jitterMs: 0, runAtStart: false },
-  notifier: { tell: async () => {}, beat: async () => {}, unreached: [] },
+  notifier: { tell: async () => {}, beat: async () => {}, unreached: [], reachedAt: {} },
   listen: "off",
   allowedHosts: [],
   shutdownTimeoutMs: 25_000,
@@ -143,7 +143,7 @@ describe("a config that is read again", () => {
   test("that is refused is shown and told until one is taken, whatever lies in between", async () => {
     const told: string[] = [];
     const tell = async (message: string) => void told.push(message);
-    const notifier = { tell, beat: async () => {}, unreached: [] };
+    const notifier = { tell, beat: async () => {}, unreached: [], reachedAt: {} };
     const { lifecycle, world } = aLifecycle({ notifier });
     await lifecycle.begin();
     expect(lifecycle.daemon.state.rejectedConfig).toBeNull();

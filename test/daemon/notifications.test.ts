@@ -28,7 +28,7 @@ async function toldAfter(
 ): Promise<string[]> {
   const told: string[] = [];
   const tell = async (text: string): Promise<void> => void told.push(text);
-  const notifier = { tell, beat: async () => {}, unreached: [] };
+  const notifier = { tell, beat: async () => {}, unreached: [], reachedAt: {} };
   const notifications = new Notifications();
   notifications.recall(recalled, NOW);
   states.forEach((state, hours) => {
@@ -109,7 +109,7 @@ test("messages go one after the other, and hold nothing up", async () => {
     return new Promise((resolve) => taken.push(resolve));
   };
   const notifications = new Notifications();
-  const notifier = { tell, beat: async () => {}, unreached: [] };
+  const notifier = { tell, beat: async () => {}, unreached: [], reachedAt: {} };
   notifications.announce(FAILED, null, notifier, NOW);
   notifications.announce(WELL, null, notifier, NOW);
   await new Promise(setImmediate);

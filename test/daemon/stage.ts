@@ -37,6 +37,7 @@ export class Stage {
       this.beats++;
     },
     unreached: this.unreached,
+    reachedAt: {},
   };
   readonly log: LogEntry[] = [];
   readonly schedules: ScheduleSettings[] = [];

@@ -29,6 +29,7 @@ export class HttpNotifier implements Notifier {
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #signal: AbortSignal;
+  readonly #reachedAt: Partial<Record<Unreached["key"], Date | null>>;
   readonly #unreached = new Map<Unreached["key"], Unreached>();
   /** When the last attempt has to end, on the monotonic clock. Undefined until one begins after the signal to stop. */
   #end: number | undefined;
@@ -36,6 +37,10 @@ export class HttpNotifier implements Notifier {
   /** Once the signal aborts, no message is tried again. */
   constructor(options: NotifyOptions, clock: Clock, log: Log, signal: AbortSignal) {
     this.#options = options;
+    this.#reachedAt = {
+      ...(options.webhook && { "notify.webhook": null }),
+      ...(options.heartbeat && { "notify.heartbeat": null }),
+    };
     this.#clock = clock;
     this.#log = log;
     this.#signal = signal;
@@ -55,6 +60,10 @@ export class HttpNotifier implements Notifier {
     return [...this.#unreached.values()];
   }
 
+  get reachedAt(): Notifier["reachedAt"] {
+    return { ...this.#reachedAt };
+  }
+
   /** Logs no address: it is a secret. The client's errors may hold it, too. */
   async #send(key: Unreached["key"], url: Secret | undefined, options: Sent): Promise<void> {
     if (url === undefined) return;
@@ -65,6 +74,7 @@ export class HttpNotifier implements Notifier {
       const found = await attempt(url, options, this.#limitMs());
       if (found === undefined) {
         this.#unreached.delete(key);
+        this.#reachedAt[key] = this.#clock.now();
         return;
       }
       problem = found;

@@ -1,6 +1,13 @@
 import { FAILED_BY_SERVICE } from "../failure/service-failure.ts";
 import type { Tone } from "./card.ts";
-import { isGoodSync, type PastRun, runsOf, type ScopeFacts, unansweredRun } from "./scope-facts.ts";
+import {
+  type DaemonState,
+  isGoodSync,
+  type PastRun,
+  runsOf,
+  type ScopeFacts,
+  unansweredRun,
+} from "./scope-facts.ts";
 
 /** Something that groupsync needs, and what is known of it: the last good contact, and the last error. Holds no secret. */
 export interface Dependency {
@@ -19,7 +26,7 @@ interface DatedError {
   readonly at: Date;
 }
 
-/** Whom to ring. */
+/** Whom to ring: each dependency that the config has. A command knows of those alone that the ledger tells of. */
 export function dependenciesOf(facts: ScopeFacts): readonly Dependency[] {
   const { ledger, daemon } = facts;
   const unanswered = unansweredRun(facts);
@@ -48,6 +55,30 @@ export function dependenciesOf(facts: ScopeFacts): readonly Dependency[] {
       // Without its scheme, which needs room and tells nothing.
       place:
         baseUrl === null ? "" : `${baseUrl.replace(/^https?:\/\//, "")}, team ${teamId ?? "not known yet"}`,
+    }),
+    ...(daemon ? ofDaemon(daemon, errorOf("CONFIG")) : []),
+  ];
+}
+
+function ofDaemon(daemon: DaemonState, runError: DatedError | null): Dependency[] {
+  const { serving, unreached, reachedAt, rejectedConfig, configReadAt } = daemon;
+  const rejected = rejectedConfig && { code: rejectedConfig.code, at: rejectedConfig.since };
+  const lost = latest(unreached.map(({ since }) => ({ code: "NOTIFY_FAILED", at: since })));
+  const times = Object.values(reachedAt);
+  return [
+    ...Object.entries(serving?.feeds ?? {}).map(([feed, state]) =>
+      dependency(`Changes (${feed})`, "answered", [state?.workedAt], {
+        error: state?.failure ? { code: state.failure.code, at: state.failure.since } : null,
+        place: state === null ? "this instance notices nobody now" : "",
+      }),
+    ),
+    // The webhook may be dead while the heartbeat arrives.
+    ...(times.length > 0
+      ? [dependency("Notifications", "reached", times, { error: lost, ...(lost && { tone: "bad" }) })]
+      : []),
+    dependency("Config", "read", [configReadAt], {
+      error: rejected ?? runError,
+      ...(rejected && { tone: "attention" }),
     }),
   ];
 }
@@ -99,5 +130,5 @@ const NONE = /^(SOURCE_INCONCLUSIVE|SOURCE_CHANGED)$/;
 /** The dependency that a run's error is about, by the first word of its code. */
 function dependencyOf(code: string): string | undefined {
   if (FAILED_BY_SERVICE.includes(code)) return "SERVICE";
-  return NONE.test(code) ? undefined : /^(SOURCE|LEDGER|TOKEN)/.exec(code)?.[0];
+  return NONE.test(code) ? undefined : /^(SOURCE|LEDGER|TOKEN|CONFIG)/.exec(code)?.[0];
 }

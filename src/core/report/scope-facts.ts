@@ -159,6 +159,8 @@ export interface DaemonState {
   /** `schedule` is read in this time zone. */
   readonly timezone: string;
   readonly startedAt: Date;
+  /** When the config that is in force was read. */
+  readonly configReadAt: Date;
   /** Null after the signal to stop. */
   readonly nextRun: Date | null;
   /** The run that is under way. Its `run` is null until it holds the lease. */
@@ -186,6 +188,8 @@ export interface DaemonState {
   readonly rejectedConfig: LastingFailure | null;
   /** The addresses of `notify` that got nothing when something was last sent to them. */
   readonly unreached: readonly (Omit<LastingFailure, "code"> & { readonly key: string })[];
+  /** When each address of `notify` last got something; null if nothing was sent to it yet, or nothing arrived. */
+  readonly reachedAt: Readonly<Record<string, Date | null>>;
   /** Null if the config has single tenants served by no feed, or if no sync has begun yet. */
   readonly serving: ServingFacts | null;
   /** What calls have been waiting for, for a run or for single tenants; null if none waits for long. */
@@ -212,6 +216,8 @@ export interface ServingFacts {
 
 /** Whether changed tenants are noticed by a column or a channel. */
 export interface FeedState {
+  /** When it last worked; null if it never did. */
+  readonly workedAt: Date | null;
   /** Since when it has been failing, and why; null if it works. */
   readonly failure: LastingFailure | null;
 }

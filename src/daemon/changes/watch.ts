@@ -69,7 +69,7 @@ export class Watch {
 
   #works(): void {
     const before = this.#state;
-    this.#state = { failure: null };
+    this.#state = { workedAt: this.#clock.now(), failure: null };
     if (before?.failure === null) return;
     const again = before ? " again" : "";
     this.#log({
@@ -80,8 +80,8 @@ export class Watch {
 
   #fails(thrown: unknown): void {
     const error = withoutCause(asSyncError(thrown));
-    const before = this.#state?.failure;
-    this.#state = { failure: { since: before?.since ?? this.#clock.now(), ...error } };
+    const { workedAt = null, failure: before = null } = this.#state ?? {};
+    this.#state = { workedAt, failure: { since: before?.since ?? this.#clock.now(), ...error } };
     if (before?.code === error.code) return;
     const message = `${error.message}; until that is repaired, the next full sync finds what changes`;
     this.#log({ level: "warn", ...error, message });

@@ -9,7 +9,7 @@ const QUEUED_FOR = 120_000;
 /** What the runs and the config have shown. */
 type TrackedState = Pick<
   DaemonState,
-  | ("startedAt" | "rejectedConfig" | "current" | "queued" | "skippedRuns")
+  | ("startedAt" | "configReadAt" | "rejectedConfig" | "current" | "queued" | "skippedRuns")
   | ("lastGoodSync" | "lastAnswer" | "standby" | "lastRun" | "ledger")
 >;
 
@@ -24,7 +24,7 @@ export class StateTracker {
   constructor(now: () => Date) {
     this.#now = now;
     this.#state = {
-      startedAt: now(),
+      ...{ startedAt: now(), configReadAt: now() },
       current: null,
       standby: null,
       lastRun: null,
@@ -44,7 +44,7 @@ export class StateTracker {
   }
 
   configAccepted(): void {
-    this.#set({ rejectedConfig: null });
+    this.#set({ rejectedConfig: null, configReadAt: this.#now() });
   }
 
   configRejected(failure: FailureWithHint): void {

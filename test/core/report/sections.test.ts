@@ -4,7 +4,7 @@ import { noCounts } from "../../../src/core/report/counts.ts";
 import { type DaemonState, factsOf, type LedgerStatus } from "../../../src/core/report/scope-facts.ts";
 import { scopeView } from "../../../src/core/report/sections.ts";
 import { plainText } from "../../../src/core/text/printable.ts";
-import { aServingState, someGroups } from "../../builders/daemon-state.ts";
+import { aBrokenFeed, aServingState, someGroups } from "../../builders/daemon-state.ts";
 import {
   aFailingGroup,
   aFinishedRun,
@@ -113,6 +113,28 @@ test.each<[what: string, name: string, state: Partial<DaemonState>, text: string
     "bad | answered 2026-03-01T11:32:30.000Z | SERVICE_UNAVAILABLE, 2026-03-01T12:00:00.405Z; dashboards.example.com, team 42",
   ],
   [
+    "a feed works",
+    "Changes (column)",
+    { serving: aServingState() },
+    "good | answered 2026-03-01T00:00:00.000Z",
+  ],
+  [
+    "a feed is broken",
+    "Changes (column)",
+    { serving: aServingState({ feeds: { column: aBrokenFeed(minutesAgo(5)) } }) },
+    "bad | fails | SOURCE_UNAVAILABLE, 2026-03-01T11:57:30.000Z",
+  ],
+  [
+    "a feed has worked before it broke",
+    "Changes (column)",
+    {
+      serving: aServingState({
+        feeds: { column: { ...aBrokenFeed(minutesAgo(5)), workedAt: minutesAgo(6) } },
+      }),
+    },
+    "bad | answered 2026-03-01T11:56:30.000Z | SOURCE_UNAVAILABLE, 2026-03-01T11:57:30.000Z",
+  ],
+  [
     "a store refuses the token of one group, and has taken others since",
     "Tokens",
     ledgerOf({
@@ -121,8 +143,40 @@ test.each<[what: string, name: string, state: Partial<DaemonState>, text: string
     }),
     "attention | reached 2026-03-01T07:02:31.400Z | TOKEN_NOT_STORED, 2026-03-01T05:02:30.000Z; public.groupsync_tokens",
   ],
+  [
+    "nothing was sent yet",
+    "Notifications",
+    { reachedAt: { "notify.webhook": null } },
+    "idle | not asked yet",
+  ],
+  [
+    "the heartbeat arrives, and the webhook is dead",
+    "Notifications",
+    {
+      reachedAt: { "notify.webhook": null, "notify.heartbeat": minutesAgo(2) },
+      unreached: [{ key: "notify.webhook", since: minutesAgo(9), message: "HTTP 500" }],
+    },
+    "bad | reached 2026-03-01T12:00:30.000Z | NOTIFY_FAILED, 2026-03-01T11:53:30.000Z",
+  ],
+  ["the config is in force", "Config", { configReadAt: hoursAgo(9) }, "good | read 2026-03-01T03:02:30.000Z"],
+  [
+    "a new config is rejected",
+    "Config",
+    {
+      configReadAt: hoursAgo(9),
+      rejectedConfig: { since: minutesAgo(3), code: "CONFIG_INVALID", message: "" },
+    },
+    "attention | read 2026-03-01T03:02:30.000Z | CONFIG_INVALID, 2026-03-01T11:59:30.000Z",
+  ],
 ])("of the dependencies, if %s: %s", (_, name, state, text) => {
   expect(factsIn("dependencies", aHealthyDaemon(state))[name]).toBe(text);
+});
+
+test("what the config doesn't have, and what a command can't know, is no dependency", () => {
+  const facts = factsOf(aHealthyDaemon());
+  const names = (of: typeof facts) => scopeView(of, NOW).sections[0]?.facts.map(({ label }) => label);
+  expect(names(facts)).toEqual(["Source", "Ledger", "Tokens", "Service", "Config"]);
+  expect(names({ ...facts, daemon: null })).toEqual(["Source", "Ledger", "Tokens", "Service"]);
 });
 
 describe("runs", () => {
@@ -190,6 +244,9 @@ test.each<[Partial<DaemonState>, string | undefined]>([
 test("while this instance stands by, another one serves single tenants", () => {
   const serving = aServingState({ feeds: { column: null }, oldestMs: 42_000 });
   const standby = aHealthyDaemon({ serving, standby: aStandby });
+  expect(factsIn("dependencies", standby)["Changes (column)"]).toBe(
+    "idle | not asked yet | this instance notices nobody now",
+  );
   expect(factsIn("more", standby)["POST /sync"]).toContain("handed on");
   expect(factsIn("more", standby)["Longest wait now"]).toBeUndefined();
   expect(factsIn("more", aHealthyDaemon({ serving }))["Longest wait now"]).toBe("42 s");

@@ -116,7 +116,7 @@ describe("the channel", () => {
 
   test("is alive once it hears itself, and tries its line again and again", async () => {
     const stage = await aListener();
-    expect(stage.noticing.state).toEqual({ channel: { failure: null } });
+    expect(stage.noticing.state).toEqual({ channel: { workedAt: stage.clock.now(), failure: null } });
     await stage.pass(MINUTE);
     expect(stage.channel.probes).toBeGreaterThanOrEqual(3);
     expect(stage.channel.opened).toBe(1);
@@ -141,7 +141,10 @@ describe("the channel", () => {
     const stage = await aListener();
     stage.channel.isDeaf = true;
     await stage.pass(MINUTE);
-    expect(stage.noticing.state.channel).toMatchObject({ failure: { code: "CHANGES_NOT_HEARD" } });
+    expect(stage.noticing.state.channel).toMatchObject({
+      failure: { code: "CHANGES_NOT_HEARD" },
+      workedAt: expect.any(Date),
+    });
     stage.channel.isDeaf = false;
     await stage.pass(MINUTE);
     expect(stage.noticing.state.channel).toMatchObject({ failure: null });

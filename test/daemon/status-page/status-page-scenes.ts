@@ -58,9 +58,10 @@ const history = Array.from({ length: 288 }, (_, index) => {
 /** What the page has to look well with: how a daemon is on a good day, at work, on the worst day, and with data that nobody expects. */
 export const SCENES: Readonly<Record<string, DaemonState>> = {
   healthy: aHealthyDaemon({
+    ...{ configReadAt: minutesAgo(17_280), reachedAt: { "notify.webhook": minutesAgo(1_000) } },
     ledger: aHealthySnapshot({ runs: history, tokensVerifiedAt: minutesAgo(700) }),
     serving: aServingState({
-      feeds: { column: anAliveFeed() },
+      feeds: { column: anAliveFeed(secondsAgo(1)) },
     }),
   }),
 
@@ -101,14 +102,18 @@ export const SCENES: Readonly<Record<string, DaemonState>> = {
 
   /** docs/status-page.png is the picture of this one that the test leaves, on a desktop in light colours. */
   rejected: aHealthyDaemon({
-    name: "production",
+    ...{
+      name: "production",
+      configReadAt: minutesAgo(17_280),
+      reachedAt: { "notify.webhook": minutesAgo(180) },
+    },
     lastRun: aFinishedRun({
       outcome: "partial",
       requests: 0,
       durationMs: 405,
       counts: { ...noCounts(), rejected: 2 },
     }),
-    serving: aServingState({ feeds: { column: anAliveFeed() } }),
+    serving: aServingState({ feeds: { column: anAliveFeed(secondsAgo(1)) } }),
     ledger: aHealthySnapshot({
       names: new Map([
         ["cus-1042", "Alderbrook Logistics"],

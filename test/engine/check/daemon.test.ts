@@ -19,6 +19,7 @@ async function notified(receivers: Partial<typeof BOTH>, fails: string[] = []) {
       tell: async (message) => void sent.push(message),
       beat: async () => void sent.push("a beat"),
       unreached: [],
+      reachedAt: {},
     });
     return fails.map((message) => ({ level: "warn", code: "NOTIFY_FAILED", message, hint: "check it" }));
   };
