@@ -285,7 +285,7 @@ export class Daemon {
       open: openSync,
       notice: (noticing) => this.#notice(noticing),
       // Half of the time between two syncs is for everything else: the next one begins on time.
-      halfPeriodMs: due && dueAfter ? (dueAfter.getTime() - due.getTime()) / 2 : undefined,
+      wantedMs: due && dueAfter ? (dueAfter.getTime() - due.getTime()) / 2 : undefined,
       next: this.#nextSync.begins(),
       stop: this.#signal,
     });

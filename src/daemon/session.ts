@@ -32,8 +32,8 @@ export interface SessionParts {
   readonly notice: (noticing: Serving["noticing"]) => Promise<void>;
   /** Whether single tenants are to be served, by the config in force. */
   readonly servesTenants: boolean;
-  /** See `PlanOptions`. Undefined if nobody knows when the next sync is due. */
-  readonly halfPeriodMs: number | undefined;
+  /** After this time the sync rotates no token that an operator wants, in milliseconds. */
+  readonly wantedMs: number | undefined;
   /** Aborts when the next sync is due. */
   readonly next: AbortSignal;
   /** Aborts when this process is told to stop. */
@@ -61,7 +61,7 @@ export function beginSession(parts: SessionParts): Session {
 }
 
 async function session(parts: SessionParts, over: (run: RunSummary) => void): Promise<SessionEnd> {
-  const { clock, open, notice, servesTenants, halfPeriodMs, next, stop } = parts;
+  const { clock, open, notice, servesTenants, wantedMs, next, stop } = parts;
   const started = clock.monotonic();
   let summary: RunSummary | undefined;
   let serving: Serving | undefined;
@@ -80,7 +80,7 @@ async function session(parts: SessionParts, over: (run: RunSummary) => void): Pr
       const startNoticing = async (table: string | null): Promise<void> => serving?.noticing?.start(table);
       const beside =
         serving && serveBeside({ server: serving.server, startNoticing, end: next }, ports, settings);
-      await sync({ ...ports, observe }, settings, { halfPeriodMs }, stop, beside);
+      await sync({ ...ports, observe }, settings, { wantedMs }, stop, beside);
     } finally {
       await close();
     }

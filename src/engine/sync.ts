@@ -56,7 +56,7 @@ export const sync = (
     settings,
     signal,
     async (run, service) => {
-      const { only, halfPeriodMs: wantedMs, mark } = options;
+      const { only, wantedMs, mark } = options;
       const which = { of: only && [...only], isEager: only !== undefined, wantedMs };
       if (mark) await changeAll(mark, { of: which.of }, run);
       const rotations = new Rotations(which, settings.rotation, run);

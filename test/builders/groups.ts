@@ -138,7 +138,6 @@ export const aReading = (overrides: Partial<Reading> = {}): Reading => ({
   source: "the source",
   table: null,
   at: new Date("2026-03-01T02:00:00Z"),
-  intervalMs: 3_600_000,
   clock: { ms: 7_200_000, reads: 3 },
   sourceChanged: false,
   afterLongPause: false,

@@ -441,8 +441,8 @@ describe("a sync that goes on with wanted tokens", () => {
   it("rotates none of the rest once the time for that is over", async () => {
     const world = await aWorldOfWishes();
     world.network = () => world.time.sleep(25_000);
-    expect((await world.sync({ halfPeriodMs: 40_000 })).counts).toMatchObject({ rotated: 2, wanted: 2 });
-    expect((await world.sync({ halfPeriodMs: 0 })).counts).toMatchObject({ rotated: 0, wanted: 2 });
+    expect((await world.sync({ wantedMs: 40_000 })).counts).toMatchObject({ rotated: 2, wanted: 2 });
+    expect((await world.sync({ wantedMs: 0 })).counts).toMatchObject({ rotated: 0, wanted: 2 });
     expect((await world.sync()).counts).toMatchObject({ rotated: 2, wanted: 0 });
   });
 });

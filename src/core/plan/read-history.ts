@@ -40,8 +40,6 @@ export interface Reading {
   /** The table that the source leads to. Until that is looked up: the table of the last read. Null if neither is known. */
   readonly table: string | null;
   readonly at: Date;
-  /** The time since the last read, if that read was good; otherwise 0. */
-  readonly intervalMs: number;
   /** The grace clock if this read turns out to be good. It stands still while the host's clock can't be trusted. */
   readonly clock: GraceClock;
   /**
@@ -68,11 +66,11 @@ export function nextReading(
 ): Reading {
   const sourceChanged = history.source !== source;
   const { clock, healthyAt } = history;
-  const intervalMs = healthyAt === null ? 0 : Math.max(0, now.getTime() - healthyAt.getTime());
-  const elapsed = sourceChanged || hostLeadMs !== null ? 0 : intervalMs;
-  const graceClock = { ms: clock.ms + elapsed, reads: clock.reads + 1 };
+  const stands = healthyAt === null || sourceChanged || hostLeadMs !== null;
+  const elapsed = stands ? 0 : now.getTime() - healthyAt.getTime();
+  const graceClock = { ms: clock.ms + Math.max(0, elapsed), reads: clock.reads + 1 };
   const table = lastTable(history, source);
-  return { source, table, at: now, intervalMs, clock: graceClock, sourceChanged, afterLongPause, hostLeadMs };
+  return { source, table, at: now, clock: graceClock, sourceChanged, afterLongPause, hostLeadMs };
 }
 
 /** Pauses the grace clock: if the read that begins now fails, the time since the last good read must not count. */

@@ -75,7 +75,7 @@ export async function forecastSync(
       plan,
       { only },
       { ...settings, refresh: policy },
-      { ledger, updates: doesUpdate(service.evidence), now },
+      { ledger, updates: doesUpdate(service.evidence), now, isRecorded: false },
     );
     return {
       plan,

@@ -58,11 +58,8 @@ export interface PlanOptions {
   readonly approval?: string | undefined;
   /** The code by which the operator approves that a held refresh goes on, although it makes groups again. */
   readonly refreshApproval?: string | undefined;
-  /**
-   * Half of the time between two syncs of a daemon, in milliseconds: for so long a sync rotates tokens that an operator wants, and
-   * for so long it refreshes. Left out: without a limit.
-   */
-  readonly halfPeriodMs?: number | undefined;
+  /** After this time no token is rotated that an operator wants, in milliseconds. Left out: at any time. */
+  readonly wantedMs?: number | undefined;
 }
 
 /** What the ledger knew when the plan was made. */

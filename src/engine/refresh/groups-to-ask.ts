@@ -1,5 +1,4 @@
 import type { Outcome } from "../../core/apply/outcome.ts";
-import type { Doubt } from "../../core/group/ledger-group.ts";
 import type { Upsert } from "../../core/plan/change.ts";
 import { isUnverified, refreshCandidate } from "../../core/record/candidates.ts";
 import type { GroupRecord } from "../../core/record/record.ts";
@@ -14,8 +13,10 @@ interface Asked {
   readonly since: Date;
   /** Only groups with these ids. */
   readonly of: ReadonlySet<string> | undefined;
-  /** Only groups in one of these doubts. */
-  readonly doubts?: readonly Doubt[] | undefined;
+  /** How many groups at most, unless more are in doubt. */
+  readonly most: number;
+  /** Only groups in doubt because the ledger went back in time. */
+  readonly onlyAfterRewind?: boolean;
 }
 
 const PAGE = 1_000;
@@ -45,9 +46,10 @@ export const refreshOf = (
  */
 export async function* groupsToAsk(
   plan: Plan,
-  { since, of, doubts }: Asked,
+  { since, of, most, onlyAfterRewind = false }: Asked,
   { ledger, clock }: { readonly ledger: Pick<GroupReads, "candidates">; readonly clock: Clock },
 ): AsyncGenerator<string> {
+  let left = most;
   let after: GroupRecord | undefined;
   for (;;) {
     const now = clock.now();
@@ -57,8 +59,7 @@ export async function* groupsToAsk(
     for (const record of records) {
       const { user_group_id, doubt } = record;
       if (passedOver.has(user_group_id) || refreshCandidate(record) === null) continue;
-      // Those in doubt come first, and after a rewind before all others.
-      if (doubts && !(doubt && doubts.includes(doubt))) return;
+      if ((left-- <= 0 && doubt === null) || (onlyAfterRewind && doubt !== "rewind")) return;
       yield user_group_id;
     }
     after = records.at(-1);

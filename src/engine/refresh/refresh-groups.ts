@@ -5,11 +5,11 @@ import type { PlanOptions } from "../plan/make-plan.ts";
 import type { Plan } from "../plan/plan.ts";
 import { groupsToAsk, refreshOf } from "./groups-to-ask.ts";
 import { approveFound, heldRefresh } from "./held-refresh.ts";
-import { type RefreshSettings, startOfRefresh } from "./refresh-start.ts";
+import { type RefreshSettings, type RefreshStart, startOfRefresh } from "./refresh-start.ts";
 
 /**
  * Asks the service for groups about which nothing else is to be done, and heals what somebody else has changed there. Each sync
- * asks for the groups in doubt, and a sync of all tenants for those that are due by `service.refresh`. The GETs are updates
+ * asks for the groups in doubt, and a sync of all tenants for the share that is due by `service.refresh`. The GETs are updates
  * that send each group as the service confirmed it.
  *
  * A GET makes a group again that is gone, and may bring the token of another service's group. So once more groups were gone or
@@ -24,18 +24,16 @@ export async function refreshGroups(
 ): Promise<void> {
   const { ledger, clock, signal, observe } = run;
   if (signal.aborted) return;
-  const known = { ledger, updates: run.identity.updates, now: clock.now() };
+  const known = { ledger, updates: run.identity.updates, now: clock.now(), isRecorded: true };
   const start = await startOfRefresh(plan, options, settings, known);
   const isApproved = isApprovedBy(options.refreshApproval, start?.hold ?? null, run);
   if (start === null) return;
   if (start.unsafe) return observe(start.unsafe);
   const isHeld = start.hold !== null && !isApproved;
   if (!isHeld) observe({ kind: "refreshing", groups: start.due });
-  const { since } = start;
-  const which = { since, of: options.only, doubts: isHeld ? (["rewind"] as const) : start.doubts };
+  const which = { since: plan.reading.at, of: options.only, most: start.share, onlyAfterRewind: isHeld };
   const mayBeFound = isApproved ? Number.POSITIVE_INFINITY : Math.max(0, start.mayBeFound);
-  const limits = { withinMs: options.halfPeriodMs, mayBeFound };
-  const asked = await ask(groupsToAsk(plan, which, run), since, limits, run);
+  const asked = await ask(groupsToAsk(plan, which, run), which.since, { ...start, mayBeFound }, run);
   if (signal.aborted) return;
   if (isApproved) return approveFound(run);
   const hold = await heldRefresh(ledger, settings, clock.now());
@@ -46,12 +44,12 @@ export async function refreshGroups(
 async function ask(
   ids: AsyncIterable<string>,
   since: Date,
-  { withinMs, mayBeFound }: { readonly withinMs: number | undefined; readonly mayBeFound: number },
+  { withinMs, mayBeFound }: Pick<RefreshStart, "withinMs" | "mayBeFound">,
   run: Applying,
 ): Promise<number> {
   const timeIsUp = new AbortController();
   const tooManyFound = new AbortController();
-  if (withinMs !== undefined) void run.clock.sleep(withinMs, timeIsUp.signal).then(() => timeIsUp.abort());
+  if (withinMs !== null) void run.clock.sleep(withinMs, timeIsUp.signal).then(() => timeIsUp.abort());
   let asked = 0;
   let found = 0;
   const answered = (outcome: Outcome): void => {

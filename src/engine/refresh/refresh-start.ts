@@ -1,7 +1,6 @@
-import { type RefreshHold, refreshedBefore, refreshHold } from "../../core/drift/refresh.ts";
-import type { Doubt } from "../../core/group/ledger-group.ts";
+import { type RefreshHold, refreshHold, refreshShare, syncIntervalMs } from "../../core/drift/refresh.ts";
 import { removalsAllowed } from "../../core/plan/deletion-policy.ts";
-import { DOUBTED, type Unverified } from "../../core/record/candidates.ts";
+import { DOUBTED } from "../../core/record/candidates.ts";
 import type { LedgerView } from "../../ports/ledger/ledger.ts";
 import type { Warning } from "../../ports/observer.ts";
 import type { PlanOptions, PlanSettings } from "../plan/make-plan.ts";
@@ -23,14 +22,14 @@ export interface RefreshSettings extends Pick<PlanSettings, "name" | "update" | 
 
 /** What is known before the first GET of a refresh, which asks for one group at least. */
 export interface RefreshStart {
-  /** It asks for groups that were not verified since this time. Those in doubt come first. */
-  readonly since: Date;
-  /** Undefined if it asks for other groups, too. */
-  readonly doubts: readonly Doubt[] | undefined;
   /** How many groups it asks for. */
   readonly due: number;
-  /** How many of them are in doubt. */
+  /** How many of them are in doubt. They come first. */
   readonly doubted: number;
+  /** How many it asks for by `service.refresh`. Those in doubt count among them. */
+  readonly share: number;
+  /** The longest time that it may take; null if it takes as long as all of them need. */
+  readonly withinMs: number | null;
   /** Why no group may be asked for, whatever the operator approves; null if groups may be asked for. */
   readonly unsafe: Warning | null;
   /** Why it is held unless the operator approves it; null if it isn't held, or unsafe. */
@@ -40,17 +39,17 @@ export interface RefreshStart {
 }
 
 interface Known {
-  readonly ledger: Pick<LedgerView, "sums" | "journalSum" | "scope">;
+  readonly ledger: Pick<LedgerView, "sums" | "journalSum" | "scope" | "history">;
   /** Whether a GET changes an existing group; null if nobody knows. */
   readonly updates: boolean | null;
   readonly now: Date;
+  /** The run history has this sync already. */
+  readonly isRecorded: boolean;
 }
 
-const ANY_DOUBT: readonly Doubt[] = ["rewind", "operator"];
-
 /**
- * How a refresh starts; null if no group is due. Any sync asks for the groups in doubt, and a sync of all tenants also for those
- * that are due by `service.refresh`.
+ * How a refresh starts; null if no group is due. Any sync asks for the groups in doubt, and a sync of all tenants for its share
+ * by `service.refresh`.
  */
 export async function startOfRefresh(
   plan: Plan,
@@ -61,24 +60,49 @@ export async function startOfRefresh(
   const { ledger, updates, now } = known;
   // Without a valid row, nobody knows which tenants are present.
   if (plan.isWhole && !plan.conclusive) return null;
-  const countOf = async (some: Unverified): Promise<number> =>
-    (await ledger.sums({ kind: "refreshable", ...some, of: only && [...only] })).counts.total;
-  const { at, intervalMs } = plan.reading;
-  const isDoubtedOnly = !plan.isWhole || refresh.everyMs === null;
-  const since = isDoubtedOnly ? DOUBTED.since : refreshedBefore(at, refresh.everyMs, intervalMs);
-  const doubted = await countOf(DOUBTED);
-  const due = isDoubtedOnly ? doubted : await countOf({ since, now });
+  const of = only && [...only];
+  const doubted = (await ledger.sums({ kind: "refreshable", ...DOUBTED, of })).counts.total;
+  const { share, withinMs } = await shareOf(plan, refresh, doubted, known);
+  const due = Math.max(doubted, share);
   if (due === 0) return null;
   const unsafe = unsafeToAsk(update, updates);
   const owned = (await ledger.sums({ kind: "existing" })).counts.total;
   const found = await foundLately(ledger, now);
   return {
-    since,
-    doubts: isDoubtedOnly ? ANY_DOUBT : undefined,
     due,
     doubted,
+    share,
+    withinMs,
     unsafe,
     hold: unsafe ? null : refreshHold(name, found, { limit, owned }),
     mayBeFound: removalsAllowed(limit, owned) - found.count,
   };
+}
+
+/** The time that a refresh may take, as a part of the time between two syncs. */
+const PART_OF_INTERVAL = 0.5;
+
+/** This sync, and those of the last two intervals. */
+const MOST_SYNCS = 3;
+
+/** How many groups a sync asks for again by `service.refresh`, and how long it may ask for these and those in doubt. */
+async function shareOf(
+  { isWhole, reading: { at: began } }: Plan,
+  { everyMs, silence }: RefreshPolicy,
+  doubted: number,
+  { ledger, now, isRecorded }: Known,
+): Promise<Pick<RefreshStart, "share" | "withinMs">> {
+  if (!isWhole || (everyMs === null && doubted === 0)) return { share: 0, withinMs: null };
+  const start = everyMs === null ? new Date(0) : new Date(began.getTime() - everyMs);
+  // The last syncs of all tenants, newest first, whatever became of them.
+  const syncs = await ledger.history(start, MOST_SYNCS, { command: "sync" });
+  const earlier = syncs.map(({ startedAt }) => startedAt).slice(isRecorded ? 1 : 0);
+  // A command asks for all that is in doubt. The next sync of a daemon has to start on time.
+  const isHurried = silence !== undefined || doubted === 0;
+  const withinMs = isHurried ? syncIntervalMs(began, earlier) * PART_OF_INTERVAL : null;
+  if (everyMs === null) return { share: 0, withinMs };
+  const countOf = async (since: Date) =>
+    (await ledger.sums({ kind: "refreshable", since, now })).counts.total;
+  const [groups, late] = [await countOf(began), await countOf(start)];
+  return { share: refreshShare({ now: began, earlier, everyMs, groups, late }), withinMs };
 }

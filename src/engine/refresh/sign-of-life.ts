@@ -91,7 +91,8 @@ async function firstOf(
   run: Applying,
 ): Promise<Oldest | undefined> {
   const since = plan.reading.at;
-  for await (const id of groupsToAsk(plan, { since, of }, run)) if (!failed.has(id)) return { id, since };
+  for await (const id of groupsToAsk(plan, { since, of, most: failed.size + 1 }, run))
+    if (!failed.has(id)) return { id, since };
   return undefined;
 }
 
