@@ -22,6 +22,8 @@ export interface Session {
 
 export interface Connections {
   readonly query: Query;
+  /** Undoes what a test has done to its session. */
+  reset(): Promise<void>;
   end(): Promise<void>;
 }
 
@@ -29,10 +31,12 @@ export interface Connections {
 export interface ServerKind {
   /** Connects to a database by its url: one connection, and a new one if a test has broken it. */
   connect(url: string): Connections;
-  /** Makes an empty database; `own` asks in it. */
-  create(server: Query, database: string, own: Query): Promise<void>;
+  create(server: Query, database: string): Promise<void>;
+  /** Makes a database as a new one is, or fails; `query` asks in it. */
+  empty(query: Query, database: string): Promise<void>;
   /** Does away with a database that nobody is connected to. */
   remove(server: Query, database: string): Promise<void>;
+  /** But for the session that asks. */
   sessionsIn(query: Query, database: string): Promise<Session[]>;
 }
 

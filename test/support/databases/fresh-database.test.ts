@@ -1,39 +1,20 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, describe, expect, inject, onTestFinished, test } from "vitest";
-import { type Connections, type DatabaseKind, serverUrl } from "./database-server.ts";
+import { describe, expect, inject, onTestFinished, test } from "vitest";
+import { type Connections, serverUrl } from "./database-server.ts";
 import { freshDatabase, SERVERS, sessionsLeft, withServer } from "./fresh-database.ts";
 
 const kind = inject("databaseKind");
 
-const DATABASES = {
-  postgres: "SELECT datname AS name FROM pg_database",
-  mysql: "SELECT schema_name AS name FROM information_schema.schemata",
-};
-
-describe("a fresh database", () => {
-  const used: string[] = [];
-
-  // The hook that drops a database runs after its test, so only the last word of this file can see it.
-  afterAll(async () => {
-    if (used.length === 0) return;
-    const databases = await withServer(kind, (query) => query(DATABASES[kind]));
-    const names = databases.map(({ name }) => name);
-    expect(names).not.toHaveLength(0);
-    expect(used.filter((name) => names.includes(name))).toEqual([]);
-  });
-
-  test("shares nothing with another one", async () => {
-    const one = await freshDatabase();
-    const other = await freshDatabase();
-    used.push(one.name, other.name);
-    expect(one.kind).toBe(kind);
-    await one.query("CREATE TABLE customers (id varchar(9))");
-    await other.query("CREATE TABLE customers (id integer)");
-    await one.query("INSERT INTO customers VALUES ($1)", ["acme"]);
-    expect(await one.query("SELECT * FROM customers")).toEqual([{ id: "acme" }]);
-    expect(await other.query("SELECT * FROM customers")).toEqual([]);
-  });
+test("a fresh database shares nothing with another one", async () => {
+  const one = await freshDatabase();
+  const other = await freshDatabase();
+  expect(one.kind).toBe(kind);
+  await one.query("CREATE TABLE customers (id varchar(9))");
+  await other.query("CREATE TABLE customers (id integer)");
+  await one.query("INSERT INTO customers VALUES ($1)", ["acme"]);
+  expect(await one.query("SELECT * FROM customers")).toEqual([{ id: "acme" }]);
+  expect(await other.query("SELECT * FROM customers")).toEqual([]);
 });
 
 // Conditions and not skipIf: a skipped test is one that a server is missing for.
@@ -54,6 +35,7 @@ if (kind === "postgres") {
     "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET work_mem = ''1MB''', current_database()); END $$",
     "DO $$ BEGIN EXECUTE format('REVOKE CONNECT ON DATABASE %I FROM public', current_database()); END $$",
     "CREATE PUBLICATION changes FOR ALL TABLES",
+    "BEGIN; CREATE TEMPORARY TABLE customers (id integer); SET work_mem = '2MB'",
   ];
   const CONTENT = `SELECT current_setting('work_mem') AS work_mem,
     (SELECT datacl::text FROM pg_database WHERE datname = current_database()) AS rights,
@@ -100,39 +82,26 @@ if (kind === "mysql") {
 
 describe("a connection left open", () => {
   test("is seen for as long as it is open", async () => {
-    const { name, url } = await aDatabaseWithoutSessions();
-    const leak = await openConnection(kind, url);
-    onTestFinished(() => leak.end());
-    const left = await sessionsLeft(kind, name, 0);
+    const { name, url, query } = await freshDatabase();
+    const leak = await openConnection(url);
+    const left = await sessionsLeft(kind, name, 0, query);
+    await leak.end();
     expect(left).toHaveLength(1);
     expect(left[0]?.client).toMatch(kind === "postgres" ? /^groupsync tests$/ : /^\w+, connection \d+$/);
   });
 
   test("is forgiven when it closes within the grace", async () => {
-    const { name, url } = await aDatabaseWithoutSessions();
-    const late = await openConnection(kind, url);
-    const left = sessionsLeft(kind, name, 30_000);
+    const { name, url, query } = await freshDatabase();
+    const late = await openConnection(url);
+    const left = sessionsLeft(kind, name, 30_000, query);
     await sleep(300);
     await late.end();
     expect(await left).toEqual([]);
   });
 });
 
-async function openConnection(of: DatabaseKind, url: string): Promise<Connections> {
-  const connection = SERVERS[of].connect(url);
+async function openConnection(url: string): Promise<Connections> {
+  const connection = SERVERS[kind].connect(url);
   await connection.query("SELECT 1");
   return connection;
-}
-
-async function aDatabaseWithoutSessions(): Promise<{ name: string; url: string }> {
-  const name = `groupsync_test_${randomBytes(6).toString("hex")}`;
-  const url = new URL(serverUrl(kind));
-  url.pathname = `/${name}`;
-  const own = SERVERS[kind].connect(url.href);
-  await withServer(kind, (query) => SERVERS[kind].create(query, name, own.query));
-  await own.end();
-  // The server takes a moment to end the session.
-  expect(await sessionsLeft(kind, name, 30_000)).toEqual([]);
-  onTestFinished(() => withServer(kind, (query) => SERVERS[kind].remove(query, name)));
-  return { name, url: url.href };
 }

@@ -22,6 +22,11 @@ export interface Place {
   readonly url: string;
 }
 
+/** A database, and the tests' own connection to it. */
+export interface OpenPlace extends Place {
+  readonly own: Connections;
+}
+
 export interface FreshDatabase extends Place {
   /**
    * Runs SQL over a connection of its own and returns the rows. Placeholders are `$1`, and values come as pg
@@ -38,35 +43,93 @@ export const SERVERS: Readonly<Record<DatabaseKind, ServerKind>> = {
 
 /** How long a closed connection may take to vanish from the server's list, in milliseconds. */
 const GRACE = 2_000;
+/** Of each kind of database, for each way to make one. */
+const MOST_SPARES = 4;
+
+/**
+ * Databases that tests of this process have left. To make a database and to connect to it takes longer than most tests: on
+ * the server that the run has started, the next test gets the database of one that has passed, and its connection.
+ */
+export class SpareDatabases<Spare extends OpenPlace> {
+  readonly #make: (place: OpenPlace) => Promise<Spare>;
+  readonly #renew: (spare: Spare) => Promise<boolean>;
+  readonly #spares: Spare[] = [];
+
+  /** `renew` removes what a test has left, and says whether the database is as `make` makes it again. */
+  constructor(make: (place: OpenPlace) => Promise<Spare>, renew: (spare: Spare) => Promise<boolean>) {
+    this.#make = make;
+    this.#renew = renew;
+  }
+
+  /** A database for the running test. */
+  async take(kind: DatabaseKind): Promise<FreshDatabase> {
+    const spare = await this.#renewed(kind);
+    if (spare) return openDatabase(spare, () => this.#keep(spare));
+    const place = newPlace(kind);
+    let made: Spare | undefined;
+    const database = openDatabase(place, () => (made ? this.#keep(made) : removeDatabase(place)));
+    made = await this.#make(place);
+    return database;
+  }
+
+  async #renewed(kind: DatabaseKind): Promise<Spare | undefined> {
+    const index = this.#spares.findIndex((spare) => spare.kind === kind);
+    const [spare] = index === -1 ? [] : this.#spares.splice(index, 1);
+    if (spare === undefined) return undefined;
+    // What a test has left may be more than `renew` can remove.
+    const isRenewed = await spare.own
+      .reset()
+      .then(() => this.#renew(spare))
+      .catch(() => false);
+    if (isRenewed) return spare;
+    await removeDatabase(spare);
+    return undefined;
+  }
+
+  async #keep(spare: Spare): Promise<void> {
+    const isFull = this.#spares.filter(({ kind }) => kind === spare.kind).length === MOST_SPARES;
+    if (isFull || process.env[SERVER_VARIABLES[spare.kind]]) await removeDatabase(spare);
+    else this.#spares.push(spare);
+  }
+}
+
+const empty = new SpareDatabases(
+  async (place) => {
+    await createDatabase(place);
+    return place;
+  },
+  async ({ kind, name, own }) => {
+    await SERVERS[kind].empty(own.query, name);
+    return true;
+  },
+);
 
 /**
  * Makes an empty database for the running test, by default on the vitest project's kind of server. Skips the test if the run
- * has no such server. After the test the database is dropped; if the test failed, the database is kept and its name printed.
- * A connection that is still open then fails the test. Each call in a test makes another database.
+ * has no such server. After the test the database is dropped, or emptied for another test; if the test failed, the database
+ * is kept and its name printed. A connection that is still open then fails the test. Each call in a test makes another
+ * database.
  */
-export async function freshDatabase(kind = inject("databaseKind")): Promise<FreshDatabase> {
-  const place = newPlace(kind);
-  const database = openDatabase(place, () => removeDatabase(place));
-  await createDatabase(database);
-  return database;
-}
+export const freshDatabase = (kind = inject("databaseKind")): Promise<FreshDatabase> => empty.take(kind);
 
 /** A database that is not there yet. */
-export function newPlace(kind: DatabaseKind): Place {
+export function newPlace(kind: DatabaseKind): OpenPlace {
   const name = `groupsync_test_${randomBytes(6).toString("hex")}`;
   const url = new URL(serverUrl(kind));
   url.pathname = `/${name}`;
-  return { kind, name, url: url.href };
+  return { kind, name, url: url.href, own: SERVERS[kind].connect(url.href) };
 }
 
 /** A database for the running test. `whenPassed` is called if the test passes and leaves no connection open. */
-export function openDatabase({ kind, name, url }: Place, whenPassed: () => Promise<void>): FreshDatabase {
-  const own = SERVERS[kind].connect(url);
+export function openDatabase(
+  { kind, name, url, own }: OpenPlace,
+  whenPassed: () => Promise<void>,
+): FreshDatabase {
   onTestFinished(async ({ task }) => {
-    await own.end();
     const passed = task.result?.state !== "fail";
-    const left = passed ? await sessionsLeft(kind, name) : [];
+    const left = passed ? await sessionsLeft(kind, name, GRACE, own.query) : [];
     if (passed && left.length === 0) return whenPassed();
+    await own.end();
     console.error(
       `Kept the database ${name}. To find it after the run, name your own server in ${SERVER_VARIABLES[kind]}.`,
     );
@@ -75,22 +138,27 @@ export function openDatabase({ kind, name, url }: Place, whenPassed: () => Promi
   return { kind, name, url, query: own.query };
 }
 
-export const createDatabase = ({ kind, name, query: own }: FreshDatabase): Promise<void> =>
-  withServer(kind, (query) => SERVERS[kind].create(query, name, own));
+export const createDatabase = ({ kind, name }: Place): Promise<void> =>
+  withServer(kind, (query) => SERVERS[kind].create(query, name));
 
-export const removeDatabase = ({ kind, name }: Place): Promise<void> =>
-  withServer(kind, (query) => SERVERS[kind].remove(query, name));
+export async function removeDatabase({ kind, name, own }: OpenPlace): Promise<void> {
+  await own.end();
+  await withServer(kind, (query) => SERVERS[kind].remove(query, name));
+}
 
-/** The sessions in a database once those that are just closing have had their time. */
-export async function sessionsLeft(kind: DatabaseKind, database: string, grace = GRACE): Promise<Session[]> {
-  return withServer(kind, async (query) => {
-    const deadline = Date.now() + grace;
-    while (true) {
-      const sessions = await SERVERS[kind].sessionsIn(query, database);
-      if (sessions.length === 0 || Date.now() >= deadline) return sessions;
-      await sleep(20);
-    }
-  });
+/** The other sessions in a database once those that are just closing have had their time. */
+export async function sessionsLeft(
+  kind: DatabaseKind,
+  database: string,
+  grace: number,
+  query: Query,
+): Promise<Session[]> {
+  const deadline = Date.now() + grace;
+  while (true) {
+    const sessions = await SERVERS[kind].sessionsIn(query, database);
+    if (sessions.length === 0 || Date.now() >= deadline) return sessions;
+    await sleep(20);
+  }
 }
 
 function leakMessage(sessions: readonly Session[]): string {

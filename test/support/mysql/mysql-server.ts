@@ -35,12 +35,21 @@ export const mysqlServer: ServerKind = {
         const isOneSetOfRows = fields?.[0] && !Array.isArray(fields[0]);
         return isOneSetOfRows ? (rows as R[]) : [];
       },
+      reset: async () => {
+        const connection = await pool.getConnection();
+        connection.destroy();
+      },
       end: () => pool.end(),
     };
   },
   async create(server, database) {
     // The server's default may be anything.
     await server(`CREATE DATABASE ${database} CHARACTER SET utf8mb4`);
+  },
+  async empty(query, database) {
+    await query(
+      `DROP DATABASE ${database}; CREATE DATABASE ${database} CHARACTER SET utf8mb4; USE ${database}`,
+    );
   },
   async remove(server, database) {
     await server(`DROP DATABASE ${database}`);
@@ -49,7 +58,7 @@ export const mysqlServer: ServerKind = {
     query<Row & Session>(
       `SELECT concat(user, ', connection ', id) AS client, concat_ws(' ', command, nullif(state, '')) AS state,
          coalesce(info, '(no longer known)') AS query
-       FROM ${PROCESS_LIST} WHERE db = $1 ORDER BY id`,
+       FROM ${PROCESS_LIST} WHERE db = $1 AND id <> connection_id() ORDER BY id`,
       [database],
     ),
 };

@@ -1,23 +1,22 @@
-import { randomBytes } from "node:crypto";
 import pg from "pg";
-import {
-  type Connections,
-  type Query,
-  type Row,
-  SERVER_VARIABLES,
-  type ServerKind,
-  type Session,
-} from "../databases/database-server.ts";
+import type { Connections, Row, ServerKind, Session } from "../databases/database-server.ts";
 
 export const postgresServer: ServerKind = {
   connect: connectPostgres,
-  create: createPostgresDatabase,
-  remove: removePostgresDatabase,
+  create: async (server, database) => {
+    await server(`CREATE DATABASE ${database}`);
+  },
+  empty: async (query) => {
+    await query(EMPTY);
+  },
+  remove: async (server, database) => {
+    await server(`DROP DATABASE ${database} WITH (FORCE)`);
+  },
   sessionsIn: (query, database) =>
     query<Row & Session>(
       `SELECT coalesce(nullif(application_name, ''), '(no application_name)') AS client, state, query
        FROM pg_stat_activity
-       WHERE datname = $1 AND backend_type = 'client backend' ORDER BY backend_start`,
+       WHERE datname = $1 AND backend_type = 'client backend' AND pid <> pg_backend_pid() ORDER BY backend_start`,
       [database],
     ),
 };
@@ -29,54 +28,13 @@ function connectPostgres(url: string): Connections {
   return {
     query: async <R extends Row>(text: string, values: readonly unknown[] = []) =>
       (await pool.query<R>(text, [...values])).rows,
+    reset: async () => {
+      await pool.query("ROLLBACK");
+      await pool.query("DISCARD ALL");
+    },
     end: () => pool.end(),
   };
 }
-
-/**
- * CREATE DATABASE copies 300 files, which takes longer than most tests. On the server that the run has started, a
- * database that is no longer needed becomes a spare one, which is emptied for the next test and gets another name.
- */
-const keepsSpares = !process.env[SERVER_VARIABLES.postgres];
-const SPARE = "groupsync_spare_";
-
-async function createPostgresDatabase(server: Query, database: string, own: Query): Promise<void> {
-  if (keepsSpares && (await takeSpare(server, database))) {
-    if (await succeeds(own(EMPTY))) return;
-    await drop(server, database);
-  }
-  await server(`CREATE DATABASE ${database}`);
-}
-
-async function removePostgresDatabase(server: Query, database: string): Promise<void> {
-  const spare = `${SPARE}${randomBytes(6).toString("hex")}`;
-  // Somebody may connect yet: then there is nothing to keep.
-  if (keepsSpares && (await succeeds(server(`ALTER DATABASE ${database} RENAME TO ${spare}`)))) return;
-  await drop(server, database);
-}
-
-async function drop(server: Query, database: string): Promise<void> {
-  await server(`DROP DATABASE ${database} WITH (FORCE)`);
-}
-
-/** Another test may take the same one at the same time: only one of them can rename it. */
-async function takeSpare(server: Query, database: string): Promise<boolean> {
-  const spares = await server(
-    "SELECT datname AS name FROM pg_database WHERE starts_with(datname, $1) ORDER BY random() LIMIT 4",
-    [SPARE],
-  );
-  for (const { name } of spares) {
-    const renamed = server(`ALTER DATABASE ${name} RENAME TO ${database}`);
-    if (await succeeds(renamed)) return true;
-  }
-  return false;
-}
-
-const succeeds = (statement: Promise<unknown>): Promise<boolean> =>
-  statement.then(
-    () => true,
-    () => false,
-  );
 
 /** Everything that a database has from its template has an oid below this; what is made later, one from here on. */
 const FIRST_NORMAL_OID = 16_384;

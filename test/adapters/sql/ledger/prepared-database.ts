@@ -2,15 +2,12 @@ import { inject } from "vitest";
 import { ownedTables } from "../../../../src/adapters/sql/dialect/ledger-tables.ts";
 import { sqlLedger } from "../../../../src/adapters/sql/ledger/ledger.ts";
 import type { LedgerDatabase } from "../../../contracts/ledger/rig.ts";
-import { SERVER_VARIABLES } from "../../../support/databases/database-server.ts";
 import {
   createDatabase,
   type DatabaseKind,
   type FreshDatabase,
-  newPlace,
-  openDatabase,
-  type Place,
-  removeDatabase,
+  type OpenPlace,
+  SpareDatabases,
 } from "../../../support/databases/fresh-database.ts";
 import { aDatabase, HISTORY_MS, LOCATION, withLedgers } from "./ledger-database.ts";
 
@@ -73,51 +70,24 @@ const WORDS: Readonly<Record<DatabaseKind, Words>> = {
   },
 };
 
-/** A database that a test has left, and what it held when it was made. */
-interface Spare extends Place {
-  readonly contents: string;
-}
+const prepared = new SpareDatabases(
+  async (place) => {
+    await createDatabase(place);
+    await sqlLedger(aDatabase(place.url, place.kind), LOCATION, "default", HISTORY_MS).prepare();
+    return { ...place, contents: await contentsOf(place) };
+  },
+  async (spare) => {
+    await restore(spare);
+    return (await contentsOf(spare)) === spare.contents;
+  },
+);
 
-let spares: Spare[] = [];
-
-/**
- * A database whose ledger has its tables, and nothing else. To prepare one takes longer than most tests: on the server that
- * the run has started, the next test gets the database of one that has passed, restored. If its contents differ then, it gets
- * another one.
- */
-export async function preparedDatabase(kind: DatabaseKind = inject("databaseKind")): Promise<FreshDatabase> {
-  const spare = spares.find((one) => one.kind === kind);
-  spares = spares.filter((one) => one !== spare);
-  return (spare && (await restored(spare))) ?? (await prepared(kind));
-}
-
-async function restored(spare: Spare): Promise<FreshDatabase | undefined> {
-  let isSpare = false;
-  const database = openDatabase(spare, async () => {
-    if (isSpare) spares.push(spare);
-    else await removeDatabase(spare);
-  });
-  // What a test has left may be more than `restore` can remove.
-  const restored = restore(database).then(() => contentsOf(database));
-  isSpare = (await restored.catch(() => undefined)) === spare.contents;
-  return isSpare ? database : undefined;
-}
-
-async function prepared(kind: DatabaseKind): Promise<FreshDatabase> {
-  const place = newPlace(kind);
-  let spare: Spare | undefined;
-  const database = openDatabase(place, async () => {
-    if (spare) spares.push(spare);
-    else await removeDatabase(place);
-  });
-  await createDatabase(database);
-  await sqlLedger(aDatabase(database.url, kind), LOCATION, "default", HISTORY_MS).prepare();
-  if (!process.env[SERVER_VARIABLES[kind]]) spare = { ...place, contents: await contentsOf(database) };
-  return database;
-}
+/** A database whose ledger has its tables, and nothing else. */
+export const preparedDatabase = (kind: DatabaseKind = inject("databaseKind")): Promise<FreshDatabase> =>
+  prepared.take(kind);
 
 /** Removes what a test has left, as far as tests usually leave something. */
-async function restore({ kind, query }: FreshDatabase): Promise<void> {
+async function restore({ kind, own: { query } }: OpenPlace): Promise<void> {
   for (const { statement } of await query<{ statement: string }>(WORDS[kind].removals)) {
     await query(statement);
   }
@@ -126,8 +96,8 @@ async function restore({ kind, query }: FreshDatabase): Promise<void> {
 }
 
 /** A text that tells whether there is more or less in the database than was prepared. */
-const contentsOf = async ({ kind, query }: FreshDatabase): Promise<string> =>
-  (await query<{ line: string }>(WORDS[kind].contents)).map(({ line }) => line).join("\n");
+const contentsOf = async ({ kind, own }: OpenPlace): Promise<string> =>
+  (await own.query<{ line: string }>(WORDS[kind].contents)).map(({ line }) => line).join("\n");
 
 export const preparedLedgerDatabase = async (): Promise<LedgerDatabase & FreshDatabase> =>
   withLedgers(await preparedDatabase());

@@ -112,6 +112,10 @@ const signalling = (event: string, table: string, when: string, message: string)
      SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = @message;
    END IF`;
 
+const inNoLedger = (): never => {
+  throw new Error("tokens elsewhere are written in no transaction of a ledger");
+};
+
 export interface SqlTokenPlace extends TokenPlace {
   readonly store: SqlTokenTable;
   /** Where the tokens are. */
@@ -125,13 +129,10 @@ export async function aTokenPlace(
   ids: readonly string[] = ["a", "b", "c", "d"],
   kind: DatabaseKind = inject("databaseKind"),
 ): Promise<SqlTokenPlace> {
-  const ledgerPlace = await preparedDatabase(kind);
-  const tokens = where === "elsewhere" ? await freshDatabase(kind) : ledgerPlace;
+  const tokens = where === "elsewhere" ? await freshDatabase(kind) : await preparedDatabase(kind);
   const database = aDatabase(tokens.url, kind);
-  const { ledger, lease } = await aHeldLedger(
-    where === "elsewhere" ? aDatabase(ledgerPlace.url, kind) : database,
-  );
-  const store = new SqlTokenTable(database, options, where === "elsewhere" ? undefined : ledger);
+  const held = where === "elsewhere" ? undefined : await aHeldLedger(database);
+  const store = new SqlTokenTable(database, options, held?.ledger);
   const { table, rows, idColumn, tokenColumn } = options;
   const customs = CUSTOMS[kind];
   const each = async (statements: readonly string[]): Promise<void> => {
@@ -145,17 +146,17 @@ export async function aTokenPlace(
   return {
     tokens,
     store,
-    ...(where === "with the ledger" && {
+    ...(held && {
       beside: {
         storesAtOnce: kind === "postgres",
-        writeAtOnce: (token) => store.writeAtOnce(token, lease),
+        writeAtOnce: (token) => store.writeAtOnce(token, held.lease),
         loseLease: async () => {
-          await ledger.releaseLease(lease);
-          await ledger.acquireLease("another", 60_000);
+          await held.ledger.releaseLease(held.lease);
+          await held.ledger.acquireLease("another", 60_000);
         },
       },
     }),
-    write: (body) => ledger.write(lease, body),
+    write: (body) => (held ? held.ledger.write(held.lease, body) : inNoLedger()),
     stored: async () => {
       const found = await tokens.query<{ id: string; token: string | null }>(
         `SELECT ${idColumn} AS id, ${tokenColumn} AS token FROM ${table}`,
