@@ -37,10 +37,10 @@ export class Databases {
   }
 
   async open({ dialect, url }: DatabaseUrl, maxConnections = CONNECTIONS): Promise<Database> {
-    const Kind = await kindOfDatabase(dialect);
+    const { Database } = await adapterFor(dialect);
     const known = this.#open.get(url.reveal());
     if (known) return known;
-    const database = new Kind({ ...this.#shared, url, maxConnections });
+    const database = new Database({ ...this.#shared, url, maxConnections });
     this.#open.set(url.reveal(), database);
     return database;
   }
@@ -63,16 +63,8 @@ export class Databases {
 }
 
 /** Loads a database driver only if the config names its kind of database. */
-async function kindOfDatabase(
-  dialect: DatabaseUrl["dialect"],
-): Promise<new (options: DatabaseOptions) => Database> {
-  switch (dialect) {
-    case "postgres":
-      return (await import("../adapters/postgres/database.ts")).PostgresDatabase;
-    case "mysql":
-      return (await import("../adapters/mysql/database.ts")).MysqlDatabase;
-  }
-}
+export const adapterFor = (dialect: DatabaseUrl["dialect"]) =>
+  dialect === "postgres" ? import("../adapters/postgres/adapter.ts") : import("../adapters/mysql/adapter.ts");
 
 /** What `status` and the status page need. Contacts nothing before its first use; the caller closes it. */
 export async function composeLedgerView(config: Config, { stop }: Host): Promise<Opened<LedgerView>> {

@@ -4,7 +4,7 @@ import { describeDatabase } from "../config/descriptions.ts";
 import { type DatabaseUrl, parseBaseUrl, parseDatabaseUrl, tlsProblems } from "../config/urls.ts";
 import type { Catalog } from "../core/setup/catalog.ts";
 import { isPlainHttpToAnotherHost } from "../core/tls/database-tls.ts";
-import { Databases, VIEW_TIMEOUTS } from "./databases.ts";
+import { adapterFor, Databases, VIEW_TIMEOUTS } from "./databases.ts";
 import type { Host } from "./host.ts";
 
 export interface InitSetup {
@@ -50,10 +50,7 @@ async function catalogOf(url: DatabaseUrl, { stop }: Host) {
   const databases = new Databases(NAME, VIEW_TIMEOUTS, stop);
   try {
     const database = await databases.open(url);
-    const { catalogSql } =
-      url.dialect === "postgres"
-        ? await import("../adapters/postgres/source/catalog.ts")
-        : await import("../adapters/mysql/source/catalog.ts");
+    const { catalogSql } = await adapterFor(url.dialect);
     return { title: describeDatabase(url), catalog: await readCatalog(database, catalogSql) };
   } finally {
     await databases.close();

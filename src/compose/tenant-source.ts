@@ -1,11 +1,12 @@
-import type { FeedOptions } from "../adapters/sql/source/change-feed.ts";
+import { SqlChangeFeed } from "../adapters/sql/source/change-feed.ts";
 import { type SensitiveTableName, sensitiveTables } from "../adapters/sql/source/sensitive-tables.ts";
 import type { SourceOptions } from "../adapters/sql/source/source-dialect.ts";
+import { SqlTenantSource } from "../adapters/sql/source/tenant-source.ts";
 import type { Config } from "../config/config.ts";
 import { columnsOf } from "../core/group/group-rules.ts";
 import type { ChangeChannel, ChangeFeed } from "../ports/change-feed.ts";
 import type { TenantSource } from "../ports/tenant-source.ts";
-import { applicationName, type Databases, TIMEOUTS } from "./databases.ts";
+import { adapterFor, applicationName, type Databases, TIMEOUTS } from "./databases.ts";
 
 /** What the source and its change feed are read by. */
 const sourceOptions = ({ name, source }: Config): SourceOptions => ({
@@ -21,20 +22,11 @@ const sourceOptions = ({ name, source }: Config): SourceOptions => ({
 });
 
 export async function tenantSource(config: Config, databases: Databases): Promise<TenantSource> {
-  const options = {
+  const { source } = await adapterFor(config.source.url.dialect);
+  return new SqlTenantSource(source, {
     ...sourceOptions(config),
     sensitiveTables: async () => sensitiveTables(await namedSecrets(config, databases)),
-  };
-  switch (config.source.url.dialect) {
-    case "postgres": {
-      const { postgresTenantSource } = await import("../adapters/postgres/source/tenant-source.ts");
-      return postgresTenantSource(options);
-    }
-    case "mysql": {
-      const { mysqlTenantSource } = await import("../adapters/mysql/source/tenant-source.ts");
-      return mysqlTenantSource(options);
-    }
-  }
+  });
 }
 
 /** The tables of tokens and ledger that may be in the source's database. The source's query must not read them. */
@@ -56,17 +48,12 @@ async function namedSecrets(
 const CHANNEL_LIMIT = 10_000;
 
 export async function changeFeed(config: Config, changeColumn: string): Promise<ChangeFeed> {
-  const options: FeedOptions = { ...sourceOptions(config), changeColumn, columns: columnsOf(config.group) };
-  switch (config.source.url.dialect) {
-    case "postgres": {
-      const { postgresChangeFeed } = await import("../adapters/postgres/source/change-feed.ts");
-      return postgresChangeFeed(options);
-    }
-    case "mysql": {
-      const { mysqlChangeFeed } = await import("../adapters/mysql/source/change-feed.ts");
-      return mysqlChangeFeed(options);
-    }
-  }
+  const { source } = await adapterFor(config.source.url.dialect);
+  return new SqlChangeFeed(source, {
+    ...sourceOptions(config),
+    changeColumn,
+    columns: columnsOf(config.group),
+  });
 }
 
 export async function changeChannel({ name, source }: Config, channel: string): Promise<ChangeChannel> {

@@ -1,5 +1,4 @@
 import pg from "pg";
-import Cursor from "pg-cursor";
 import { type Connections, type InTransaction, retryDeadlocks } from "../sql/connection/connections.ts";
 import type { SessionWaits } from "../sql/connection/session-waits.ts";
 import {
@@ -14,7 +13,7 @@ import type { Database, DatabaseOptions } from "../sql/dialect/database.ts";
 import { allInTime, Client, connectionOptions } from "./connection/connection.ts";
 import { DURABLY } from "./connection/durability.ts";
 import { inOneRoundTrip, reading, writing } from "./connection/one-round-trip.ts";
-import { sessionWaits } from "./connection/session.ts";
+import { readCursor, sessionWaits } from "./connection/session.ts";
 import { BEGIN, PIN, PINNED_PATH, setLocally, UNHURRIED } from "./connection/settings.ts";
 import { postgres } from "./dialect.ts";
 
@@ -191,21 +190,5 @@ export class PostgresDatabase implements Database {
 /** For several statements in one text the driver returns a list of results, though its types say otherwise. */
 const resultsOf = <Row extends object>(results: unknown): pg.QueryResult<Row>[] =>
   [results as pg.QueryResult<Row>].flat();
-
-/** Reads a query to its end, a batch at a time, on a connection that is in a transaction. */
-export async function* readCursor<Row extends readonly unknown[]>(
-  client: pg.ClientBase,
-  text: string,
-  values: readonly unknown[],
-  config: ConstructorParameters<typeof Cursor>[2],
-  size: number,
-): AsyncGenerator<Row[]> {
-  const cursor = client.query(new Cursor<Row>(text, [...values], config));
-  for (;;) {
-    const rows = await cursor.read(size);
-    if (rows.length === 0) return;
-    yield rows;
-  }
-}
 
 function ignore(): void {}

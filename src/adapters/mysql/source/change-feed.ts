@@ -1,29 +1,20 @@
 import type { FieldPacket } from "mysql2/promise";
 import { MOST_AHEAD_MS, OVERLAP_MS } from "../../../core/changes/change-window.ts";
-import type { ChangeFeed } from "../../../ports/change-feed.ts";
-import {
-  type ChangeDialect,
-  type ChangeQuery,
-  type FeedOptions,
-  SqlChangeFeed,
-  wrongChangeType,
-} from "../../sql/source/change-feed.ts";
-import type { SourceRequest } from "../../sql/source/source-dialect.ts";
+import { wrongChangeType } from "../../sql/source/change-feed.ts";
+import type { ChangeQuery, SourceDialect, SourceRequest } from "../../sql/source/source-dialect.ts";
 import { identifiers } from "../connection/identifiers.ts";
 import { columnTypeOf } from "./column-types.ts";
 import { describeColumns } from "./columns.ts";
 import { isFoundByIndex } from "./index-use.ts";
 import type { MysqlSourceSession } from "./source-session.ts";
-import { MYSQL } from "./tenant-source.ts";
 
-const CHANGES: ChangeDialect<MysqlSourceSession> = {
-  source: MYSQL,
-  changeQuery,
-  // The server's plan depends on how many rows there are from the position on.
-  isIndexed: (session, _, select, from) => isFoundByIndex(session, select(from)),
-};
-
-export const mysqlChangeFeed = (options: FeedOptions): ChangeFeed => new SqlChangeFeed(CHANGES, options);
+/** The server's plan depends on how many rows there are from the position on. */
+export const isChangeIndexed: SourceDialect<MysqlSourceSession>["isChangeIndexed"] = (
+  session,
+  _,
+  select,
+  from,
+) => isFoundByIndex(session, select(from));
 
 const INTEGERS: ReadonlySet<string> = new Set(["tinyint", "smallint", "mediumint", "int", "bigint"]);
 const RIGHT_TYPES = "TIMESTAMP, DATETIME, an integer type or DECIMAL";
@@ -37,7 +28,7 @@ const MOST_AHEAD: Readonly<Record<string, string>> = {
 /** Above '0000-00-00' and other dates that are none. */
 const FIRST_TIME = "TIMESTAMP'1971-01-01 00:00:00'";
 
-async function changeQuery(
+export async function changeQuery(
   session: Pick<MysqlSourceSession, "query" | "fields">,
   request: SourceRequest,
   column: string,

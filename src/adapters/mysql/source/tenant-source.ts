@@ -1,10 +1,10 @@
-import type { SourceRole, TenantSource } from "../../../ports/tenant-source.ts";
+import type { SourceRole } from "../../../ports/tenant-source.ts";
 import { quotePlace } from "../../sql/connection/table-place.ts";
 import type { SensitiveTable } from "../../sql/source/sensitive-tables.ts";
 import type { SourceDialect, SourceOptions } from "../../sql/source/source-dialect.ts";
-import { SqlTenantSource } from "../../sql/source/tenant-source.ts";
 import { failures, isAnswer } from "../connection/failures.ts";
 import { identifiers } from "../connection/identifiers.ts";
+import { changeQuery, isChangeIndexed } from "./change-feed.ts";
 import { isIndexed } from "./index-use.ts";
 import { MysqlSourceSession } from "./source-session.ts";
 import { tenantQuery } from "./tenant-query.ts";
@@ -24,10 +24,9 @@ export const MYSQL: SourceDialect<MysqlSourceSession> = {
   tenantQuery,
   isIndexed,
   role: sourceRole,
+  changeQuery,
+  isChangeIndexed,
 };
-
-export const mysqlTenantSource = (options: SourceOptions): TenantSource =>
-  new SqlTenantSource(MYSQL, options);
 
 /** What the user of this session can do beside reading the tenants. No open schemas: MySQL has no search path. */
 async function sourceRole(

@@ -1,5 +1,6 @@
 import { connect } from "node:net";
 import type pg from "pg";
+import Cursor from "pg-cursor";
 import { type SessionOptions, SessionWaits } from "../../sql/connection/session-waits.ts";
 import { withTimeout } from "../../sql/connection/wait-limits.ts";
 import { Client, connectionOptions, endInTime, FAREWELL, socketOf } from "./connection.ts";
@@ -25,6 +26,22 @@ export const sessionWaits = (client: pg.ClientBase, options: SessionOptions): Se
     },
     options,
   );
+
+/** Reads a query to its end, a batch at a time, on a connection that is in a transaction. */
+export async function* readCursor<Row extends readonly unknown[]>(
+  client: pg.ClientBase,
+  text: string,
+  values: readonly unknown[],
+  config: ConstructorParameters<typeof Cursor>[2],
+  size: number,
+): AsyncGenerator<Row[]> {
+  const cursor = client.query(new Cursor<Row>(text, [...values], config));
+  for (;;) {
+    const rows = await cursor.read(size);
+    if (rows.length === 0) return;
+    yield rows;
+  }
+}
 
 /**
  * Ends the session's statement at the server: while a server waits for a lock or sorts, it doesn't notice that its

@@ -1,32 +1,16 @@
 import { escapeLiteral } from "pg";
 import { type ChangePosition, MOST_AHEAD_MS, OVERLAP_MS } from "../../../core/changes/change-window.ts";
-import type { ChangeFeed } from "../../../ports/change-feed.ts";
-import {
-  type ChangeDialect,
-  type ChangeQuery,
-  type FeedOptions,
-  SqlChangeFeed,
-  wrongChangeType,
-} from "../../sql/source/change-feed.ts";
-import type { SourceRequest } from "../../sql/source/source-dialect.ts";
+import { wrongChangeType } from "../../sql/source/change-feed.ts";
+import type { ChangeQuery, SourceRequest } from "../../sql/source/source-dialect.ts";
 import { quoteName } from "../connection/identifiers.ts";
 import { describeColumns } from "./columns.ts";
 import { isFoundByIndex } from "./index-use.ts";
 import type { PostgresSourceSession } from "./source-session.ts";
-import { POSTGRES } from "./tenant-source.ts";
-
-const CHANGES: ChangeDialect<PostgresSourceSession> = {
-  source: POSTGRES,
-  changeQuery,
-  isIndexed,
-};
-
-export const postgresChangeFeed = (options: FeedOptions): ChangeFeed => new SqlChangeFeed(CHANGES, options);
 
 /** Conspicuous in a plan, and right for any type of time or number. */
 const PROBES = { time: "2001-02-03 04:05:06.789", number: "31415" } as const;
 
-function isIndexed(
+export function isChangeIndexed(
   session: Pick<PostgresSourceSession, "query">,
   { isTime }: ChangeQuery,
   select: (from: ChangePosition) => string,
@@ -77,7 +61,7 @@ const TYPES: Readonly<Record<number, ChangeType>> = {
   1184: time("timestamptz", fromNow("pg_catalog.now()", `${MOST_AHEAD_MS} milliseconds`)),
 };
 
-async function changeQuery(
+export async function changeQuery(
   session: Pick<PostgresSourceSession, "query" | "fields">,
   request: SourceRequest,
   column: string,

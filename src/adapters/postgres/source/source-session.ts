@@ -4,9 +4,8 @@ import { STEP, type WaitLimits, withinLimits } from "../../sql/connection/wait-l
 import type { SourceOptions, SourceSession } from "../../sql/source/source-dialect.ts";
 import { Client, connectionOptions, endInTime } from "../connection/connection.ts";
 import { inOneRoundTrip } from "../connection/one-round-trip.ts";
-import { sessionWaits } from "../connection/session.ts";
+import { readCursor, sessionWaits } from "../connection/session.ts";
 import { BEGIN_SNAPSHOT, setLocally, textOrBytes, UNHURRIED } from "../connection/settings.ts";
-import { readCursor } from "../database.ts";
 
 /** Rows as arrays, and each value as the server writes it. */
 const AS_TEXTS = { rowMode: "array", types: { getTypeParser: () => (text: string) => text } } as const;

@@ -1,11 +1,11 @@
 import { describe, SyncError } from "../../../core/failure/sync-error.ts";
-import type { SourceRole, TenantSource } from "../../../ports/tenant-source.ts";
+import type { SourceRole } from "../../../ports/tenant-source.ts";
 import type { SensitiveTable } from "../../sql/source/sensitive-tables.ts";
 import type { SourceDialect, SourceOptions } from "../../sql/source/source-dialect.ts";
-import { SqlTenantSource } from "../../sql/source/tenant-source.ts";
 import { failures } from "../connection/failures.ts";
 import { quoteName, quoteTable } from "../connection/identifiers.ts";
 import { tablePlace } from "../connection/table-place.ts";
+import { changeQuery, isChangeIndexed } from "./change-feed.ts";
 import { isIndexed } from "./index-use.ts";
 import { PostgresSourceSession } from "./source-session.ts";
 import { tenantQuery } from "./tenant-query.ts";
@@ -30,10 +30,9 @@ export const POSTGRES: SourceDialect<PostgresSourceSession> = {
   tenantQuery,
   isIndexed,
   role: sourceRole,
+  changeQuery,
+  isChangeIndexed,
 };
-
-export const postgresTenantSource = (options: SourceOptions): TenantSource =>
-  new SqlTenantSource(POSTGRES, options);
 
 /** What the user of this session can do beside reading the tenants. */
 async function sourceRole(

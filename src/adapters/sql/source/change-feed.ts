@@ -3,22 +3,8 @@ import { SyncError } from "../../../core/failure/sync-error.ts";
 import type { ChangeFeed, ChangeReader } from "../../../ports/change-feed.ts";
 import { asText } from "./cells.ts";
 import { type OpenReader, openReader } from "./open-reader.ts";
-import type { SourceDialect, SourceOptions, SourceRequest, SourceSession } from "./source-dialect.ts";
+import type { ChangeQuery, SourceDialect, SourceOptions, SourceSession } from "./source-dialect.ts";
 import { type TenantQuery, whereAll } from "./tenant-query.ts";
-
-/** What differs between the databases that can have a change column. */
-export interface ChangeDialect<Session extends SourceSession> {
-  readonly source: SourceDialect<Session>;
-  /** `request` asks for the change column alone. Throws CONFIG_COLUMNS. */
-  changeQuery(session: Session, request: SourceRequest, column: string): Promise<ChangeQuery>;
-  /** Whether an index finds the rows of a SELECT that begins at a value of the column, such as `from`. */
-  isIndexed(
-    session: Session,
-    change: ChangeQuery,
-    select: (from: ChangePosition) => string,
-    from: ChangePosition,
-  ): Promise<boolean>;
-}
 
 export interface FeedOptions extends SourceOptions {
   readonly changeColumn: string;
@@ -27,11 +13,11 @@ export interface FeedOptions extends SourceOptions {
 }
 
 /** Asks the change column over one connection. */
-export class SqlChangeFeed<Session extends SourceSession> implements ChangeFeed {
-  readonly #dialect: ChangeDialect<Session>;
+export class SqlChangeFeed implements ChangeFeed {
+  readonly #dialect: SourceDialect;
   readonly #options: FeedOptions;
 
-  constructor(dialect: ChangeDialect<Session>, options: FeedOptions) {
+  constructor(dialect: SourceDialect, options: FeedOptions) {
     this.#dialect = dialect;
     this.#options = options;
   }
@@ -39,7 +25,7 @@ export class SqlChangeFeed<Session extends SourceSession> implements ChangeFeed 
   async open(stop: AbortSignal, before?: string | null): Promise<ChangeReader> {
     const { columns, changeColumn } = this.#options;
     const asked = { columns, seed: "changes", stop };
-    const opened = await openReader(this.#dialect.source, this.#options, asked, before);
+    const opened = await openReader(this.#dialect, this.#options, asked, before);
     const { session, request, explain } = opened;
     try {
       const name = `source.changes.column: ${request.name}`;
@@ -54,13 +40,13 @@ export class SqlChangeFeed<Session extends SourceSession> implements ChangeFeed 
   }
 }
 
-class SqlChangeReader<Session extends SourceSession> implements ChangeReader {
+class SqlChangeReader implements ChangeReader {
   readonly type: string;
-  readonly #dialect: ChangeDialect<Session>;
-  readonly #opened: OpenReader<Session>;
+  readonly #dialect: SourceDialect;
+  readonly #opened: OpenReader<SourceSession>;
   readonly #change: ChangeQuery;
 
-  constructor(dialect: ChangeDialect<Session>, opened: OpenReader<Session>, change: ChangeQuery) {
+  constructor(dialect: SourceDialect, opened: OpenReader<SourceSession>, change: ChangeQuery) {
     this.type = change.type;
     this.#dialect = dialect;
     this.#opened = opened;
@@ -84,7 +70,7 @@ class SqlChangeReader<Session extends SourceSession> implements ChangeReader {
     const { column } = this.#change;
     const isIndexed = await this.#explained(async (session) => {
       await session.begin();
-      const answer = await this.#dialect.isIndexed(session, this.#change, this.#select(1), from);
+      const answer = await this.#dialect.isChangeIndexed(session, this.#change, this.#select(1), from);
       await session.commit();
       return answer;
     });
@@ -109,7 +95,7 @@ class SqlChangeReader<Session extends SourceSession> implements ChangeReader {
     return (from) => selectChanges(this.#change, this.#opened.query, from, limit);
   }
 
-  async #explained<T>(ask: (session: Session) => Promise<T>): Promise<T> {
+  async #explained<T>(ask: (session: SourceSession) => Promise<T>): Promise<T> {
     const { session, explain } = this.#opened;
     try {
       return await ask(session);
@@ -117,26 +103,6 @@ class SqlChangeReader<Session extends SourceSession> implements ChangeReader {
       throw explain(error);
     }
   }
-}
-
-/** The parts of the SQL that asks the change column, in one database's dialect. */
-export interface ChangeQuery {
-  /** The column's type, for messages and to recognise another one. */
-  readonly type: string;
-  /** Whether the values are times and not numbers. */
-  readonly isTime: boolean;
-  /** The column, quoted. */
-  readonly column: string;
-  /** The exact text of the column's value. */
-  readonly text: string;
-  /** The exact text of the value that lies `OVERLAP_MS` before the column's. */
-  readonly before: string;
-  /** A predicate that is true for values that count: not null, and not too far ahead of the database's clock. */
-  readonly counts: string;
-  /** A value in SQL, from its exact text. */
-  literal(text: string): string;
-  /** The database's own operator with this symbol. */
-  operator(symbol: ">=" | ">"): string;
 }
 
 /** Value, id and digest of a row. */

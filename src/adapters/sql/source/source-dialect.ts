@@ -1,3 +1,4 @@
+import type { ChangePosition } from "../../../core/changes/change-window.ts";
 import type { Secret } from "../../../core/secret/secret.ts";
 import type { SourceRole } from "../../../ports/tenant-source.ts";
 import type { Failures } from "../connection/failures.ts";
@@ -70,8 +71,28 @@ export interface SourceFailures extends Pick<Failures, "hintFor"> {
   mayHideRows(error: unknown): boolean;
 }
 
+/** The parts of the SQL that asks the change column, in one database's dialect. */
+export interface ChangeQuery {
+  /** The column's type, for messages and to recognise another one. */
+  readonly type: string;
+  /** Whether the values are times and not numbers. */
+  readonly isTime: boolean;
+  /** The column, quoted. */
+  readonly column: string;
+  /** The exact text of the column's value. */
+  readonly text: string;
+  /** The exact text of the value that lies `OVERLAP_MS` before the column's. */
+  readonly before: string;
+  /** A predicate that is true for values that count: not null, and not too far ahead of the database's clock. */
+  readonly counts: string;
+  /** A value in SQL, from its exact text. */
+  literal(text: string): string;
+  /** The database's own operator with this symbol. */
+  operator(symbol: ">=" | ">"): string;
+}
+
 /** What differs between the databases that can be a source. */
-export interface SourceDialect<Session extends SourceSession> {
+export interface SourceDialect<Session extends SourceSession = SourceSession> {
   readonly identifiers: Identifiers;
   readonly failures: SourceFailures;
   /** A user as a GRANT names it. */
@@ -84,4 +105,13 @@ export interface SourceDialect<Session extends SourceSession> {
   /** Whether the plan for a lookup of one id reads only rows that an index finds by this id. Needs a transaction. */
   isIndexed(session: Session, query: TenantQuery): Promise<boolean>;
   role(session: Session, options: SourceOptions): Promise<SourceRole>;
+  /** `request` asks for the change column alone. Throws CONFIG_COLUMNS. */
+  changeQuery(session: Session, request: SourceRequest, column: string): Promise<ChangeQuery>;
+  /** Whether an index finds the rows of a SELECT that begins at a value of the change column, such as `from`. */
+  isChangeIndexed(
+    session: Session,
+    change: ChangeQuery,
+    select: (from: ChangePosition) => string,
+    from: ChangePosition,
+  ): Promise<boolean>;
 }

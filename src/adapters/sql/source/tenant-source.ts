@@ -11,11 +11,11 @@ import { type LookupReader, rowsOf, SqlTenantLookups } from "./tenant-lookups.ts
 import { type RawRow, selectBuckets, selectRows, tenantRow } from "./tenant-query.ts";
 
 /** Opens snapshots and lookups of the tenants, each over a connection of its own. */
-export class SqlTenantSource<Session extends SourceSession> implements TenantSource {
-  readonly #dialect: SourceDialect<Session>;
+export class SqlTenantSource implements TenantSource {
+  readonly #dialect: SourceDialect;
   readonly #options: SourceOptions;
 
-  constructor(dialect: SourceDialect<Session>, options: SourceOptions) {
+  constructor(dialect: SourceDialect, options: SourceOptions) {
     this.#dialect = dialect;
     this.#options = options;
   }
@@ -60,13 +60,13 @@ export class SqlTenantSource<Session extends SourceSession> implements TenantSou
 const BATCH = 2_000;
 
 /** Reads the tenants in its session's one transaction. */
-class SqlTenantSnapshot<Session extends SourceSession> implements TenantSnapshot {
+class SqlTenantSnapshot implements TenantSnapshot {
   readonly table: string | null;
-  readonly #dialect: SourceDialect<Session>;
+  readonly #dialect: SourceDialect;
   readonly #options: SourceOptions;
-  readonly #reader: OpenReader<Session>;
+  readonly #reader: OpenReader<SourceSession>;
 
-  constructor(dialect: SourceDialect<Session>, options: SourceOptions, reader: OpenReader<Session>) {
+  constructor(dialect: SourceDialect, options: SourceOptions, reader: OpenReader<SourceSession>) {
     this.table = reader.table;
     this.#dialect = dialect;
     this.#options = options;

@@ -1,12 +1,12 @@
 import mysql from "mysql2";
 import pg from "pg";
 import { inject, onTestFinished } from "vitest";
-import { mysqlChangeFeed } from "../../../../src/adapters/mysql/source/change-feed.ts";
-import { mysqlTenantSource } from "../../../../src/adapters/mysql/source/tenant-source.ts";
-import { postgresChangeFeed } from "../../../../src/adapters/postgres/source/change-feed.ts";
-import { postgresTenantSource } from "../../../../src/adapters/postgres/source/tenant-source.ts";
+import { MYSQL } from "../../../../src/adapters/mysql/source/tenant-source.ts";
+import { POSTGRES } from "../../../../src/adapters/postgres/source/tenant-source.ts";
 import type { SessionTimeouts } from "../../../../src/adapters/sql/connection/wait-limits.ts";
-import type { SourceOptions as AnySourceOptions } from "../../../../src/adapters/sql/source/source-dialect.ts";
+import { SqlChangeFeed } from "../../../../src/adapters/sql/source/change-feed.ts";
+import type { SourceDialect } from "../../../../src/adapters/sql/source/source-dialect.ts";
+import { SqlTenantSource } from "../../../../src/adapters/sql/source/tenant-source.ts";
 import { Secret } from "../../../../src/core/secret/secret.ts";
 import type { ChangeFeed, ChangeReader } from "../../../../src/ports/change-feed.ts";
 import type { TenantSource } from "../../../../src/ports/tenant-source.ts";
@@ -26,23 +26,28 @@ export const APPLICATION = "groupsync:source-under-test";
 const TIMEOUTS: SessionTimeouts = { lockMs: 30_000, silenceMs: 600_000 };
 
 const sourceBy =
-  (make: (options: AnySourceOptions) => TenantSource) =>
+  (dialect: SourceDialect) =>
   (url: string, options: SourceOptions, timeouts = TIMEOUTS): TenantSource =>
-    make({ url: new Secret(url), applicationName: APPLICATION, timeouts, ...options });
+    new SqlTenantSource(dialect, {
+      url: new Secret(url),
+      applicationName: APPLICATION,
+      timeouts,
+      ...options,
+    });
 
-export const postgresSource = sourceBy(postgresTenantSource);
-export const mysqlSource = sourceBy(mysqlTenantSource);
+export const postgresSource = sourceBy(POSTGRES);
+export const mysqlSource = sourceBy(MYSQL);
 
 /** A source of tenants in either kind of database, by the database's url. */
 export const SOURCES = { postgres: postgresSource, mysql: mysqlSource } as const;
 
-const FEEDS = { postgres: postgresChangeFeed, mysql: mysqlChangeFeed } as const;
+const DIALECTS = { postgres: POSTGRES, mysql: MYSQL } as const;
 
 export const changeFeed = (
   { kind, url }: Pick<Place, "kind" | "url">,
   { changeColumn = "changed", columns = ["id", "name"], ...settings }: FeedSettings,
 ): ChangeFeed =>
-  FEEDS[kind]({
+  new SqlChangeFeed(DIALECTS[kind], {
     url: new Secret(url),
     applicationName: APPLICATION,
     timeouts: TIMEOUTS,
