@@ -1,10 +1,9 @@
 import type { FieldPacket } from "mysql2/promise";
 import { MOST_AHEAD_MS, OVERLAP_MS } from "../../../core/changes/change-window.ts";
 import { wrongChangeType } from "../../sql/source/change-feed.ts";
-import type { ChangeQuery, SourceDialect, SourceRequest } from "../../sql/source/source-dialect.ts";
+import type { ChangeQuery, SourceDialect } from "../../sql/source/source-dialect.ts";
 import { identifiers } from "../connection/identifiers.ts";
 import { columnTypeOf } from "./column-types.ts";
-import { describeColumns } from "./columns.ts";
 import { isFoundByIndex } from "./index-use.ts";
 import type { MysqlSourceSession } from "./source-session.ts";
 
@@ -28,12 +27,7 @@ const MOST_AHEAD: Readonly<Record<string, string>> = {
 /** Above '0000-00-00' and other dates that are none. */
 const FIRST_TIME = "TIMESTAMP'1971-01-01 00:00:00'";
 
-export async function changeQuery(
-  session: Pick<MysqlSourceSession, "query" | "fields">,
-  request: SourceRequest,
-  column: string,
-): Promise<ChangeQuery> {
-  const { fields } = await describeColumns(session, request);
+export function changeQuery(fields: readonly FieldPacket[], column: string): ChangeQuery {
   const type = columnTypeOf(fields[0] as FieldPacket);
   const mostAhead = MOST_AHEAD[type.name];
   const isTime = mostAhead !== undefined;

@@ -1,18 +1,18 @@
+import type { FieldPacket } from "mysql2/promise";
 import { BUCKETS, MAX_ID_BYTES } from "../../../core/group/tenant.ts";
 import { isInteger, isUnicode, isUuid } from "../../sql/connection/id-texts.ts";
 import { asText } from "../../sql/source/cells.ts";
 import { wrongIdType } from "../../sql/source/columns.ts";
 import type { SourceRequest } from "../../sql/source/source-dialect.ts";
 import {
+  type DialectQuery,
   marksOf,
   ofReadyRows,
   ofRowsNotReady,
-  type TenantQuery,
   typedSeed,
 } from "../../sql/source/tenant-query.ts";
 import { identifiers } from "../connection/identifiers.ts";
 import { columnTypeOf, type DescribedColumn } from "./column-types.ts";
-import { describeColumns } from "./columns.ts";
 import type { MysqlSourceSession } from "./source-session.ts";
 
 /** In bytes. A digest takes the hash of a longer value: a CONCAT beyond `max_allowed_packet` is NULL. */
@@ -29,18 +29,16 @@ const ROOM_TO_SORT = `SET SESSION sort_buffer_size =
   CAST(GREATEST(@@SESSION.sort_buffer_size, ${64 * 1024 ** 2}) AS UNSIGNED)`;
 
 export async function tenantQuery(
-  session: Pick<MysqlSourceSession, "query" | "fields">,
+  session: Pick<MysqlSourceSession, "query">,
   request: SourceRequest,
-): Promise<TenantQuery> {
-  const { relation, where, seed } = request;
-  const conditions = where === undefined ? [] : [where];
-  const { fields, select } = await describeColumns(session, request);
+  fields: readonly FieldPacket[],
+): Promise<DialectQuery> {
+  const { relation, seed } = request;
+  const { notReady } = marksOf(request);
   const described = fields.map((field) => ({ column: field.name, field, type: columnTypeOf(field) }));
   if (described.some(({ field }) => field.columnType === MYSQL_JSON)) await session.query(ROOM_TO_SORT);
   const [id, ...rest] = described as [DescribedColumn, ...DescribedColumn[]];
   if (!id.type.isId) throw wrongIdType(id.column, id.type.name);
-  const marks = marksOf(request);
-  const { notReady } = marks;
 
   // One character more than an id may have is enough to reject the row, and little enough to sort by.
   const idText = `LEFT(${textOf(id)}, ${MAX_ID_BYTES + 1})`;
@@ -50,10 +48,6 @@ export async function tenantQuery(
   // Not SHA1 or MD5: MySQL 9.7 has them only if somebody installs a component.
   const digest = `CONV(LEFT(SHA2(CONCAT(${hashed}), 256), 16), 16, -10)`;
   return {
-    relation,
-    columns: select,
-    conditions,
-    ...marks,
     selected: [idText, ...rest.map(textOf)],
     parsers: [asText, ...rest.map(({ type }) => type.parse)],
     order: `${idText} IS NULL, CAST(${idText} AS BINARY)`,
@@ -83,7 +77,7 @@ async function idCondition(
   session: Pick<MysqlSourceSession, "query">,
   relation: string,
   { column, field, type }: DescribedColumn,
-): Promise<Pick<TenantQuery, "idsHeld" | "hasIdOf">> {
+): Promise<Pick<DialectQuery, "idsHeld" | "hasIdOf">> {
   const name = identifiers.quoteName(column);
   const { isHeld, literal } = await idValues(session, relation, name, { field, type });
   return {

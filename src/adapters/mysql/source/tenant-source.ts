@@ -4,6 +4,7 @@ import type { SensitiveTable } from "../../sql/source/sensitive-tables.ts";
 import type { SourceDialect, SourceOptions } from "../../sql/source/source-dialect.ts";
 import { failures, isAnswer } from "../connection/failures.ts";
 import { identifiers } from "../connection/identifiers.ts";
+import { withValues } from "../connection/statement.ts";
 import { changeQuery, isChangeIndexed } from "./change-feed.ts";
 import { isIndexed } from "./index-use.ts";
 import { MysqlSourceSession } from "./source-session.ts";
@@ -20,6 +21,16 @@ export const MYSQL: SourceDialect<MysqlSourceSession> = {
     // Null if the url names no database.
     const schema = named ?? current?.name;
     return schema == null ? undefined : { schema, table, owner: null, isOurs: false };
+  },
+  async catalogColumns(session, { schema, table }) {
+    const columns = await session.query<{ name: string; rights: string }>(
+      withValues(
+        `SELECT COLUMN_NAME AS name, PRIVILEGES AS rights FROM information_schema.COLUMNS
+         WHERE TABLE_SCHEMA = $1 AND TABLE_NAME = $2 ORDER BY ORDINAL_POSITION`,
+        [schema, table],
+      ),
+    );
+    return columns.map(({ name, rights }) => ({ name, isReadable: /\bselect\b/i.test(rights) }));
   },
   tenantQuery,
   isIndexed,

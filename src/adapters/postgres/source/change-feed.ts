@@ -1,9 +1,8 @@
-import { escapeLiteral } from "pg";
+import { escapeLiteral, type FieldDef } from "pg";
 import { type ChangePosition, MOST_AHEAD_MS, OVERLAP_MS } from "../../../core/changes/change-window.ts";
 import { wrongChangeType } from "../../sql/source/change-feed.ts";
-import type { ChangeQuery, SourceRequest } from "../../sql/source/source-dialect.ts";
+import type { ChangeQuery } from "../../sql/source/source-dialect.ts";
 import { quoteName } from "../connection/identifiers.ts";
-import { describeColumns } from "./columns.ts";
 import { isFoundByIndex } from "./index-use.ts";
 import type { PostgresSourceSession } from "./source-session.ts";
 
@@ -61,12 +60,7 @@ const TYPES: Readonly<Record<number, ChangeType>> = {
   1184: time("timestamptz", fromNow("pg_catalog.now()", `${MOST_AHEAD_MS} milliseconds`)),
 };
 
-export async function changeQuery(
-  session: Pick<PostgresSourceSession, "query" | "fields">,
-  request: SourceRequest,
-  column: string,
-): Promise<ChangeQuery> {
-  const { fields } = await describeColumns(session, request);
+export function changeQuery(fields: readonly FieldDef[], column: string): ChangeQuery {
   const type = TYPES[fields[0]?.dataTypeID ?? 0];
   if (!type) throw wrongChangeType(column, RIGHT_TYPES);
   const quoted = quoteName(column);

@@ -5,34 +5,34 @@ import { asText, type CellParser } from "../../sql/source/cells.ts";
 import { wrongIdType } from "../../sql/source/columns.ts";
 import type { SourceRequest } from "../../sql/source/source-dialect.ts";
 import {
+  type DialectQuery,
   marksOf,
   ofReadyRows,
   ofRowsNotReady,
-  type TenantQuery,
   typedSeed,
 } from "../../sql/source/tenant-query.ts";
 import { equalityOf, ID_TYPES, typeName } from "../connection/id-types.ts";
 import { quoteName } from "../connection/identifiers.ts";
 import { canBeLong, parsersOf, type TypeInfo } from "./column-types.ts";
-import { describeColumns } from "./columns.ts";
 import type { PostgresSourceSession } from "./source-session.ts";
 
 /** In characters. More than a group may have, even if the text is JSON with blanks in it. */
 const LONGEST_TEXT = 2 * 1024 ** 2;
 
-type Session = Pick<PostgresSourceSession, "query" | "fields">;
+type Session = Pick<PostgresSourceSession, "query">;
 
-export async function tenantQuery(session: Session, request: SourceRequest): Promise<TenantQuery> {
-  const { relation, where, columns, seed } = request;
-  const conditions = where === undefined ? [] : [where];
-  const { fields, select } = await describeColumns(session, request);
+export async function tenantQuery(
+  session: Session,
+  request: SourceRequest,
+  fields: readonly FieldDef[],
+): Promise<DialectQuery> {
+  const { columns, seed } = request;
+  const { notReady } = marksOf(request);
   const types = await describeTypes(session, fields);
   const typeNames = fields.map((field) => types.find((type) => type.oid === field.dataTypeID)?.name);
   const [id, ...rest] = columns as readonly [string, ...string[]];
   const idType = typeNames[0] ?? "unknown";
   if (!ID_TYPES.has(idType)) throw wrongIdType(id, idType);
-  const marks = marksOf(request);
-  const { notReady } = marks;
 
   const parserOf = parsersOf(types);
   const idText = `${quoteName(id)}::pg_catalog.text`;
@@ -46,10 +46,6 @@ export async function tenantQuery(session: Session, request: SourceRequest): Pro
   const bucket = `coalesce(pg_catalog.hashtextextended(${idText} ${BY_BYTES}, 0) OPERATOR(pg_catalog.&) ${BUCKETS - 1}, 0)`;
   const digest = `pg_catalog.hashtextextended(ROW(${row})::pg_catalog.text ${BY_BYTES}, 0)`;
   return {
-    relation,
-    columns: select,
-    conditions,
-    ...marks,
     selected: [
       startOf(idText, MAX_ID_BYTES),
       ...rest.map((name, index) => {
@@ -154,7 +150,7 @@ function idCondition({
   type,
   typeSchema,
   isUtf8,
-}: IdColumn): Pick<TenantQuery, "idsHeld" | "hasIdOf"> {
+}: IdColumn): Pick<DialectQuery, "idsHeld" | "hasIdOf"> {
   const name = quoteName(column);
   const equality = equalityOf(type, typeSchema);
   return {

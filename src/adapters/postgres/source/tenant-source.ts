@@ -1,5 +1,6 @@
 import { describe, SyncError } from "../../../core/failure/sync-error.ts";
 import type { SourceRole } from "../../../ports/tenant-source.ts";
+import { quotePlace } from "../../sql/connection/table-place.ts";
 import type { SensitiveTable } from "../../sql/source/sensitive-tables.ts";
 import type { SourceDialect, SourceOptions } from "../../sql/source/source-dialect.ts";
 import { failures } from "../connection/failures.ts";
@@ -27,6 +28,16 @@ export const POSTGRES: SourceDialect<PostgresSourceSession> = {
       });
     }
   },
+  catalogColumns: (session, place) =>
+    session.query(
+      `SELECT a.attname::pg_catalog.text AS name,
+         pg_catalog.has_column_privilege(a.attrelid, a.attnum, 'SELECT') AS "isReadable"
+       FROM pg_catalog.pg_attribute AS a
+       WHERE a.attrelid OPERATOR(pg_catalog.=) pg_catalog.to_regclass($1)::pg_catalog.oid
+         AND a.attnum OPERATOR(pg_catalog.>) 0 AND NOT a.attisdropped
+       ORDER BY a.attnum`,
+      [quotePlace({ quoteName }, place)],
+    ),
   tenantQuery,
   isIndexed,
   role: sourceRole,

@@ -2,6 +2,7 @@ import type { ChangedRow, ChangePosition, NewestChange } from "../../../core/cha
 import { SyncError } from "../../../core/failure/sync-error.ts";
 import type { ChangeFeed, ChangeReader } from "../../../ports/change-feed.ts";
 import { asText } from "./cells.ts";
+import { readColumns } from "./columns.ts";
 import { type OpenReader, openReader } from "./open-reader.ts";
 import type { ChangeQuery, SourceDialect, SourceOptions, SourceSession } from "./source-dialect.ts";
 import { type TenantQuery, whereAll } from "./tenant-query.ts";
@@ -30,7 +31,8 @@ export class SqlChangeFeed implements ChangeFeed {
     try {
       const name = `source.changes.column: ${request.name}`;
       const asking = { ...request, name, columns: [changeColumn] };
-      const change = await this.#dialect.changeQuery(session, asking, changeColumn);
+      const { fields } = await readColumns(this.#dialect, session, asking);
+      const change = this.#dialect.changeQuery(fields, changeColumn);
       await session.commit();
       return new SqlChangeReader(this.#dialect, opened, change);
     } catch (error) {
@@ -43,10 +45,10 @@ export class SqlChangeFeed implements ChangeFeed {
 class SqlChangeReader implements ChangeReader {
   readonly type: string;
   readonly #dialect: SourceDialect;
-  readonly #opened: OpenReader<SourceSession>;
+  readonly #opened: OpenReader;
   readonly #change: ChangeQuery;
 
-  constructor(dialect: SourceDialect, opened: OpenReader<SourceSession>, change: ChangeQuery) {
+  constructor(dialect: SourceDialect, opened: OpenReader, change: ChangeQuery) {
     this.type = change.type;
     this.#dialect = dialect;
     this.#opened = opened;

@@ -1,36 +1,23 @@
 import { SyncError } from "../../../core/failure/sync-error.ts";
 import type { Identifiers } from "../connection/identifiers.ts";
-import type { SourceFailures, SourceRequest } from "./source-dialect.ts";
+import type { CatalogColumn, SourceDialect, SourceRequest, SourceSession } from "./source-dialect.ts";
 import { whereTrying } from "./tenant-query.ts";
 
-/** The columns of a read, as the server describes them. */
-export interface ReadColumns<Field> {
-  /** In the order of the request. */
-  readonly fields: readonly Field[];
-  /** The SELECT that has them, and reads no row. */
-  readonly select: string;
-}
-
-/** A column of the source's table, as the catalog has it. */
-export interface CatalogColumn {
-  readonly name: string;
-  /** Whether the user has the right to read it. */
-  readonly isReadable: boolean;
-}
-
 /**
- * Looks columns up without reading a row. `catalog` has the table's columns, so that the user needs no right to others than
- * those of the request. Undefined for a query, which has the columns that its author wants. Throws CONFIG_COLUMNS if one of
- * the columns isn't there, and SOURCE_UNAVAILABLE with the GRANT if the user may not read them. The driver's error says what
- * is wrong in the config's conditions, which the SELECT tries.
+ * Looks the request's columns up without reading a row. The catalog tells a table's columns, so that the user needs no right to
+ * others than those of the request; a query has the columns that its author wants. Resolves to the fields in the order of the
+ * request, and to the SELECT that has them and reads no row. Throws CONFIG_COLUMNS if one of the columns isn't there, and
+ * SOURCE_UNAVAILABLE with the GRANT if the user may not read them. The driver's error says what is wrong in the config's
+ * conditions, which the SELECT tries.
  */
-export async function readColumns<Field extends { readonly name: string }>(
-  session: { fields(sql: string): Promise<Field[]> },
-  { failures, quoteName }: { readonly failures: SourceFailures } & Pick<Identifiers, "quoteName">,
+export async function readColumns(
+  { failures, identifiers, catalogColumns }: SourceDialect,
+  session: SourceSession,
   request: SourceRequest,
-  catalog: readonly CatalogColumn[] | undefined,
-): Promise<ReadColumns<Field>> {
-  const { name, relation, columns } = request;
+) {
+  const { name, relation, columns, place } = request;
+  const { quoteName } = identifiers;
+  const catalog = place && (await catalogColumns(session, place));
   const listed = catalog ? columns.map(quoteName).join(", ") : "*";
   const select = `SELECT ${listed} FROM ${relation} ${whereTrying(request)} LIMIT 0`;
   const there = catalog?.map((column) => column.name);

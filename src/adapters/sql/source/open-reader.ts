@@ -2,6 +2,7 @@ import { describe, SyncError } from "../../../core/failure/sync-error.ts";
 import { databaseError } from "../connection/failures.ts";
 import { nameOf } from "../connection/identifiers.ts";
 import { quotePlace } from "../connection/table-place.ts";
+import { readColumns } from "./columns.ts";
 import type {
   SourceDialect,
   SourceFailures,
@@ -9,7 +10,7 @@ import type {
   SourceRequest,
   SourceSession,
 } from "./source-dialect.ts";
-import type { TenantQuery } from "./tenant-query.ts";
+import { marksOf, type TenantQuery } from "./tenant-query.ts";
 
 /** What a reader asks for: the parameters of `TenantSource.open`. */
 export interface Asked {
@@ -19,8 +20,8 @@ export interface Asked {
 }
 
 /** A connection in a transaction that knows the columns. */
-export interface OpenReader<Session> {
-  readonly session: Session;
+export interface OpenReader {
+  readonly session: SourceSession;
   readonly request: SourceRequest;
   /** For people: `schema.table`, or null for a query. */
   readonly table: string | null;
@@ -33,15 +34,15 @@ export interface OpenReader<Session> {
  * Opens a connection, begins its transaction, and finds out the columns. `before` is the table that was read last, if there
  * was one: a table that stands in for it is not read.
  */
-export async function openReader<Session extends SourceSession>(
-  dialect: SourceDialect<Session>,
+export async function openReader(
+  dialect: SourceDialect,
   options: SourceOptions,
   { columns, seed, stop }: Asked,
   before: string | null | undefined,
-): Promise<OpenReader<Session>> {
+): Promise<OpenReader> {
   const asWritten = requestOf(dialect, options, columns, seed);
   const explain = (error: unknown) => sourceError(asWritten, dialect.failures, error);
-  let opened: Session | undefined;
+  let opened: SourceSession | undefined;
   try {
     const session = await dialect.open(options, stop);
     opened = session;
@@ -56,7 +57,14 @@ export async function openReader<Session extends SourceSession>(
     const request = place
       ? { ...asWritten, place, relation: quotePlace(dialect.identifiers, place) }
       : asWritten;
-    const query = await dialect.tenantQuery(session, request);
+    const { fields, select } = await readColumns(dialect, session, request);
+    const query = {
+      ...(await dialect.tenantQuery(session, request, fields)),
+      ...marksOf(request),
+      relation: request.relation,
+      columns: select,
+      conditions: request.where === undefined ? [] : [request.where],
+    };
     return { session, request, table, query, explain };
   } catch (error) {
     await opened?.close();

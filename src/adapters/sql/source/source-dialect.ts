@@ -6,7 +6,7 @@ import type { Identifiers, TableName } from "../connection/identifiers.ts";
 import type { TablePlace } from "../connection/table-place.ts";
 import type { SessionTimeouts, WaitLimits } from "../connection/wait-limits.ts";
 import type { SensitiveTable } from "./sensitive-tables.ts";
-import type { SourceConditions, TenantQuery } from "./tenant-query.ts";
+import type { DialectQuery, SourceConditions, TenantQuery } from "./tenant-query.ts";
 
 /** Where the tenants are, as the config says it. */
 export interface SourceOptions extends SourceConditions {
@@ -49,6 +49,8 @@ export interface SourceSession {
   /** Ends the transaction, and keeps the connection. */
   commit(): Promise<void>;
   query<Row extends object>(sql: string): Promise<Row[]>;
+  /** What the server says of a query's columns. */
+  fields(sql: string): Promise<readonly { readonly name: string }[]>;
   /** Describes a query's columns without reading a row. As long as names and types stay the same, so does the text. */
   describe(sql: string): Promise<string>;
   /** Reads a query's rows, as arrays, at once: for a query with few rows. */
@@ -91,6 +93,15 @@ export interface ChangeQuery {
   operator(symbol: ">=" | ">"): string;
 }
 
+/** A column of the source's table, as the catalog has it. */
+export interface CatalogColumn {
+  readonly name: string;
+  /** Whether the user has the right to read it. */
+  readonly isReadable: boolean;
+}
+
+export type FieldsOf<Session extends SourceSession> = Awaited<ReturnType<Session["fields"]>>;
+
 /** What differs between the databases that can be a source. */
 export interface SourceDialect<Session extends SourceSession = SourceSession> {
   readonly identifiers: Identifiers;
@@ -100,13 +111,15 @@ export interface SourceDialect<Session extends SourceSession = SourceSession> {
   /** Rejects with INTERRUPTED once `stop` aborts, as all methods of the session do. */
   open(options: SourceOptions, stop: AbortSignal): Promise<Session>;
   findTable(session: Session, name: TableName, request: SourceRequest): Promise<TablePlace | undefined>;
-  /** Finds out the columns without reading a row. Throws CONFIG_COLUMNS or CONFIG_SOURCE if the config is wrong. */
-  tenantQuery(session: Session, request: SourceRequest): Promise<TenantQuery>;
+  /** The table's columns. MySQL hides those to which the user has no right at all. */
+  catalogColumns(session: Session, place: TablePlace): Promise<readonly CatalogColumn[]>;
+  /** `fields` describe the request's columns. Throws CONFIG_COLUMNS if no id can be of the first one's type. */
+  tenantQuery(session: Session, request: SourceRequest, fields: FieldsOf<Session>): Promise<DialectQuery>;
   /** Whether the plan for a lookup of one id reads only rows that an index finds by this id. Needs a transaction. */
   isIndexed(session: Session, query: TenantQuery): Promise<boolean>;
   role(session: Session, options: SourceOptions): Promise<SourceRole>;
-  /** `request` asks for the change column alone. Throws CONFIG_COLUMNS. */
-  changeQuery(session: Session, request: SourceRequest, column: string): Promise<ChangeQuery>;
+  /** `fields` describe the change column alone. Throws CONFIG_COLUMNS if its type doesn't tell which row is newer. */
+  changeQuery(fields: FieldsOf<Session>, column: string): ChangeQuery;
   /** Whether an index finds the rows of a SELECT that begins at a value of the change column, such as `from`. */
   isChangeIndexed(
     session: Session,

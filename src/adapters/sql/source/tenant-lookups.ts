@@ -7,7 +7,7 @@ import type { SourceSession } from "./source-dialect.ts";
 import { type RawRow, selectRowsOf, type TenantQuery, tenantRow } from "./tenant-query.ts";
 
 /** A connection that knows the source's columns, and has no transaction open. */
-export interface LookupReader extends OpenReader<SourceSession> {
+export interface LookupReader extends OpenReader {
   /** The columns that the query was made for, as `SourceSession.describe` describes them. */
   readonly columns: string;
   readonly isIndexed: boolean;

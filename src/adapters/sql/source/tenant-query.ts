@@ -13,22 +13,7 @@ export interface SourceConditions {
 }
 
 /** The parts of the SQL that reads the source's rows, in one database's dialect, and how the values become cells. */
-export interface TenantQuery {
-  readonly relation: string;
-  /** A SELECT that reads no row and has the columns of the source that the read uses, the id first. */
-  readonly columns: string;
-  /** Only rows for which all of these predicates are true are tenants. */
-  readonly conditions: readonly string[];
-  /**
-   * A predicate that is true for a row whose tenant is gone. It is false for every other row, and never null. Undefined
-   * if the config has no `source.removed_when`.
-   */
-  readonly removed: string | undefined;
-  /**
-   * A predicate that is true for a row that is not ready. It is false for every other row, and never null. Undefined if
-   * the config has no `source.ready_when`.
-   */
-  readonly notReady: string | undefined;
+export interface DialectQuery {
   /** The columns as text. The id comes first. */
   readonly selected: readonly string[];
   /** The parser of each selected column. */
@@ -50,6 +35,24 @@ export interface TenantQuery {
    * the column's index serves. So it may also be true for rows of other ids that the column takes for the same.
    */
   hasIdOf(ids: readonly string[]): string;
+}
+
+export interface TenantQuery extends DialectQuery {
+  readonly relation: string;
+  /** A SELECT that reads no row and has the columns of the source that the read uses, the id first. */
+  readonly columns: string;
+  /** Only rows for which all of these predicates are true are tenants. */
+  readonly conditions: readonly string[];
+  /**
+   * A predicate that is true for a row whose tenant is gone. It is false for every other row, and never null. Undefined
+   * if the config has no `source.removed_when`.
+   */
+  readonly removed: string | undefined;
+  /**
+   * A predicate that is true for a row that is not ready. It is false for every other row, and never null. Undefined if
+   * the config has no `source.ready_when`.
+   */
+  readonly notReady: string | undefined;
 }
 
 /**

@@ -6,7 +6,7 @@ import type {
   TenantSource,
 } from "../../../ports/tenant-source.ts";
 import { type Asked, type OpenReader, openReader } from "./open-reader.ts";
-import type { SourceDialect, SourceOptions, SourceSession } from "./source-dialect.ts";
+import type { SourceDialect, SourceOptions } from "./source-dialect.ts";
 import { type LookupReader, rowsOf, SqlTenantLookups } from "./tenant-lookups.ts";
 import { type RawRow, selectBuckets, selectRows, tenantRow } from "./tenant-query.ts";
 
@@ -64,9 +64,9 @@ class SqlTenantSnapshot implements TenantSnapshot {
   readonly table: string | null;
   readonly #dialect: SourceDialect;
   readonly #options: SourceOptions;
-  readonly #reader: OpenReader<SourceSession>;
+  readonly #reader: OpenReader;
 
-  constructor(dialect: SourceDialect, options: SourceOptions, reader: OpenReader<SourceSession>) {
+  constructor(dialect: SourceDialect, options: SourceOptions, reader: OpenReader) {
     this.table = reader.table;
     this.#dialect = dialect;
     this.#options = options;
