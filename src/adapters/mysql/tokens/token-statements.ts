@@ -11,7 +11,7 @@ import { identifiers } from "../connection/identifiers.ts";
 import { jsonRows } from "../connection/statement.ts";
 import { tableExists } from "../connection/table-place.ts";
 import { ANY_COLUMN, type IdColumn } from "./token-ids.ts";
-import { inspectTokenTable, prepareTokenTable } from "./token-table-preparation.ts";
+import { prepareTokenTable } from "./token-table-preparation.ts";
 
 const IDS = jsonRows("$1", { id: "text" });
 const TOKENS = jsonRows("$1", { id: "text", token: "text" });
@@ -37,12 +37,17 @@ export class MysqlTokenStatements implements TokenStatements {
     this.#token = identifiers.quoteName(options.tokenColumn);
   }
 
-  async prepare(database: Connections): Promise<void> {
-    this.#idColumn = await prepareTokenTable(database, this.#options, () => this.#rehearse(database));
+  prepare(database: Connections): Promise<void> {
+    return this.#prepare(database, true);
   }
 
-  async inspect(database: Connections): Promise<void> {
-    const found = await inspectTokenTable(database, this.#options, () => this.#rehearse(database));
+  inspect(database: Connections): Promise<void> {
+    return this.#prepare(database, false);
+  }
+
+  async #prepare(database: Connections, mayCreate: boolean): Promise<void> {
+    const rehearse = () => this.#rehearse(database);
+    const found = await prepareTokenTable(database, this.#options, mayCreate, rehearse);
     if (found) this.#idColumn = found;
   }
 

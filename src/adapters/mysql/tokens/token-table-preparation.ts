@@ -2,6 +2,7 @@ import { SyncError } from "../../../core/failure/sync-error.ts";
 import type { Connections } from "../../sql/connection/connections.ts";
 import { quotedTable } from "../../sql/connection/table-place.ts";
 import type { PlacedTokenTable } from "../../sql/dialect/token-statements.ts";
+import { insistOnColumns, mayNotWrite, type TokenColumn } from "../../sql/tokens/token-columns.ts";
 import { isColumnMistake, isDenied } from "../connection/failures.ts";
 import { identifiers } from "../connection/identifiers.ts";
 import { currentAccount, rehearse } from "../connection/rights.ts";
@@ -10,60 +11,48 @@ import { type ColumnInfo, type IdColumn, idColumnOf, TEXT_TYPES } from "./token-
 
 /**
  * Creates the table if it is missing and groupsync's own, and checks everything that writes will need: better no token
- * than one that can't be stored. Resolves to how ids are found. `rehearseWrites` runs all statements on the table for no
- * rows.
+ * than one that can't be stored. Resolves to how ids are found. Unless it `mayCreate`, changes nothing, and resolves to
+ * undefined if there is no table yet. `rehearseWrites` runs all statements on the table for no rows.
  */
 export async function prepareTokenTable(
   database: Connections,
   options: PlacedTokenTable,
-  rehearseWrites: () => Promise<void>,
-): Promise<IdColumn> {
-  if (options.rows === "own") {
-    await explainingRights(database, options, ["CREATE"], async () => {
-      if (await isMissing(database, options)) await database.query(await creation(database, options));
-    });
-  }
-  return insistOnTable(database, options, rehearseWrites);
-}
-
-/** Rejects if `prepareTokenTable` would, and changes nothing. Undefined if there is no table yet. */
-export async function inspectTokenTable(
-  database: Connections,
-  options: PlacedTokenTable,
+  mayCreate: boolean,
   rehearseWrites: () => Promise<void>,
 ): Promise<IdColumn | undefined> {
   let isThere = true;
   if (options.rows === "own") {
     await explainingRights(database, options, ["CREATE"], async () => {
-      isThere = !(await isMissing(database, options));
-      if (!isThere) await rehearse(database, await creation(database, options));
+      isThere = await tableExists(database, quotedTable(identifiers, options));
+      if (isThere) return;
+      const statement = await creation(database, options);
+      await (mayCreate ? database.query(statement) : rehearse(database, statement));
     });
   }
-  return isThere ? insistOnTable(database, options, rehearseWrites) : undefined;
+  return isThere || mayCreate ? insistOnTable(database, options, rehearseWrites) : undefined;
 }
-
-const isMissing = async (database: Connections, options: PlacedTokenTable): Promise<boolean> =>
-  !(await tableExists(database, quotedTable(identifiers, options)));
 
 async function insistOnTable(
   database: Connections,
   options: PlacedTokenTable,
   rehearseWrites: () => Promise<void>,
 ): Promise<IdColumn> {
+  let mistake: unknown;
   await explainingRights(database, options, [], async () => {
     try {
       await rehearseWrites();
     } catch (error) {
       // Go on: the check below names the column. A column that this user has no right to can't be seen.
       if (!isColumnMistake(error)) throw error;
+      mistake = error;
     }
   });
-  const id = await checkColumns(database, options);
+  const columns = await columnsOf(database, options);
+  insistOnColumns(identifiers, columns, options);
+  if (mistake !== undefined) throw mistake;
   await checkEngine(database, options);
-  if (options.rows === "own") {
-    await checkBytes(database, options, id);
-    await checkUniqueness(database, options);
-  }
+  const id = columns.find(({ name }) => name === options.idColumn) as ColumnInfo;
+  if (options.rows === "own") await checkBytes(database, options, id);
   return idColumnOf(id);
 }
 
@@ -98,43 +87,32 @@ const OF_TABLE = "TABLE_SCHEMA = $1 AND TABLE_NAME = $2";
 
 const placeOf = ({ place }: PlacedTokenTable): (string | undefined)[] => [place?.schema, place?.table];
 
-/** Resolves to the id's column. Rejects with CONFIG_COLUMNS if a column is missing or can't be written. */
-async function checkColumns(database: Connections, options: PlacedTokenTable): Promise<ColumnInfo> {
-  const { table, rows, idColumn, tokenColumn } = options;
+async function columnsOf(
+  database: Connections,
+  options: PlacedTokenTable,
+): Promise<readonly (ColumnInfo & TokenColumn)[]> {
   const columns = await database.query<ColumnInfo>(
     `SELECT COLUMN_NAME AS name, DATA_TYPE AS type, COLUMN_TYPE AS fullType, CHARACTER_SET_NAME AS charset,
        COLLATION_NAME AS collation, GENERATION_EXPRESSION AS computed
      FROM information_schema.COLUMNS WHERE ${OF_TABLE} ORDER BY ORDINAL_POSITION`,
     placeOf(options),
   );
+  const keys = await database.query<{ name: string }>(
+    `SELECT MAX(COLUMN_NAME) AS name FROM information_schema.STATISTICS WHERE ${OF_TABLE} AND NON_UNIQUE = 0
+     GROUP BY INDEX_NAME HAVING COUNT(*) = 1 AND MAX(SUB_PART) IS NULL`,
+    placeOf(options),
+  );
+  const { idColumn, tokenColumn } = options;
   // The server ignores case in names of columns.
-  const find = (wanted: string) => columns.find(({ name }) => name.toLowerCase() === wanted.toLowerCase());
-  const wanted = rows === "own" ? [idColumn, tokenColumn, "updated_at"] : [idColumn, tokenColumn];
-  const [id, token, updatedAt] = wanted.map(find);
-  const missing = wanted.filter((name) => !find(name));
-  if (!id || !token || missing.length > 0) {
-    throw new SyncError("CONFIG_COLUMNS", `tokens.table: ${table} has no column ${missing.join(", ")}`, {
-      hint: `its columns are: ${columns.map(({ name }) => name).join(", ")}`,
-    });
-  }
-  if (updatedAt?.computed) {
-    throw new SyncError(
-      "CONFIG_COLUMNS",
-      `tokens.table: ${table} computes column ${updatedAt.name} by itself`,
-      {
-        hint: "it is written with each token; make it a DATETIME(6) column",
-      },
-    );
-  }
-  const isFit = (column: ColumnInfo): boolean =>
-    !column.computed && (TEXT_TYPES.has(column.type) || (column === id && column.type === "varbinary"));
-  const unfit = (rows === "own" ? [id, token] : [token]).find((column) => !isFit(column));
-  if (unfit) {
-    throw new SyncError("CONFIG_COLUMNS", `tokens.table: ${table} can't take text in column ${unfit.name}`, {
-      hint: `it is ${unfit.fullType}, or generated; make it a text column of its own`,
-    });
-  }
-  return id;
+  const isSame = (one: string, other: string): boolean => one.toLowerCase() === other.toLowerCase();
+  return columns.map((column) => ({
+    ...column,
+    name: [idColumn, tokenColumn, "updated_at"].find((name) => isSame(name, column.name)) ?? column.name,
+    takesText:
+      !column.computed &&
+      (TEXT_TYPES.has(column.type) || (column.type === "varbinary" && isSame(column.name, idColumn))),
+    isKey: keys.some(({ name }) => isSame(name, column.name)),
+  }));
 }
 
 /** Rejects if the table's engine has no transactions: a refused write could not be undone. A view has no engine. */
@@ -170,21 +148,6 @@ async function checkBytes(
   );
 }
 
-/** Rejects if no unique key is on the id alone: an insert must meet the existing row. */
-async function checkUniqueness(database: Connections, options: PlacedTokenTable): Promise<void> {
-  const { table, idColumn } = options;
-  const keys = await database.query(
-    `SELECT INDEX_NAME FROM information_schema.STATISTICS WHERE ${OF_TABLE} AND NON_UNIQUE = 0
-     GROUP BY INDEX_NAME
-     HAVING COUNT(*) = 1 AND MAX(LOWER(COLUMN_NAME)) = LOWER($3) AND MAX(SUB_PART) IS NULL`,
-    [...placeOf(options), idColumn],
-  );
-  if (keys.length > 0) return;
-  throw new SyncError("CONFIG_COLUMNS", `tokens.table: ${table} may have several rows for one ${idColumn}`, {
-    hint: `ALTER TABLE ${quotedTable(identifiers, options)} ADD PRIMARY KEY (${identifiers.quoteName(idColumn)})`,
-  });
-}
-
 /**
  * Runs `body`; if the user lacks a right, rejects with TOKEN_STORE_UNAVAILABLE and the GRANT. Only the server knows
  * what a user may do, because rights come from the server, the database, the table, its columns and from roles. `more`
@@ -200,15 +163,6 @@ async function explainingRights(
     await body();
   } catch (error) {
     if (!isDenied(error)) throw error;
-    const { name: user, quoted: account } = await currentAccount(database);
-    const { table, rows, tokenColumn } = options;
-    const rights =
-      rows === "own"
-        ? ["SELECT", "INSERT", "UPDATE", "DELETE"]
-        : ["SELECT", `UPDATE (${identifiers.quoteName(tokenColumn)})`];
-    throw new SyncError("TOKEN_STORE_UNAVAILABLE", `user ${user} may not write tokens to ${table}`, {
-      hint: `GRANT ${[...more, ...rights].join(", ")} ON ${quotedTable(identifiers, options)} TO ${account}`,
-      cause: error,
-    });
+    throw mayNotWrite(identifiers, options, await currentAccount(database), more, error);
   }
 }

@@ -14,7 +14,7 @@ import type { Equality } from "../connection/id-types.ts";
 import { quoteName, quoteTable } from "../connection/identifiers.ts";
 import { logsParameters } from "../connection/settings.ts";
 import { tableExists } from "../connection/table-place.ts";
-import { inspectTokenTable, prepareTokenTable } from "./token-table-preparation.ts";
+import { prepareTokenTable } from "./token-table-preparation.ts";
 
 const IDS = "pg_catalog.unnest($1::pg_catalog.text[]) AS t (id)";
 const TOKENS = `ROWS FROM (pg_catalog.unnest($1::pg_catalog.text[]), pg_catalog.unnest($2::pg_catalog.text[]))
@@ -46,12 +46,12 @@ export class PostgresTokenStatements implements TokenStatements {
   }
 
   async prepare(database: Connections): Promise<void> {
-    this.#idEquality = await prepareTokenTable(database, this.#options);
+    this.#idEquality = await prepareTokenTable(database, this.#options, true);
     this.#mayStandAlone = !(await logsParameters(database));
   }
 
   async inspect(database: Connections): Promise<void> {
-    this.#idEquality = await inspectTokenTable(database, this.#options);
+    this.#idEquality = await prepareTokenTable(database, this.#options, false);
   }
 
   async holdsAny(database: Connections): Promise<boolean> {

@@ -2,6 +2,7 @@ import { SyncError } from "../../../core/failure/sync-error.ts";
 import type { Connections } from "../../sql/connection/connections.ts";
 import { quotedTable } from "../../sql/connection/table-place.ts";
 import type { PlacedTokenTable } from "../../sql/dialect/token-statements.ts";
+import { insistOnColumns, mayNotWrite, type TokenColumn } from "../../sql/tokens/token-columns.ts";
 import { type Equality, equalityOf, ID_TYPES, typeName } from "../connection/id-types.ts";
 import { quoteName, quoteTable } from "../connection/identifiers.ts";
 import { insistOnSchema } from "../connection/rights.ts";
@@ -9,49 +10,36 @@ import { createTable, tableExists } from "../connection/table-place.ts";
 
 /**
  * Creates the table if it is missing and groupsync's own, and checks everything that writes will need: better no token
- * than one that can't be stored. Resolves to how ids are compared.
+ * than one that can't be stored. Resolves to how ids are compared. Unless it `mayCreate`, changes nothing, and resolves to
+ * undefined if there is no table yet.
  */
 export async function prepareTokenTable(
   database: Connections,
   options: PlacedTokenTable,
+  mayCreate: boolean,
 ): Promise<Equality | undefined> {
   if (await isToBeCreated(database, options)) {
     await insistOnPlace(database, options);
+    if (!mayCreate) return undefined;
     await create(database, options);
   }
-  return insistOnTable(database, options);
-}
-
-/** Rejects if `prepareTokenTable` would, and changes nothing. Resolves as it does; undefined if there is no table yet. */
-export async function inspectTokenTable(
-  database: Connections,
-  options: PlacedTokenTable,
-): Promise<Equality | undefined> {
-  if (!(await isToBeCreated(database, options))) return insistOnTable(database, options);
-  await insistOnPlace(database, options);
-  return undefined;
+  const columns = await columnsOf(database, options);
+  insistOnColumns(NAMES, columns, options);
+  if (options.rows === "own") insistOnValues(columns, options);
+  insistOnRights(columns, options);
+  return idEquality(database, quoted(options), options.idColumn);
 }
 
 /** A table that was found has an owner. */
 const isToBeCreated = async (database: Connections, options: PlacedTokenTable): Promise<boolean> =>
   options.rows === "own" && options.place?.owner == null && !(await tableExists(database, quoted(options)));
 
-const quoted = (options: PlacedTokenTable): string => quotedTable({ quoteName, quoteTable }, options);
+const NAMES = { quoteName, quoteTable };
+const quoted = (options: PlacedTokenTable): string => quotedTable(NAMES, options);
 
 function insistOnPlace(database: Connections, { table, place }: PlacedTokenTable): Promise<void> {
   const purpose = { code: "TOKEN_STORE_UNAVAILABLE", what: `tokens.table ${table}` } as const;
   return insistOnSchema(database, place?.schema, purpose, { mayBeCreated: false });
-}
-
-async function insistOnTable(
-  database: Connections,
-  options: PlacedTokenTable,
-): Promise<Equality | undefined> {
-  const columns = await columnsOf(database, options);
-  checkColumns(columns, options);
-  if (options.rows === "own") checkUniqueness(columns, options);
-  checkRights(columns, options);
-  return idEquality(database, quoted(options), options.idColumn);
 }
 
 /**
@@ -86,14 +74,9 @@ function create(database: Connections, options: PlacedTokenTable): Promise<void>
   );
 }
 
-interface Column {
-  readonly name: string;
-  readonly type: string;
-  readonly takesText: boolean;
+interface Column extends TokenColumn {
   /** Whether a row needs a value for this column: it takes no NULL, and nothing fills it. A trigger may fill any column. */
   readonly needsValue: boolean;
-  /** Whether a unique key is on this column alone. */
-  readonly isKey: boolean;
   readonly maySelect: boolean;
   readonly mayUpdate: boolean;
   /** Whether this user has every right to the table that groupsync needs for rows of its own. */
@@ -103,7 +86,7 @@ interface Column {
 
 const columnsOf = (database: Connections, options: PlacedTokenTable): Promise<Column[]> =>
   database.query<Column>(
-    `SELECT a.attname AS name, format_type(a.atttypid, a.atttypmod) AS type,
+    `SELECT a.attname AS name, format_type(a.atttypid, a.atttypmod) AS "fullType",
        t.typcategory = 'S' AND a.attgenerated = '' AS "takesText",
        (a.attnotnull OR t.typnotnull) AND NOT a.atthasdef AND t.typdefault IS NULL AND a.attidentity = ''
          AND NOT EXISTS (
@@ -123,52 +106,24 @@ const columnsOf = (database: Connections, options: PlacedTokenTable): Promise<Co
     [quoted(options)],
   );
 
-/** Rejects with CONFIG_COLUMNS if a column is missing or can't be written, or if a new row needs another column. */
-function checkColumns(columns: readonly Column[], options: PlacedTokenTable): void {
-  const { table, rows, idColumn, tokenColumn } = options;
-  const wanted = rows === "own" ? [idColumn, tokenColumn, "updated_at"] : [idColumn, tokenColumn];
-  const missing = wanted.filter((name) => !columns.some((column) => column.name === name));
-  if (missing.length > 0) {
-    throw new SyncError("CONFIG_COLUMNS", `tokens.table: ${table} has no column ${missing.join(", ")}`, {
-      hint: `its columns are: ${columns.map((column) => column.name).join(", ")}`,
-    });
-  }
-  const written = rows === "own" ? [idColumn, tokenColumn] : [tokenColumn];
-  const unfit = columns.find((column) => written.includes(column.name) && !column.takesText);
-  if (unfit) {
-    throw new SyncError("CONFIG_COLUMNS", `tokens.table: ${table} can't take text in column ${unfit.name}`, {
-      hint: `it is ${unfit.type}, or generated; make it a text column of its own`,
-    });
-  }
-  const unfilled = columns.find(({ name, needsValue }) => needsValue && !wanted.includes(name));
-  if (rows === "own" && unfilled) {
-    const what = `${table} takes no row without a value in column ${unfilled.name}`;
-    throw new SyncError("CONFIG_COLUMNS", `tokens.table: ${what}, which groupsync doesn't write`, {
-      hint: `give it a default, or ALTER TABLE ${quoted(options)} ALTER COLUMN ${quoteName(unfilled.name)} DROP NOT NULL`,
-    });
-  }
-}
-
-/** Rejects if no unique key is on the id alone: an insert must meet the existing row. */
-function checkUniqueness(columns: readonly Column[], options: PlacedTokenTable): void {
-  const { table, idColumn } = options;
-  if (columns.some(({ name, isKey }) => name === idColumn && isKey)) return;
-  throw new SyncError("CONFIG_COLUMNS", `tokens.table: ${table} may have several rows for one ${idColumn}`, {
-    hint: `ALTER TABLE ${quoted(options)} ADD PRIMARY KEY (${quoteName(idColumn)})`,
+/** Throws CONFIG_COLUMNS if a new row needs a value in a column that groupsync doesn't write. */
+function insistOnValues(columns: readonly Column[], options: PlacedTokenTable): void {
+  const { table, idColumn, tokenColumn } = options;
+  const unfilled = columns.find(
+    ({ name, needsValue }) => needsValue && ![idColumn, tokenColumn, "updated_at"].includes(name),
+  );
+  if (!unfilled) return;
+  const what = `${table} takes no row without a value in column ${unfilled.name}`;
+  throw new SyncError("CONFIG_COLUMNS", `tokens.table: ${what}, which groupsync doesn't write`, {
+    hint: `give it a default, or ALTER TABLE ${quoted(options)} ALTER COLUMN ${quoteName(unfilled.name)} DROP NOT NULL`,
   });
 }
 
-function checkRights(columns: readonly Column[], options: PlacedTokenTable): void {
-  const { table, rows, idColumn, tokenColumn } = options;
-  const id = columns.find(({ name }) => name === idColumn);
-  const token = columns.find(({ name }) => name === tokenColumn);
+function insistOnRights(columns: readonly Column[], options: PlacedTokenTable): void {
+  const id = columns.find(({ name }) => name === options.idColumn);
+  const token = columns.find(({ name }) => name === options.tokenColumn);
   const isAllowed =
-    rows === "own" ? token?.mayWriteRows : id?.maySelect && token?.maySelect && token.mayUpdate;
-  if (isAllowed) return;
+    options.rows === "own" ? token?.mayWriteRows : id?.maySelect && token?.maySelect && token.mayUpdate;
   const user = token?.user ?? "";
-  const rights =
-    rows === "own" ? "SELECT, INSERT, UPDATE, DELETE" : `SELECT, UPDATE (${quoteName(tokenColumn)})`;
-  throw new SyncError("TOKEN_STORE_UNAVAILABLE", `user ${user} may not write tokens to ${table}`, {
-    hint: `GRANT ${rights} ON ${quoted(options)} TO ${quoteName(user)}`,
-  });
+  if (!isAllowed) throw mayNotWrite(NAMES, options, { name: user, quoted: quoteName(user) });
 }
