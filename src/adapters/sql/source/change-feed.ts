@@ -1,6 +1,7 @@
 import type { ChangedRow, ChangePosition, NewestChange } from "../../../core/changes/change-window.ts";
 import { SyncError } from "../../../core/failure/sync-error.ts";
 import type { ChangeFeed, ChangeReader } from "../../../ports/change-feed.ts";
+import { STEP } from "../connection/wait-limits.ts";
 import { asText } from "./cells.ts";
 import { readColumns } from "./columns.ts";
 import { type OpenReader, openReader } from "./open-reader.ts";
@@ -57,25 +58,22 @@ class SqlChangeReader implements ChangeReader {
 
   async newest(): Promise<NewestChange | null> {
     const select = selectNewest(this.#change, this.#opened.query);
-    const [row] = await this.#explained((session) => session.rowsAlone<RawNewest>(select));
+    const [row] = await this.#ask((session) => session.rows<RawNewest>(select, STEP));
     return row === undefined ? null : { value: row[0], before: row[1] };
   }
 
   async rows(from: ChangePosition, limit: number): Promise<readonly ChangedRow[]> {
     const select = this.#select(limit)(from);
-    const rows = await this.#explained((session) => session.rowsAlone<RawChange>(select));
+    const rows = await this.#ask((session) => session.rows<RawChange>(select, STEP));
     return rows.map(([value, id, digest]) => ({ user_group_id: this.#idOf(id), value, digest }));
   }
 
   async missingIndex(from: ChangePosition): Promise<string | null> {
     const { name, query, relation } = this.#opened.request;
     const { column } = this.#change;
-    const isIndexed = await this.#explained(async (session) => {
-      await session.begin();
-      const answer = await this.#dialect.isChangeIndexed(session, this.#change, this.#select(1), from);
-      await session.commit();
-      return answer;
-    });
+    const isIndexed = await this.#ask((session) =>
+      this.#dialect.isChangeIndexed(session, this.#change, this.#select(1), from),
+    );
     if (isIndexed) return null;
     return query === undefined
       ? `create an index on the column ${column} of ${relation}; if ${name} is a view, of the table that it reads`
@@ -97,10 +95,14 @@ class SqlChangeReader implements ChangeReader {
     return (from) => selectChanges(this.#change, this.#opened.query, from, limit);
   }
 
-  async #explained<T>(ask: (session: SourceSession) => Promise<T>): Promise<T> {
+  /** Asks in a transaction of its own. */
+  async #ask<T>(ask: (session: SourceSession) => Promise<T>): Promise<T> {
     const { session, explain } = this.#opened;
     try {
-      return await ask(session);
+      await session.begin();
+      const answer = await ask(session);
+      await session.commit();
+      return answer;
     } catch (error) {
       throw explain(error);
     }
