@@ -529,6 +529,33 @@ describe("an adopted group that the service did not update", () => {
   });
 });
 
+it("a wanted token is rotated once, although its group is listed again while its rotation goes on", async () => {
+  const ids = Array.from({ length: 502 }, (_, n) => `t${String(n).padStart(3, "0")}`);
+  const world = await aSyncedWorld(...ids);
+  const now = world.time.now();
+  // The rotation of the first one has failed, and its next try is not due.
+  const failure = {
+    code: "REFUSED",
+    message: "",
+    count: 3,
+    since: now,
+    retryAt: new Date(now.getTime() + 60_000),
+  };
+  for (const [id, row] of world.ledger.rows) {
+    const failures = { ...row.failures, rotation: id === "t000" ? failure : null };
+    world.ledger.rows.set(id, { ...row, wantedSince: now, wantedBy: "choice", failures });
+  }
+  // The last one of the first page. A GET tells another token than the ledger knows, and so it comes last in the list.
+  const last = "t499";
+  Object.assign(world.service.groups.get(last) ?? {}, { token: world.service.newToken(last) });
+  world.store.tokens.delete(last);
+  const pauses: Record<string, number> = { t498: 1_000, [last]: 10_000, t500: 20_000 };
+  world.network = ({ operation, id }) => world.time.sleep(operation === "POST" ? (pauses[id] ?? 0) : 0);
+  const rotation = { maxAgeMs: null, window: null, maxPerRun: null, concurrency: 2 };
+  expect(await world.sync({ settings: { rotation } })).toMatchObject({ counts: { rotated: 501, wanted: 1 } });
+  expect(world.sent.filter((sent) => sent === `POST ${last}`)).toHaveLength(1);
+});
+
 it("a token that the service refuses is asked for until a GET returns the live token", async () => {
   const world = new World(tenants("a", "b"));
   await world.sync();

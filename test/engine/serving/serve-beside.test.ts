@@ -231,6 +231,48 @@ describe("older never overwrites newer:", () => {
     await session.end();
     expect((await world.sync()).requests).toBe(0);
   });
+
+  it("a token that a lookup has found, while older ones were rotated, is not too old", async () => {
+    const world = await aSyncedWorld(["a", "b"]);
+    await world.time.sleep(3_600_000);
+    const session = aSession(world, {
+      settings: { rotation: { maxAgeMs: 60_000, window: null, maxPerRun: null, concurrency: 1 } },
+      at: async ({ when, call, id }) => {
+        if (when !== "before" || call !== "rotate" || id !== "a") return;
+        Object.assign(world.service.groups.get("b") ?? {}, { token: world.service.newToken("b") });
+        world.store.tokens.delete("b");
+        session.server.notice("b");
+        await world.time.sleep(1_000);
+      },
+    });
+    await session.run;
+    expect(world.sent).toEqual(["GET b", "POST a"]);
+    expect(world.store.tokens).toEqual(world.service.tokens);
+  });
+
+  it("nobody else works on a group whose update has failed until the rotation of an earlier run is settled", async () => {
+    const world = await aSyncedWorld(["a"]);
+    let isUnderWay = false;
+    let gets = 0;
+    const session = aSession(world, {
+      at: ({ when, call }) => {
+        if (when === "before" && call === "getOrCreate" && ++gets === 1)
+          throw new ServiceFailure("REFUSED", "HTTP 422");
+      },
+    });
+    await session.run;
+    Object.assign(world.ledger.rows.get("a") ?? {}, { intent: "rotate" });
+    rename(world, "a", "renamed");
+    world.network = async () => {
+      expect(isUnderWay).toBe(false);
+      isUnderWay = true;
+      await world.time.sleep(1_000);
+      isUnderWay = false;
+    };
+    expect(await session.serve("a")).toMatchObject({ kind: "failed" });
+    await session.serve("a");
+    expect(world.service.requests.length).toBeGreaterThan(1);
+  });
 });
 
 describe("a group that fails", () => {
