@@ -1,7 +1,7 @@
 import { hostClock } from "../adapters/host/clock.ts";
 import type { Database } from "../adapters/sql/dialect/database.ts";
 import { type LedgerBesideTokens, SqlTokenTable } from "../adapters/sql/tokens/token-table.ts";
-import { CompositeTokenStore } from "../adapters/token-stores/composite-token-store.ts";
+import { compositeTokenStore } from "../adapters/token-stores/composite-token-store.ts";
 import type { SecretStore } from "../adapters/token-stores/secret-store.ts";
 import { SecretTokenStore } from "../adapters/token-stores/secret-token-store.ts";
 import type { Config } from "../config/config.ts";
@@ -45,7 +45,7 @@ export async function openTokens(
   const [first, ...more] = all;
   if (first === undefined) throw new Error("there is no token store");
   return {
-    value: more.length === 0 ? first.value : new CompositeTokenStore(all.map(({ value }) => value)),
+    value: more.length === 0 ? first.value : compositeTokenStore(all.map(({ value }) => value)),
     close: async () => {
       await Promise.all(all.map((store) => store.close()));
     },

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { CompositeTokenStore } from "../../src/adapters/token-stores/composite-token-store.ts";
+import { compositeTokenStore } from "../../src/adapters/token-stores/composite-token-store.ts";
 import type { SyncPorts } from "../../src/engine/sync.ts";
 import type { Instance, Step } from "./instance.ts";
 import { InMemoryTokenStore, TokenState } from "./token-store.ts";
@@ -14,7 +14,7 @@ export class TwoStores extends World {
     const ports = super.ports(instance, clock);
     const step: Step = (point) => instance.step({ ...point, store: 1 });
     const second = new InMemoryTokenStore(this.second, step, ports.ledger);
-    return { ...ports, tokens: new CompositeTokenStore([ports.tokens, second]) };
+    return { ...ports, tokens: compositeTokenStore([ports.tokens, second]) };
   }
 }
 

@@ -1,4 +1,4 @@
-import { CompositeTokenStore } from "../../src/adapters/token-stores/composite-token-store.ts";
+import { compositeTokenStore } from "../../src/adapters/token-stores/composite-token-store.ts";
 import { SyncError } from "../../src/core/failure/sync-error.ts";
 import { RecentWrites } from "../../src/core/record/recent-writes.ts";
 import { Silence } from "../../src/engine/refresh/sign-of-life.ts";
@@ -209,7 +209,7 @@ export class Program {
     const [first, ...more] = used;
     if (first === undefined) throw new Error("there is no token store");
     if (more.length === 0) return watched(first);
-    return new CompositeTokenStore(used.map(watched));
+    return compositeTokenStore(used.map(watched));
   }
 
   #observe(event: RunEvent): void {

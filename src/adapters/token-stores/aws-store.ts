@@ -5,14 +5,13 @@ import { isPlainHttpToAnotherHost } from "../../core/tls/database-tls.ts";
 import { SECRET_NAMING } from "../../core/tokens/secrets.ts";
 import {
   hasTags,
-  type ManagedTags,
   managedTags,
   type SecretStore,
   SecretStoreFailure,
   type SecretStoreProblem,
   scopeIn,
 } from "./secret-store.ts";
-import { TaggedStore, type VendorSecret, type VendorSecrets } from "./tagged-store.ts";
+import { taggedStore, type VendorSecret } from "./tagged-store.ts";
 import { optional, retryAfterMs, systemCodeOf, VendorClient } from "./vendor-client.ts";
 
 interface AwsStoreOptions {
@@ -38,93 +37,43 @@ const TIMEOUTS = {
 };
 
 /** AWS Secrets Manager, one secret for each token, marked by its tags. */
-export const awsStore = (options: AwsStoreOptions): SecretStore => new TaggedStore(new AwsSecrets(options));
-
-class AwsSecrets implements VendorSecrets<VendorSecret> {
-  readonly naming = SECRET_NAMING.aws_secrets_manager;
-  readonly title: string;
-  readonly #options: AwsStoreOptions;
-  readonly #marks: ManagedTags;
-  readonly #client: VendorClient<SecretsManager>;
-
-  constructor(options: AwsStoreOptions) {
-    const { region } = options;
-    this.title = `AWS Secrets Manager${region === undefined ? "" : ` in ${region}`}`;
-    this.#options = options;
-    this.#marks = managedTags(options.scope);
-    // A client keeps its credentials until they expire. After a refused login, a new client asks for new ones.
-    this.#client = new VendorClient<SecretsManager>({
-      connect: () => this.#connect(),
-      isLoginFailure,
-      failureOf,
-      close: (client) => client.destroy(),
-    });
-  }
-
-  async find(name: string): Promise<VendorSecret | undefined> {
-    const found = await this.#unlessMissing("DescribeSecret", (client) =>
-      client.describeSecret({ SecretId: name }),
-    );
-    if (!found) return undefined;
-    const tags = Object.fromEntries((found.Tags ?? []).map(({ Key, Value }) => [Key, Value]));
-    const restore = `if it stays so: aws secretsmanager restore-secret --secret-id '${name}'`;
-    return {
-      isManaged: hasTags(tags, this.#marks),
-      scope: scopeIn(tags),
-      // This passes in a moment if groupsync has deleted the secret, and not if somebody has scheduled its deletion.
-      leaving: found.DeletedDate && restore,
-      content: () => this.#valueOf(name),
-    };
-  }
-
-  async create(name: string, content: Secret): Promise<"created" | VendorSecret | undefined> {
-    const Tags = Object.entries(this.#marks).map(([Key, Value]) => ({ Key, Value }));
-    const request = { Name: name, SecretString: content.reveal(), Tags };
-    // For a secret that is being deleted, or will be, AWS says "invalid request".
-    const taken = ["ResourceExistsException", "InvalidRequestException"];
-    const made = await this.#unless(taken, "CreateSecret", (client) => client.createSecret(request));
-    return made ? "created" : this.find(name);
-  }
-
-  async replace(name: string, _: VendorSecret, content: Secret): Promise<boolean> {
-    const request = { SecretId: name, SecretString: content.reveal() };
-    await this.#client.call((client) => client.putSecretValue(request), "PutSecretValue");
-    return true;
-  }
-
-  async remove(name: string): Promise<boolean> {
-    // Without this the name would stay taken for a week at least. The token is dead, so nobody needs to recover it.
-    const request = { SecretId: name, ForceDeleteWithoutRecovery: true };
-    await this.#unlessMissing("DeleteSecret", (client) => client.deleteSecret(request));
-    return true;
-  }
-
-  close(): Promise<void> {
-    return this.#client.close();
-  }
+export function awsStore(options: AwsStoreOptions): SecretStore {
+  const { region } = options;
+  const title = `AWS Secrets Manager${region === undefined ? "" : ` in ${region}`}`;
+  const marks = managedTags(options.scope);
+  // A client keeps its credentials until they expire. After a refused login, a new client asks for new ones.
+  const vendor = new VendorClient<SecretsManager>({
+    connect,
+    isLoginFailure,
+    failureOf,
+    close: (client) => client.destroy(),
+  });
 
   /** Empty if the secret has no value, or bytes. */
-  async #valueOf(name: string): Promise<Secret> {
-    const found = await this.#unlessMissing("GetSecretValue", (client) =>
+  async function contentOf(name: string): Promise<Secret> {
+    const found = await unlessMissing("GetSecretValue", (client) =>
       client.getSecretValue({ SecretId: name }),
     );
     return new Secret(found?.SecretString ?? "");
   }
 
-  #unlessMissing<T>(call: string, send: (client: SecretsManager) => Promise<T>): Promise<T | undefined> {
-    return this.#unless(["ResourceNotFoundException"], call, send);
+  function unlessMissing<T>(
+    call: string,
+    send: (client: SecretsManager) => Promise<T>,
+  ): Promise<T | undefined> {
+    return unless(["ResourceNotFoundException"], call, send);
   }
 
-  #unless<T>(
+  function unless<T>(
     names: readonly string[],
     call: string,
     send: (client: SecretsManager) => Promise<T>,
   ): Promise<T | undefined> {
-    return this.#client.unless((error) => names.includes(nameOf(error)), send, call);
+    return vendor.unless((error) => names.includes(nameOf(error)), send, call);
   }
 
-  async #connect(): Promise<SecretsManager> {
-    const { region, endpoint, allowHttp = false } = this.#options;
+  async function connect(): Promise<SecretsManager> {
+    const { region, endpoint, allowHttp = false } = options;
     const { SecretsManager } = await optional(
       "aws_secrets_manager",
       () => import("@aws-sdk/client-secrets-manager"),
@@ -150,6 +99,48 @@ class AwsSecrets implements VendorSecrets<VendorSecret> {
     });
     return client;
   }
+
+  async function find(name: string): Promise<VendorSecret | undefined> {
+    const found = await unlessMissing("DescribeSecret", (client) =>
+      client.describeSecret({ SecretId: name }),
+    );
+    if (!found) return undefined;
+    const tags = Object.fromEntries((found.Tags ?? []).map(({ Key, Value }) => [Key, Value]));
+    const restore = `if it stays so: aws secretsmanager restore-secret --secret-id '${name}'`;
+    return {
+      isManaged: hasTags(tags, marks),
+      scope: scopeIn(tags),
+      // This passes in a moment if groupsync has deleted the secret, and not if somebody has scheduled its deletion.
+      leaving: found.DeletedDate && restore,
+      content: () => contentOf(name),
+    };
+  }
+
+  return taggedStore({
+    naming: SECRET_NAMING.aws_secrets_manager,
+    title,
+    find,
+    async create(name, content) {
+      const Tags = Object.entries(marks).map(([Key, Value]) => ({ Key, Value }));
+      const request = { Name: name, SecretString: content.reveal(), Tags };
+      // For a secret that is being deleted, or will be, AWS says "invalid request".
+      const taken = ["ResourceExistsException", "InvalidRequestException"];
+      const made = await unless(taken, "CreateSecret", (client) => client.createSecret(request));
+      return made ? "created" : find(name);
+    },
+    async replace(name, _, content) {
+      const request = { SecretId: name, SecretString: content.reveal() };
+      await vendor.call((client) => client.putSecretValue(request), "PutSecretValue");
+      return true;
+    },
+    async remove(name) {
+      // Without this the name would stay taken for a week at least. The token is dead, so nobody needs to recover it.
+      const request = { SecretId: name, ForceDeleteWithoutRecovery: true };
+      await unlessMissing("DeleteSecret", (client) => client.deleteSecret(request));
+      return true;
+    },
+    close: () => vendor.close(),
+  });
 }
 
 const plainEndpoint = (): SyncError =>

@@ -1,62 +1,33 @@
 import type { SyncError } from "../../core/failure/sync-error.ts";
-import type { Secret } from "../../core/secret/secret.ts";
-import {
-  type LaggingToken,
-  laggingIn,
-  type Refusals,
-  refusalIn,
-  refusalsIn,
-} from "../../core/tokens/token-copies.ts";
-import type { Lease } from "../../ports/ledger/lease.ts";
-import type { LedgerTransaction } from "../../ports/ledger/ledger.ts";
-import type {
-  OutsideStore,
-  StoredToken,
-  TokenDestination,
-  TokenStore,
-  TokenTables,
-  WriteOptions,
-} from "../../ports/token-store.ts";
+import { laggingIn, type Refusals, refusalIn, refusalsIn } from "../../core/tokens/token-copies.ts";
+import type { OutsideStore, TokenStore, TokenTables } from "../../ports/token-store.ts";
 
 /** Several token stores used as one. A token counts as stored only if all of them have it. */
-export class CompositeTokenStore implements TokenStore {
-  readonly outside: OutsideStore | undefined;
-  readonly tables: TokenTables | undefined;
-  readonly #stores: readonly TokenStore[];
-
-  constructor(stores: readonly TokenStore[]) {
-    const outside = stores.flatMap((store) => store.outside ?? []);
-    const tables = stores.flatMap((store) => store.tables ?? []);
-    this.#stores = stores;
-    this.outside = outside.length > 0 ? together(outside) : undefined;
-    this.tables = tables.length > 0 ? inTurn(tables) : undefined;
-  }
-
-  get destinations(): readonly TokenDestination[] {
-    return this.#stores.flatMap(({ destinations }) => destinations);
-  }
-
-  async prepare(signal?: AbortSignal): Promise<void> {
-    for (const store of this.#stores) await store.prepare(signal);
-  }
-
-  async inspect(): Promise<void> {
-    for (const store of this.#stores) await store.inspect();
-  }
-
-  /** Each token comes from the first store that has it. */
-  async read(ids: readonly string[], signal?: AbortSignal): Promise<ReadonlyMap<string, Secret>> {
-    const copies = await Promise.all(this.#stores.map((store) => store.read(ids, signal)));
-    return new Map(copies.toReversed().flatMap((copy) => [...copy]));
-  }
-
-  async lagging(
-    expected: ReadonlyMap<string, string>,
-    signal?: AbortSignal,
-  ): Promise<ReadonlyMap<string, LaggingToken>> {
-    const ids = [...expected.keys()];
-    return laggingIn(expected, await Promise.all(this.#stores.map((store) => store.read(ids, signal))));
-  }
+export function compositeTokenStore(stores: readonly TokenStore[]): TokenStore {
+  const outside = stores.flatMap((store) => store.outside ?? []);
+  const tables = stores.flatMap((store) => store.tables ?? []);
+  return {
+    outside: outside.length > 0 ? together(outside) : undefined,
+    tables: tables.length > 0 ? inTurn(tables) : undefined,
+    get destinations() {
+      return stores.flatMap(({ destinations }) => destinations);
+    },
+    async prepare(signal) {
+      for (const store of stores) await store.prepare(signal);
+    },
+    async inspect() {
+      for (const store of stores) await store.inspect();
+    },
+    /** Each token comes from the first store that has it. */
+    async read(ids, signal) {
+      const copies = await Promise.all(stores.map((store) => store.read(ids, signal)));
+      return new Map(copies.toReversed().flatMap((copy) => [...copy]));
+    },
+    async lagging(expected, signal) {
+      const ids = [...expected.keys()];
+      return laggingIn(expected, await Promise.all(stores.map((store) => store.read(ids, signal))));
+    },
+  };
 }
 
 const together = (stores: readonly OutsideStore[]): OutsideStore => ({
@@ -74,7 +45,7 @@ async function allOf(calls: readonly Promise<SyncError | undefined>[]): Promise<
 /** One table after the other, because they share the transaction. */
 const inTurn = (tables: readonly TokenTables[]): TokenTables => ({
   batchSize: Math.min(...tables.map(({ batchSize }) => batchSize)),
-  async write(tokens: readonly StoredToken[], transaction: LedgerTransaction, options?: WriteOptions) {
+  async write(tokens, transaction, options) {
     const refusals: Refusals[] = [];
     for (const table of tables) refusals.push(await table.write(tokens, transaction, options));
     return refusalsIn(
@@ -82,11 +53,11 @@ const inTurn = (tables: readonly TokenTables[]): TokenTables => ({
       refusals,
     );
   },
-  async writeAtOnce(token: StoredToken, lease: Lease) {
+  async writeAtOnce(token, lease) {
     const results = await Promise.allSettled(tables.map((table) => table.writeAtOnce(token, lease)));
     return results.every((result) => result.status === "fulfilled" && result.value);
   },
-  async remove(ids: readonly string[], transaction: LedgerTransaction) {
+  async remove(ids, transaction) {
     const refused: [string, SyncError][] = [];
     for (const table of tables) refused.unshift(...(await table.remove(ids, transaction)));
     return new Map(refused);

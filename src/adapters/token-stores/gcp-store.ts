@@ -3,14 +3,13 @@ import { Secret } from "../../core/secret/secret.ts";
 import { SECRET_NAMING, secretName } from "../../core/tokens/secrets.ts";
 import {
   hasTags,
-  type ManagedTags,
   managedTags,
   type SecretStore,
   SecretStoreFailure,
   type SecretStoreProblem,
   scopeIn,
 } from "./secret-store.ts";
-import { TaggedStore, type VendorSecret, type VendorSecrets } from "./tagged-store.ts";
+import { taggedStore, type VendorSecret } from "./tagged-store.ts";
 import { optional, VendorClient } from "./vendor-client.ts";
 
 interface GcpStoreOptions {
@@ -39,72 +38,27 @@ const LABEL = {
 } as const;
 
 /** Secrets in Google Cloud's Secret Manager. The newest version counts; older ones are destroyed. */
-export const gcpStore = (options: GcpStoreOptions): SecretStore => new TaggedStore(new GcpSecrets(options));
+export function gcpStore(options: GcpStoreOptions): SecretStore {
+  const vendor = new VendorClient({
+    connect: () => connectTo(options),
+    isLoginFailure,
+    failureOf,
+    close: (client) => client.close(),
+  });
+  const parent = `projects/${options.project}`;
+  // If the name is too long, a prefix of its hash remains.
+  const scope = secretName(options.scope, ["", ""], LABEL).slice(0, LABEL.longest);
+  const ours = managedTags(scope);
 
-class GcpSecrets implements VendorSecrets<FoundSecret> {
-  readonly naming = SECRET_NAMING.gcp_secret_manager;
-  readonly title: string;
-  readonly #parent: string;
-  readonly #labels: ManagedTags;
-  readonly #client: VendorClient<SecretManagerServiceClient>;
-
-  constructor(options: GcpStoreOptions) {
-    const connect = (): Promise<SecretManagerServiceClient> => connectTo(options);
-    const close = (client: SecretManagerServiceClient): Promise<void> => client.close();
-    this.#client = new VendorClient({ connect, isLoginFailure, failureOf, close });
-    this.#parent = `projects/${options.project}`;
-    this.title = `Secret Manager in the project ${options.project}`;
-    // If the name is too long, a prefix of its hash remains.
-    const scope = secretName(options.scope, ["", ""], LABEL).slice(0, LABEL.longest);
-    this.#labels = managedTags(scope);
-  }
-
-  async find(name: string): Promise<FoundSecret | undefined> {
-    const request = { name: this.#path(name) };
-    const answer = await this.#unlessMissing((client) => client.getSecret(request, CALL));
-    if (!answer) return undefined;
-    const [{ labels, etag }] = answer;
-    return {
-      isManaged: hasTags(labels, this.#labels),
-      scope: scopeIn(labels),
-      content: () => this.#newest(name),
-      etag: etag ?? "",
-    };
-  }
-
-  async create(name: string, content: Secret): Promise<"created" | FoundSecret | undefined> {
-    const secret = { labels: this.#labels, replication: { automatic: {} } };
-    const request = { parent: this.#parent, secretId: name, secret };
-    const isTaken = isCode("ALREADY_EXISTS");
-    const made = await this.#client.unless(isTaken, (client) => client.createSecret(request, CALL));
-    if (!made) return this.find(name);
-    await this.#add(name, content);
-    return "created";
-  }
-
-  async replace(name: string, _: FoundSecret, content: Secret): Promise<boolean> {
-    await this.#destroyOlder(name, await this.#add(name, content));
-    return true;
-  }
-
-  async remove(name: string, { etag }: FoundSecret): Promise<boolean> {
-    await this.#unlessMissing((client) => client.deleteSecret({ name: this.#path(name), etag }, CALL));
-    return true;
-  }
-
-  close(): Promise<void> {
-    return this.#client.close();
-  }
-
-  #path(name: string): string {
-    return `${this.#parent}/secrets/${name}`;
+  function path(name: string): string {
+    return `${parent}/secrets/${name}`;
   }
 
   /** Resolves to the new version's number. */
-  async #add(name: string, content: Secret): Promise<number> {
+  async function add(name: string, content: Secret): Promise<number> {
     const payload = { data: Buffer.from(content.reveal(), "utf8") };
-    const request = { parent: this.#path(name), payload };
-    const [version] = await this.#client.call((client) => client.addSecretVersion(request, CALL));
+    const request = { parent: path(name), payload };
+    const [version] = await vendor.call((client) => client.addSecretVersion(request, CALL));
     return numberOf(version);
   }
 
@@ -112,10 +66,10 @@ class GcpSecrets implements VendorSecrets<FoundSecret> {
    * The newest version, unless that one is disabled or destroyed. For some seconds after a write it can still be the version
    * before. There is none if a process died between creating the secret and its first version.
    */
-  async #newest(name: string): Promise<Secret | undefined> {
-    const request = { name: `${this.#path(name)}/versions/latest` };
+  async function newest(name: string): Promise<Secret | undefined> {
+    const request = { name: `${path(name)}/versions/latest` };
     const isNone = isCode("NOT_FOUND", "FAILED_PRECONDITION");
-    const answer = await this.#client.unless(isNone, (client) => client.accessSecretVersion(request, CALL));
+    const answer = await vendor.unless(isNone, (client) => client.accessSecretVersion(request, CALL));
     if (!answer) return undefined;
     const data = answer[0].payload?.data ?? "";
     return new Secret(Buffer.from(data).toString("utf8"));
@@ -124,10 +78,10 @@ class GcpSecrets implements VendorSecrets<FoundSecret> {
   /**
    * Every version costs money until it is destroyed. Ignores failures of this secret alone: the next new token tries again.
    */
-  async #destroyOlder(name: string, newest: number): Promise<void> {
+  async function destroyOlder(name: string, newest: number): Promise<void> {
     try {
-      await this.#client.call(async (client) => {
-        for await (const version of client.listSecretVersionsAsync({ parent: this.#path(name) }, LISTING)) {
+      await vendor.call(async (client) => {
+        for await (const version of client.listSecretVersionsAsync({ parent: path(name) }, LISTING)) {
           if (numberOf(version) >= newest || version.state === "DESTROYED" || version.scheduledDestroyTime)
             continue;
           await client.destroySecretVersion({ name: version.name ?? "" }, CALL);
@@ -139,9 +93,48 @@ class GcpSecrets implements VendorSecrets<FoundSecret> {
     }
   }
 
-  #unlessMissing<T>(work: (client: SecretManagerServiceClient) => Promise<T>): Promise<T | undefined> {
-    return this.#client.unless(isCode("NOT_FOUND"), work);
+  function unlessMissing<T>(
+    work: (client: SecretManagerServiceClient) => Promise<T>,
+  ): Promise<T | undefined> {
+    return vendor.unless(isCode("NOT_FOUND"), work);
   }
+
+  async function find(name: string): Promise<FoundSecret | undefined> {
+    const request = { name: path(name) };
+    const answer = await unlessMissing((client) => client.getSecret(request, CALL));
+    if (!answer) return undefined;
+    const [{ labels, etag }] = answer;
+    return {
+      isManaged: hasTags(labels, ours),
+      scope: scopeIn(labels),
+      content: () => newest(name),
+      etag: etag ?? "",
+    };
+  }
+
+  return taggedStore({
+    naming: SECRET_NAMING.gcp_secret_manager,
+    title: `Secret Manager in the project ${options.project}`,
+    find,
+    async create(name, content) {
+      const secret = { labels: ours, replication: { automatic: {} } };
+      const request = { parent, secretId: name, secret };
+      const isTaken = isCode("ALREADY_EXISTS");
+      const made = await vendor.unless(isTaken, (client) => client.createSecret(request, CALL));
+      if (!made) return find(name);
+      await add(name, content);
+      return "created";
+    },
+    async replace(name, _, content) {
+      await destroyOlder(name, await add(name, content));
+      return true;
+    },
+    async remove(name, { etag }) {
+      await unlessMissing((client) => client.deleteSecret({ name: path(name), etag }, CALL));
+      return true;
+    },
+    close: () => vendor.close(),
+  });
 }
 
 async function connectTo(options: GcpStoreOptions): Promise<SecretManagerServiceClient> {

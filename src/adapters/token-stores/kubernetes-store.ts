@@ -6,12 +6,11 @@ import {
   failureOf,
   isStatus,
   type KubernetesAccess,
-  type KubernetesClient,
   kubernetesClient,
   notTheApi,
 } from "./kubernetes-client.ts";
-import { hasTags, type ManagedTags, SCOPE_MARK, type SecretStore, scopeIn } from "./secret-store.ts";
-import { beingDeleted, TaggedStore, type VendorSecret, type VendorSecrets } from "./tagged-store.ts";
+import { hasTags, SCOPE_MARK, type SecretStore, scopeIn } from "./secret-store.ts";
+import { beingDeleted, taggedStore, type VendorSecret } from "./tagged-store.ts";
 import { expected, isForGood, systemCodeOf, VendorClient } from "./vendor-client.ts";
 
 export interface KubernetesStoreOptions extends KubernetesAccess {
@@ -29,46 +28,31 @@ interface FoundSecret extends VendorSecret {
 }
 
 /** One Secret object for each group, of type Opaque. */
-export const kubernetesStore = (options: KubernetesStoreOptions): SecretStore =>
-  new TaggedStore(new KubernetesSecrets(options));
+export function kubernetesStore(options: KubernetesStoreOptions): SecretStore {
+  let known: string | undefined;
+  const vendor = new VendorClient({
+    connect: async () => {
+      const client = await kubernetesClient(options);
+      known = client.namespace;
+      return client;
+    },
+    // Connect again: the kubeconfig's token, or its certificates, may have been replaced.
+    isLoginFailure: (error) => isStatus(401)(error) || isForGood(systemCodeOf(error)),
+    failureOf: (error) => failureOf(error, known ?? ""),
+    close: (client) => client.close(),
+  });
+  const ours = { [MANAGED_BY]: "groupsync", [SCOPE_MARK]: labelValue(options.scope) };
 
-class KubernetesSecrets implements VendorSecrets<FoundSecret> {
-  readonly naming = SECRET_NAMING.kubernetes;
-  readonly #options: KubernetesStoreOptions;
-  readonly #labels: ManagedTags;
-  readonly #client: VendorClient<KubernetesClient>;
-  #namespace: string | undefined;
-
-  constructor(options: KubernetesStoreOptions) {
-    this.#options = options;
-    this.#client = new VendorClient({
-      connect: async () => {
-        const client = await kubernetesClient(options);
-        this.#namespace = client.namespace;
-        return client;
-      },
-      // Connect again: the kubeconfig's token, or its certificates, may have been replaced.
-      isLoginFailure: (error) => isStatus(401)(error) || isForGood(systemCodeOf(error)),
-      failureOf: (error) => failureOf(error, this.#namespace ?? ""),
-      close: (client) => client.close(),
-    });
-    this.#labels = { [MANAGED_BY]: "groupsync", [SCOPE_MARK]: labelValue(options.scope) };
+  function dataOf(content: Secret): Record<string, string> {
+    return { [options.key]: Buffer.from(content.reveal(), "utf8").toString("base64") };
   }
 
-  /**
-   * Names the namespace once it is known: if the config leaves it out, it is the service account's or the context's.
-   */
-  get title(): string {
-    const { namespace = this.#namespace, context } = this.#options;
-    return [
-      "Kubernetes",
-      ...(context === undefined ? [] : [`context ${context}`]),
-      ...(namespace === undefined ? [] : [`namespace ${namespace}`]),
-    ].join(", ");
+  function contentOf({ data }: V1Secret): Secret {
+    return new Secret(Buffer.from(data?.[options.key] ?? "", "base64").toString("utf8"));
   }
 
-  async find(name: string): Promise<FoundSecret | undefined> {
-    const object = await this.#client.call(({ core, namespace }) =>
+  async function find(name: string): Promise<FoundSecret | undefined> {
+    const object = await vendor.call(({ core, namespace }) =>
       core
         .readNamespacedSecret({ name, namespace })
         .then((found) => genuine("Secret", found), expected(isStatus(404), undefined)),
@@ -77,76 +61,69 @@ class KubernetesSecrets implements VendorSecrets<FoundSecret> {
     const labels = object.metadata?.labels;
     return {
       object,
-      isManaged: hasTags(labels, this.#labels),
+      isManaged: hasTags(labels, ours),
       scope: scopeIn(labels),
       leaving: object.metadata?.deletionTimestamp && HELD,
-      content: async () => this.#contentOf(object),
+      content: async () => contentOf(object),
     };
   }
 
-  async create(
-    name: string,
-    content: Secret,
-    groupId: string | undefined,
-  ): Promise<"created" | FoundSecret | undefined> {
-    const body = {
-      apiVersion: "v1",
-      kind: "Secret",
-      type: "Opaque",
-      metadata: { name, labels: this.#labels, annotations: annotations(groupId) },
-      data: this.#dataOf(content),
-    };
-    const isMade = await this.#client.call(({ core, namespace }) =>
-      core.createNamespacedSecret({ namespace, body }).then(isDone, expected(isStatus(409), false)),
-    );
-    return isMade ? "created" : this.find(name);
-  }
-
-  /** Keeps what others have added to the Secret. */
-  replace(
-    name: string,
-    { object }: FoundSecret,
-    content: Secret,
-    groupId: string | undefined,
-  ): Promise<boolean> {
-    // Leave managedFields out: the server then keeps its own record of who owns which field.
-    const { managedFields: _, ...metadata }: V1ObjectMeta = object.metadata ?? {};
-    const body = {
-      ...object,
-      metadata: { ...metadata, annotations: { ...metadata.annotations, ...annotations(groupId) } },
-      data: { ...object.data, ...this.#dataOf(content) },
-    };
-    return this.#client.call(({ core, namespace }) =>
-      core
-        .replaceNamespacedSecret({ name, namespace, body })
-        .then(isDone, expected(isStatus(409), false))
-        .catch(expected(isStatus(404), false)),
-    );
-  }
-
-  async remove(name: string, { object, leaving }: FoundSecret): Promise<boolean> {
-    if (leaving) throw beingDeleted(name, leaving);
-    const uid = object.metadata?.uid;
-    const body = uid === undefined ? {} : { preconditions: { uid } };
-    return this.#client.call(({ core, namespace }) =>
-      core
-        .deleteNamespacedSecret({ name, namespace, body })
-        .then(isGone, expected(isStatus(409), false))
-        .catch(expected(isStatus(404), true)),
-    );
-  }
-
-  close(): Promise<void> {
-    return this.#client.close();
-  }
-
-  #dataOf(content: Secret): Record<string, string> {
-    return { [this.#options.key]: Buffer.from(content.reveal(), "utf8").toString("base64") };
-  }
-
-  #contentOf({ data }: V1Secret): Secret {
-    return new Secret(Buffer.from(data?.[this.#options.key] ?? "", "base64").toString("utf8"));
-  }
+  return taggedStore({
+    naming: SECRET_NAMING.kubernetes,
+    /**
+     * Names the namespace once it is known: if the config leaves it out, it is the service account's or the context's.
+     */
+    get title(): string {
+      const { namespace = known, context } = options;
+      return [
+        "Kubernetes",
+        ...(context === undefined ? [] : [`context ${context}`]),
+        ...(namespace === undefined ? [] : [`namespace ${namespace}`]),
+      ].join(", ");
+    },
+    find,
+    async create(name, content, groupId) {
+      const body = {
+        apiVersion: "v1",
+        kind: "Secret",
+        type: "Opaque",
+        metadata: { name, labels: ours, annotations: annotations(groupId) },
+        data: dataOf(content),
+      };
+      const isMade = await vendor.call(({ core, namespace }) =>
+        core.createNamespacedSecret({ namespace, body }).then(isDone, expected(isStatus(409), false)),
+      );
+      return isMade ? "created" : find(name);
+    },
+    /** Keeps what others have added to the Secret. */
+    replace(name, { object }, content, groupId) {
+      // Leave managedFields out: the server then keeps its own record of who owns which field.
+      const { managedFields: _, ...metadata }: V1ObjectMeta = object.metadata ?? {};
+      const body = {
+        ...object,
+        metadata: { ...metadata, annotations: { ...metadata.annotations, ...annotations(groupId) } },
+        data: { ...object.data, ...dataOf(content) },
+      };
+      return vendor.call(({ core, namespace }) =>
+        core
+          .replaceNamespacedSecret({ name, namespace, body })
+          .then(isDone, expected(isStatus(409), false))
+          .catch(expected(isStatus(404), false)),
+      );
+    },
+    async remove(name, { object, leaving }) {
+      if (leaving) throw beingDeleted(name, leaving);
+      const uid = object.metadata?.uid;
+      const body = uid === undefined ? {} : { preconditions: { uid } };
+      return vendor.call(({ core, namespace }) =>
+        core
+          .deleteNamespacedSecret({ name, namespace, body })
+          .then(isGone, expected(isStatus(409), false))
+          .catch(expected(isStatus(404), true)),
+      );
+    },
+    close: () => vendor.close(),
+  });
 }
 
 /** Checks the kind of an answer: the client takes any JSON for what it expects. */

@@ -18,7 +18,7 @@ import type {
   TokenStore,
   WriteOptions,
 } from "../../ports/token-store.ts";
-import { SecretOwnerMark } from "./secret-owner-mark.ts";
+import { type SecretOwnerMark, secretOwnerMark } from "./secret-owner-mark.ts";
 import { type SecretStore, SecretStoreFailure } from "./secret-store.ts";
 import { CONCURRENCY, inParallel, StoreRetries } from "./store-retries.ts";
 
@@ -46,7 +46,7 @@ export class SecretTokenStore implements TokenStore, OutsideStore {
     this.#options = options;
     this.#clock = clock;
     this.#retries = new StoreRetries(clock, observe);
-    this.#owner = new SecretOwnerMark(secrets, options.path);
+    this.#owner = secretOwnerMark(secrets, options.path);
     this.#read = new StoreHealth(async () => (await this.#owner.read()) !== null);
     this.#write = new StoreHealth(() => this.#owner.rewrite());
   }

@@ -1,5 +1,5 @@
 import { Secret } from "../../core/secret/secret.ts";
-import { type FoundSecret, notManaged, type SecretStore, SecretStoreFailure } from "./secret-store.ts";
+import { notManaged, type SecretStore, SecretStoreFailure } from "./secret-store.ts";
 
 /** A secret as a vendor's client finds it. */
 export interface VendorSecret {
@@ -34,57 +34,40 @@ export interface VendorSecrets<Found extends VendorSecret>
 }
 
 /** A store whose secrets have tags: only those with this config's tags are read, changed and removed. */
-export class TaggedStore<Found extends VendorSecret> implements SecretStore {
-  readonly naming: SecretStore["naming"];
-  readonly #vendor: VendorSecrets<Found>;
-
-  constructor(vendor: VendorSecrets<Found>) {
-    this.#vendor = vendor;
-    this.naming = vendor.naming;
-  }
-
-  get title(): string {
-    return this.#vendor.title;
-  }
-
-  async inspect(): Promise<void> {
-    await this.#vendor.inspect?.();
-  }
-
-  async get(name: string): Promise<FoundSecret | undefined> {
-    const found = await this.#vendor.find(name);
-    if (!found || found.leaving) return undefined;
-    const { isManaged, isOpen, scope } = found;
-    const content = isManaged || isOpen ? await found.content() : new Secret("");
-    return content && { content, isManaged, scope };
-  }
-
-  async put(
-    name: string,
-    content: Secret,
-    isGood: (found: Secret) => boolean,
-    groupId?: string,
-  ): Promise<void> {
-    const found = await this.#vendor.create(name, content, groupId);
-    if (found === "created") return;
-    if (!found) throw inChange(name);
-    if (!found.isManaged) throw notManaged(name);
-    if (found.leaving) throw beingDeleted(name, found.leaving);
-    const present = await found.content();
-    if (present && isGood(present)) return;
-    if (!(await this.#vendor.replace(name, found, content, groupId))) throw inChange(name);
-  }
-
-  async remove(name: string): Promise<void> {
-    const found = await this.#vendor.find(name);
-    if (!found) return this.#vendor.purge?.(name);
-    if (!found.isManaged) throw notManaged(name);
-    if (!(await this.#vendor.remove(name, found))) throw inChange(name);
-  }
-
-  close(): Promise<void> {
-    return this.#vendor.close();
-  }
+export function taggedStore<Found extends VendorSecret>(vendor: VendorSecrets<Found>): SecretStore {
+  return {
+    naming: vendor.naming,
+    get title() {
+      return vendor.title;
+    },
+    async inspect() {
+      await vendor.inspect?.();
+    },
+    async get(name) {
+      const found = await vendor.find(name);
+      if (!found || found.leaving) return undefined;
+      const { isManaged, isOpen, scope } = found;
+      const content = isManaged || isOpen ? await found.content() : new Secret("");
+      return content && { content, isManaged, scope };
+    },
+    async put(name, content, isGood, groupId) {
+      const found = await vendor.create(name, content, groupId);
+      if (found === "created") return;
+      if (!found) throw inChange(name);
+      if (!found.isManaged) throw notManaged(name);
+      if (found.leaving) throw beingDeleted(name, found.leaving);
+      const present = await found.content();
+      if (present && isGood(present)) return;
+      if (!(await vendor.replace(name, found, content, groupId))) throw inChange(name);
+    },
+    async remove(name) {
+      const found = await vendor.find(name);
+      if (!found) return vendor.purge?.(name);
+      if (!found.isManaged) throw notManaged(name);
+      if (!(await vendor.remove(name, found))) throw inChange(name);
+    },
+    close: () => vendor.close(),
+  };
 }
 
 const inChange = (name: string): SecretStoreFailure =>

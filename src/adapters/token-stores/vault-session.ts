@@ -42,78 +42,71 @@ interface Login {
 const LONGEST_REVOCATION = 2_000;
 
 /** Keeps one login. While it is used, a login is made anew, and a token from the config renewed, before it expires. */
-export class VaultSession {
-  readonly #http: VaultHttp;
-  readonly #auth: VaultAuth;
-  readonly #clock: Clock;
-  #login: Login | undefined;
-  #underWay: Promise<Login> | undefined;
+export function vaultSession(http: VaultHttp, auth: VaultAuth, clock: Clock) {
+  let login: Login | undefined;
+  let underWay: Promise<Login> | undefined;
 
-  constructor(http: VaultHttp, auth: VaultAuth, clock: Clock) {
-    this.#http = http;
-    this.#auth = auth;
-    this.#clock = clock;
-  }
-
-  /** Logs in at the first call, and again once half of the lease is over. */
-  async token(): Promise<Secret> {
-    if (this.#login && this.#clock.monotonic() < this.#login.renewAt) return this.#login.token;
-    this.#underWay ??= this.#fresh().finally(() => {
-      this.#underWay = undefined;
-    });
-    this.#login = await this.#underWay;
-    return this.#login.token;
-  }
-
-  /** Whether there is another login than the refused one. Logs in again if the refused one was the present login. */
-  async isReplaced(refused: Secret): Promise<boolean> {
-    if (isToken(this.#auth)) return false;
-    if (this.#login?.token === refused) this.#login = undefined;
-    await this.token();
-    return true;
-  }
-
-  /** Revokes a login that this session made: unused leases would fill Vault's storage. */
-  async close(): Promise<void> {
-    if (isToken(this.#auth) || !this.#login) return;
-    const { token } = this.#login;
-    this.#login = undefined;
-    const path = "auth/token/revoke-self";
-    await this.#http.send({ method: "POST", path, token, timeoutMs: LONGEST_REVOCATION }).catch(() => {});
-  }
-
-  #fresh(): Promise<Login> {
-    return isToken(this.#auth) ? this.#renewed(this.#auth.token) : this.#loggedIn(this.#auth);
+  function fresh(): Promise<Login> {
+    return isToken(auth) ? renewed(auth.token) : loggedIn(auth);
   }
 
   /** Leaves a token as it is that Vault refuses to renew: it may be good all the same. A sealed Vault refuses nothing. */
-  async #renewed(token: Secret): Promise<Login> {
+  async function renewed(token: Secret): Promise<Login> {
     const path = "auth/token/renew-self";
-    const answer = await this.#http.send({ method: "POST", path, token, body: {} });
-    const renewed = answer.status === 200 ? this.#loginIn(answer.body.auth) : undefined;
-    if (renewed) return renewed;
+    const answer = await http.send({ method: "POST", path, token, body: {} });
+    const given = answer.status === 200 ? loginIn(answer.body.auth) : undefined;
+    if (given) return given;
     const failure = failureOf(answer, "");
     if (failure.passes || answer.status >= 500) throw failure;
     return { token, renewAt: Number.POSITIVE_INFINITY };
   }
 
-  async #loggedIn(auth: VaultLogin): Promise<Login> {
-    const answer = await this.#http.send({
+  async function loggedIn(auth: VaultLogin): Promise<Login> {
+    const answer = await http.send({
       method: "POST",
       path: `auth/${auth.mount}/login`,
       body: await credentials(auth),
     });
-    const login = answer.status === 200 ? this.#loginIn(answer.body.auth) : undefined;
-    if (!login) throw refusal(answer, auth.method);
-    return login;
+    const given = answer.status === 200 ? loginIn(answer.body.auth) : undefined;
+    if (!given) throw refusal(answer, auth.method);
+    return given;
   }
 
-  #loginIn(auth: Json | undefined): Login | undefined {
+  function loginIn(auth: Json | undefined): Login | undefined {
     if (!isJsonObject(auth) || typeof auth.client_token !== "string" || auth.client_token === "") return;
     const { client_token: token, lease_duration: seconds } = auth;
     const ms = typeof seconds === "number" && seconds > 0 ? seconds * 1000 : Number.POSITIVE_INFINITY;
-    return { token: new Secret(token), renewAt: this.#clock.monotonic() + ms / 2 };
+    return { token: new Secret(token), renewAt: clock.monotonic() + ms / 2 };
   }
+
+  /** Logs in at the first call, and again once half of the lease is over. */
+  async function token(): Promise<Secret> {
+    if (login && clock.monotonic() < login.renewAt) return login.token;
+    underWay ??= fresh().finally(() => {
+      underWay = undefined;
+    });
+    login = await underWay;
+    return login.token;
+  }
+
+  return {
+    token,
+    /** Whether there is another login than the refused one. Logs in again if the refused one was the present login. */
+    async isReplaced(refused: Secret): Promise<boolean> {
+      if (isToken(auth)) return false;
+      if (login?.token === refused) login = undefined;
+      await token();
+      return true;
+    },
+    /** Revokes a login that this session made: unused leases would fill Vault's storage. */
+    async close(): Promise<void> {
+      if (isToken(auth) || !login) return;
+      const { token } = login;
+      login = undefined;
+      const path = "auth/token/revoke-self";
+      await http.send({ method: "POST", path, token, timeoutMs: LONGEST_REVOCATION }).catch(() => {});
+    },
+  };
 }
 
 async function credentials(auth: VaultLogin): Promise<JsonObject> {

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import { CompositeTokenStore } from "../../../src/adapters/token-stores/composite-token-store.ts";
+import { compositeTokenStore } from "../../../src/adapters/token-stores/composite-token-store.ts";
 import { SyncError } from "../../../src/core/failure/sync-error.ts";
 import { Secret } from "../../../src/core/secret/secret.ts";
 import type { OutsideStore, TokenStore, TokenTables } from "../../../src/ports/token-store.ts";
@@ -20,7 +20,7 @@ const away = (): TokenStore =>
 
 const TOKEN = { user_group_id: "acme", token: new Secret("token") };
 
-const put = (...stores: readonly TokenStore[]) => new CompositeTokenStore(stores).outside?.put(TOKEN);
+const put = (...stores: readonly TokenStore[]) => compositeTokenStore(stores).outside?.put(TOKEN);
 
 describe("to put a token", () => {
   test("says that the token is not everywhere if one store refuses it", async () => {
@@ -51,7 +51,7 @@ describe("to put a token", () => {
 test("a token is read from the first store that has it", async () => {
   const holding = (...entries: [string, string][]): TokenStore =>
     aStore({ read: async () => new Map(entries.map(([id, token]) => [id, new Secret(token)])) });
-  const stores = new CompositeTokenStore([holding(["a", "1"]), holding(["a", "2"], ["b", "3"])]);
+  const stores = compositeTokenStore([holding(["a", "1"]), holding(["a", "2"], ["b", "3"])]);
   const found = await stores.read(["a", "b"]);
   expect([...found].map(([id, token]) => [id, token.reveal()]).toSorted()).toEqual([
     ["a", "1"],
@@ -70,7 +70,7 @@ test("tables take turns, because they share the ledger's transaction", async () 
     };
     return aStore({ tables: { remove } as Partial<TokenTables> as TokenTables });
   };
-  const { tables, outside } = new CompositeTokenStore([table("a"), table("b")]);
+  const { tables, outside } = compositeTokenStore([table("a"), table("b")]);
   expect(outside).toBeUndefined();
   await tables?.remove(["acme"], {} as never);
   expect(order).toEqual(["a begins", "a ends", "b begins", "b ends"]);

@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from "vitest";
-import { CompositeTokenStore } from "../../../src/adapters/token-stores/composite-token-store.ts";
+import { compositeTokenStore } from "../../../src/adapters/token-stores/composite-token-store.ts";
 import { ServiceFailure, type ServiceFailureCode } from "../../../src/core/failure/service-failure.ts";
 import { SyncError } from "../../../src/core/failure/sync-error.ts";
 import type { SyncPorts } from "../../../src/engine/sync.ts";
@@ -33,7 +33,7 @@ class CountingWorld extends World {
       this.counts.push(tokens.length);
       return write(tokens, ...rest);
     };
-    return { ...ports, tokens: new CompositeTokenStore([ports.tokens, second]) };
+    return { ...ports, tokens: compositeTokenStore([ports.tokens, second]) };
   }
 }
 

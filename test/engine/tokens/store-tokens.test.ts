@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { CompositeTokenStore } from "../../../src/adapters/token-stores/composite-token-store.ts";
+import { compositeTokenStore } from "../../../src/adapters/token-stores/composite-token-store.ts";
 import { SyncError } from "../../../src/core/failure/sync-error.ts";
 import type { SyncPorts } from "../../../src/engine/sync.ts";
 import { storeInTables, storeOutside } from "../../../src/engine/tokens/store-tokens.ts";
@@ -59,7 +59,7 @@ describe("a token that a process has sent before it died", () => {
       };
       if (!this.second) return { ...ports, tokens };
       const second = new InMemoryTokenStore(this.second, instance.step);
-      return { ...ports, tokens: new CompositeTokenStore([tokens, second]) };
+      return { ...ports, tokens: compositeTokenStore([tokens, second]) };
     }
   }
   const settings = syncSettings({ lease: { ...syncSettings().lease, isDead: async () => true } });
