@@ -28,8 +28,8 @@ import type { Dialect } from "../dialect/dialect.ts";
 import { insistOnOwner } from "../dialect/table-owner.ts";
 import type { TokenRow, TokenStatements, TokenTableOptions } from "../dialect/token-statements.ts";
 import { orElse, rethrow, type Savepoints, TransactionLost, togetherOrEach } from "./savepoint.ts";
-import { type RefusalCode, TokenRefusals, withoutTokens } from "./token-refusals.ts";
-import { type MarkedTable, TokenTableOwner } from "./token-table-owner.ts";
+import { type RefusalCode, type TokenRefusals, tokenRefusals, withoutTokens } from "./token-refusals.ts";
+import { type MarkedTable, tokenTableOwner } from "./token-table-owner.ts";
 
 /** How many ids are read at a time. */
 const BATCH = 5_000;
@@ -75,14 +75,14 @@ export class SqlTokenTable implements TokenStore, OutsideStore, TokenTables {
     this.#ledger = ledger;
     this.outside = ledger ? undefined : this;
     this.tables = ledger ? this : undefined;
-    this.#refusals = new TokenRefusals(options);
+    this.#refusals = tokenRefusals(options);
     this.#open = once(
       () => openTable(database, options),
       ({ marked }) => marked !== undefined,
     );
     const contents = { holdsAny: () => this.#holdsAny(), ids: () => this.#ids() };
     const place = async () => (await this.#open()).marked;
-    this.destinations = [new TokenTableOwner(database, options, place, contents)];
+    this.destinations = [tokenTableOwner(database, options, place, contents)];
   }
 
   async prepare(): Promise<void> {
