@@ -9,7 +9,7 @@ import { disturbances, type FaultShares, type Latency, seededRandom } from "./re
 import { routes } from "./routes.ts";
 import { type ApiOptions, SERVICE_DEFAULTS } from "./service-options.ts";
 import { type Journal, openJournal, readState, type State } from "./state-file.ts";
-import { UserGroupApi } from "./user-group-api.ts";
+import { userGroupApi } from "./user-group-api.ts";
 
 /** Everything has a default. {@link SERVICE_DEFAULTS} has the defaults of the service's behaviour. */
 export interface SandboxOptions extends Partial<ApiOptions> {
@@ -71,7 +71,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     server.on(
       "request",
       routes({
-        api: new UserGroupApi(service, state.groups, journal, counts),
+        api: userGroupApi(service, state.groups, journal, counts),
         groups: state.groups,
         counts,
         apiKey: state.apiKey,

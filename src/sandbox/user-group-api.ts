@@ -30,81 +30,41 @@ export type RequestBody =
 const ALLOWED = API_METHODS.join(", ");
 
 /** `/api/user` of the service. Writes each change to the state file before it returns the reply. */
-export class UserGroupApi {
-  readonly #options: ApiOptions;
-  readonly #groups: Groups;
-  readonly #journal: Journal | undefined;
-  readonly #counts: Pick<RequestCounts, "deleted" | "inFlight">;
-  readonly #limiters: readonly Limiter[];
+export function userGroupApi(
+  options: ApiOptions,
+  groups: Groups,
+  journal: Journal | undefined,
+  counts: Pick<RequestCounts, "deleted" | "inFlight">,
+) {
+  const limiters = [
+    ...(options.rateLimit ? [fixedWindow(options.rateLimit)] : []),
+    ...(options.tokenBucket ? [tokenBucket(options.tokenBucket)] : []),
+  ];
 
-  constructor(
-    options: ApiOptions,
-    groups: Groups,
-    journal: Journal | undefined,
-    counts: Pick<RequestCounts, "deleted" | "inFlight">,
-  ) {
-    this.#options = options;
-    this.#groups = groups;
-    this.#journal = journal;
-    this.#counts = counts;
-    this.#limiters = [
-      ...(options.rateLimit ? [fixedWindow(options.rateLimit)] : []),
-      ...(options.tokenBucket ? [tokenBucket(options.tokenBucket)] : []),
-    ];
-  }
-
-  /** The id of the group that a request's body names. Undefined if it names none. */
-  groupIn(body: RequestBody): string | undefined {
-    return body.kind === "json" ? groupIdOf(this.#groups, body.value) : undefined;
-  }
-
-  /** Refuses a request without Retry-After if too many are in flight with it: the end of the others isn't known. */
-  tooManyAtOnce(): HttpAnswer | undefined {
-    const { concurrencyLimit } = this.#options;
-    if (concurrencyLimit === undefined || this.#counts.inFlight <= concurrencyLimit) return undefined;
-    return jsonAnswer(429, { success: 0, error: "too many requests at once" });
-  }
-
-  /** `now` is in milliseconds since the epoch. If the state file can't be written, throws, and nothing has changed. */
-  reply(request: ApiRequest, fault: Fault, now: number): HttpReply {
-    if (fault === "cut-before") return { kind: "cut" };
-    if (fault === "html") return htmlAnswer(this.#options.htmlStatus);
-    for (const limiter of this.#limiters) {
-      const wait = limiter(now);
-      if (wait > 0) return this.#tooManyRequests(wait, now);
-    }
-    if (fault === "fail") return jsonAnswer(500, { success: 0, error: "internal error" });
-    const answer = this.#serve(request);
-    return fault === "cut-after" ? { kind: "cut" } : answer;
-  }
-
-  #serve(request: ApiRequest): HttpReply {
-    if (!carriesKey(request.authorization, this.#options.apiKey)) {
-      return this.#failed(
-        401,
-        "the Authorization header is not 'Token <API_KEY>' with a key of this service",
-      );
+  function serve(request: ApiRequest): HttpReply {
+    if (!carriesKey(request.authorization, options.apiKey)) {
+      return failed(401, "the Authorization header is not 'Token <API_KEY>' with a key of this service");
     }
     const operation = API_METHODS.find((name) => name === request.method);
-    if (!operation) return this.#failed(405, `${request.method} is none of ${ALLOWED}`, { allow: ALLOWED });
+    if (!operation) return failed(405, `${request.method} is none of ${ALLOWED}`, { allow: ALLOWED });
     if (!/^application\/json\s*(;|$)/i.test(request.contentType ?? "")) {
-      return this.#failed(415, "the Content-Type header is not application/json");
+      return failed(415, "the Content-Type header is not application/json");
     }
     switch (request.body.kind) {
       case "too-large":
-        return this.#failed(413, "the body is too large");
+        return failed(413, "the body is too large");
       case "malformed":
-        return this.#failed(400, "the body is not JSON");
+        return failed(400, "the body is not JSON");
       case "json":
-        return this.#carryOut(operation, request.body.value);
+        return carryOut(operation, request.body.value);
       default:
         return request.body satisfies never;
     }
   }
 
-  #carryOut(operation: ApiMethod, body: Json): HttpReply {
-    const id = groupIdOf(this.#groups, body);
-    const poison = id === undefined ? undefined : this.#options.poison.get(id);
+  function carryOut(operation: ApiMethod, body: Json): HttpReply {
+    const id = groupIdOf(groups, body);
+    const poison = id === undefined ? undefined : options.poison.get(id);
     switch (poison) {
       case "500":
         return jsonAnswer(500, { success: 0, error: "internal error" });
@@ -115,54 +75,81 @@ export class UserGroupApi {
       case "hang":
         return { kind: "hang" };
       case "html":
-        return htmlAnswer(this.#options.htmlStatus);
+        return htmlAnswer(options.htmlStatus);
       case "missing-field":
       case undefined:
         break;
       default:
         return poison satisfies never;
     }
-    const outcome = resultOfCall(this.#groups, this.#options, operation, body, newToken);
-    if (outcome.kind === "refused") return this.#failed(outcome.status, outcome.reason);
+    const outcome = resultOfCall(groups, options, operation, body, newToken);
+    if (outcome.kind === "refused") return failed(outcome.status, outcome.reason);
     if (outcome.change) {
-      this.#journal?.append(outcome.change);
-      this.#groups.apply(outcome.change);
+      journal?.append(outcome.change);
+      groups.apply(outcome.change);
     }
-    if (outcome.kind === "deleted") this.#counts.deleted(outcome.deletion);
-    return jsonAnswer(200, this.#success(outcome, poison === "missing-field"));
+    if (outcome.kind === "deleted") counts.deleted(outcome.deletion);
+    return jsonAnswer(200, success(outcome, poison === "missing-field"));
   }
 
-  #success(outcome: Exclude<CallResult, { kind: "refused" }>, withoutField: boolean): Json {
+  function success(outcome: Exclude<CallResult, { kind: "refused" }>, withoutField: boolean): Json {
     if (outcome.kind === "deleted") return withoutField ? {} : { success: 1 };
     return {
       success: 1,
       ...(outcome.kind === "rotated" ? {} : { new_user_group: outcome.kind === "created" }),
-      user_group: this.#record(outcome.group, withoutField),
+      user_group: record(outcome.group, withoutField),
     };
   }
 
-  #record({ token, name, user_group_id }: StoredGroup, withoutToken: boolean): Json {
+  function record({ token, name, user_group_id }: StoredGroup, withoutToken: boolean): Json {
     return {
-      team_id: this.#options.teamId,
+      team_id: options.teamId,
       ...(withoutToken ? {} : { token }),
       name,
       provided_id: user_group_id,
     };
   }
 
-  #failed(status: number, error: string, headers: Headers = {}): HttpReply {
-    return jsonAnswer(this.#options.errors === "body" ? 200 : status, { success: 0, error }, headers);
+  function failed(status: number, error: string, headers: Headers = {}): HttpReply {
+    return jsonAnswer(options.errors === "body" ? 200 : status, { success: 0, error }, headers);
   }
 
-  #tooManyRequests(wait: number, now: number): HttpReply {
-    const value = retryAfterValue(this.#options.retryAfter, wait, now);
+  function tooManyRequests(wait: number, now: number): HttpReply {
+    const value = retryAfterValue(options.retryAfter, wait, now);
     return jsonAnswer(
       429,
       { success: 0, error: "too many requests" },
       value === undefined ? {} : { "retry-after": value },
     );
   }
+
+  return {
+    /** The id of the group that a request's body names. Undefined if it names none. */
+    groupIn(body: RequestBody): string | undefined {
+      return body.kind === "json" ? groupIdOf(groups, body.value) : undefined;
+    },
+    /** Refuses a request without Retry-After if too many are in flight with it: the end of the others isn't known. */
+    tooManyAtOnce(): HttpAnswer | undefined {
+      const { concurrencyLimit } = options;
+      if (concurrencyLimit === undefined || counts.inFlight <= concurrencyLimit) return undefined;
+      return jsonAnswer(429, { success: 0, error: "too many requests at once" });
+    },
+    /** `now` is in milliseconds since the epoch. If the state file can't be written, throws, and nothing has changed. */
+    reply(request: ApiRequest, fault: Fault, now: number): HttpReply {
+      if (fault === "cut-before") return { kind: "cut" };
+      if (fault === "html") return htmlAnswer(options.htmlStatus);
+      for (const limiter of limiters) {
+        const wait = limiter(now);
+        if (wait > 0) return tooManyRequests(wait, now);
+      }
+      if (fault === "fail") return jsonAnswer(500, { success: 0, error: "internal error" });
+      const answer = serve(request);
+      return fault === "cut-after" ? { kind: "cut" } : answer;
+    },
+  };
 }
+
+export type UserGroupApi = ReturnType<typeof userGroupApi>;
 
 export const carriesKey = (authorization: string | undefined, apiKey: string): boolean =>
   authorization === `Token ${apiKey}`;
