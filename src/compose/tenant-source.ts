@@ -1,7 +1,7 @@
-import { SqlChangeFeed } from "../adapters/sql/source/change-feed.ts";
+import { sqlChangeFeed } from "../adapters/sql/source/change-feed.ts";
 import { type SensitiveTableName, sensitiveTables } from "../adapters/sql/source/sensitive-tables.ts";
 import type { SourceOptions } from "../adapters/sql/source/source-dialect.ts";
-import { SqlTenantSource } from "../adapters/sql/source/tenant-source.ts";
+import { sqlTenantSource } from "../adapters/sql/source/tenant-source.ts";
 import type { Config } from "../config/config.ts";
 import { columnsOf } from "../core/group/group-rules.ts";
 import type { ChangeChannel, ChangeFeed } from "../ports/change-feed.ts";
@@ -23,7 +23,7 @@ const sourceOptions = ({ name, source }: Config): SourceOptions => ({
 
 export async function tenantSource(config: Config, databases: Databases): Promise<TenantSource> {
   const { source } = await adapterFor(config.source.url.dialect);
-  return new SqlTenantSource(source, {
+  return sqlTenantSource(source, {
     ...sourceOptions(config),
     sensitiveTables: async () => sensitiveTables(await namedSecrets(config, databases)),
   });
@@ -49,7 +49,7 @@ const CHANNEL_LIMIT = 10_000;
 
 export async function changeFeed(config: Config, changeColumn: string): Promise<ChangeFeed> {
   const { source } = await adapterFor(config.source.url.dialect);
-  return new SqlChangeFeed(source, {
+  return sqlChangeFeed(source, {
     ...sourceOptions(config),
     changeColumn,
     columns: columnsOf(config.group),

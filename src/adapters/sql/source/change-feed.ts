@@ -1,4 +1,4 @@
-import type { ChangedRow, ChangePosition, NewestChange } from "../../../core/changes/change-window.ts";
+import type { ChangePosition } from "../../../core/changes/change-window.ts";
 import { SyncError } from "../../../core/failure/sync-error.ts";
 import type { ChangeFeed, ChangeReader } from "../../../ports/change-feed.ts";
 import { STEP } from "../connection/wait-limits.ts";
@@ -15,98 +15,75 @@ export interface FeedOptions extends SourceOptions {
 }
 
 /** Asks the change column over one connection. */
-export class SqlChangeFeed implements ChangeFeed {
-  readonly #dialect: SourceDialect;
-  readonly #options: FeedOptions;
-
-  constructor(dialect: SourceDialect, options: FeedOptions) {
-    this.#dialect = dialect;
-    this.#options = options;
-  }
-
-  async open(stop: AbortSignal, before?: string | null): Promise<ChangeReader> {
-    const { columns, changeColumn } = this.#options;
-    const asked = { columns, seed: "changes", stop };
-    const opened = await openReader(this.#dialect, this.#options, asked, before);
-    const { session, request, explain } = opened;
-    try {
-      const name = `source.changes.column: ${request.name}`;
-      const asking = { ...request, name, columns: [changeColumn] };
-      const { fields } = await readColumns(this.#dialect, session, asking);
-      const change = this.#dialect.changeQuery(fields, changeColumn);
-      await session.commit();
-      return new SqlChangeReader(this.#dialect, opened, change);
-    } catch (error) {
-      await session.close();
-      throw explain(error);
-    }
-  }
+export function sqlChangeFeed(dialect: SourceDialect, options: FeedOptions): ChangeFeed {
+  return {
+    async open(stop, before) {
+      const { columns, changeColumn } = options;
+      const asked = { columns, seed: "changes", stop };
+      const opened = await openReader(dialect, options, asked, before);
+      const { session, request, explain } = opened;
+      try {
+        const name = `source.changes.column: ${request.name}`;
+        const asking = { ...request, name, columns: [changeColumn] };
+        const { fields } = await readColumns(dialect, session, asking);
+        const change = dialect.changeQuery(fields, changeColumn);
+        await session.commit();
+        return changeReader(dialect, opened, change);
+      } catch (error) {
+        await session.close();
+        throw explain(error);
+      }
+    },
+  };
 }
 
-class SqlChangeReader implements ChangeReader {
-  readonly type: string;
-  readonly #dialect: SourceDialect;
-  readonly #opened: OpenReader;
-  readonly #change: ChangeQuery;
-
-  constructor(dialect: SourceDialect, opened: OpenReader, change: ChangeQuery) {
-    this.type = change.type;
-    this.#dialect = dialect;
-    this.#opened = opened;
-    this.#change = change;
-  }
-
-  async newest(): Promise<NewestChange | null> {
-    const select = selectNewest(this.#change, this.#opened.query);
-    const [row] = await this.#ask((session) => session.rows<RawNewest>(select, STEP));
-    return row === undefined ? null : { value: row[0], before: row[1] };
-  }
-
-  async rows(from: ChangePosition, limit: number): Promise<readonly ChangedRow[]> {
-    const select = this.#select(limit)(from);
-    const rows = await this.#ask((session) => session.rows<RawChange>(select, STEP));
-    return rows.map(([value, id, digest]) => ({ user_group_id: this.#idOf(id), value, digest }));
-  }
-
-  async missingIndex(from: ChangePosition): Promise<string | null> {
-    const { name, query, relation } = this.#opened.request;
-    const { column } = this.#change;
-    const isIndexed = await this.#ask((session) =>
-      this.#dialect.isChangeIndexed(session, this.#change, this.#select(1), from),
-    );
-    if (isIndexed) return null;
-    return query === undefined
-      ? `create an index on the column ${column} of ${relation}; if ${name} is a view, of the table that it reads`
-      : `the database has to apply a condition on ${column} before it does the rest of source.query, and to have an index for it`;
-  }
-
-  close(): Promise<void> {
-    return this.#opened.session.close();
-  }
-
+function changeReader(dialect: SourceDialect, opened: OpenReader, change: ChangeQuery): ChangeReader {
   /** Null also for a text that is no id. */
-  #idOf(text: string | null): string | null {
-    const [parseId = asText] = this.#opened.query.parsers;
+  function idOf(text: string | null): string | null {
+    const [parseId = asText] = opened.query.parsers;
     const id = text === null ? null : parseId(text);
     return typeof id === "string" ? id : null;
   }
 
-  #select(limit: number): (from: ChangePosition) => string {
-    return (from) => selectChanges(this.#change, this.#opened.query, from, limit);
-  }
+  const selectFrom = (limit: number) => (from: ChangePosition) =>
+    selectChanges(change, opened.query, from, limit);
 
   /** Asks in a transaction of its own. */
-  async #ask<T>(ask: (session: SourceSession) => Promise<T>): Promise<T> {
-    const { session, explain } = this.#opened;
+  async function ask<T>(body: (session: SourceSession) => Promise<T>): Promise<T> {
+    const { session, explain } = opened;
     try {
       await session.begin();
-      const answer = await ask(session);
+      const answer = await body(session);
       await session.commit();
       return answer;
     } catch (error) {
       throw explain(error);
     }
   }
+
+  return {
+    type: change.type,
+    async newest() {
+      const select = selectNewest(change, opened.query);
+      const [row] = await ask((session) => session.rows<RawNewest>(select, STEP));
+      return row === undefined ? null : { value: row[0], before: row[1] };
+    },
+    async rows(from, limit) {
+      const select = selectFrom(limit)(from);
+      const rows = await ask((session) => session.rows<RawChange>(select, STEP));
+      return rows.map(([value, id, digest]) => ({ user_group_id: idOf(id), value, digest }));
+    },
+    async missingIndex(from) {
+      const { name, query, relation } = opened.request;
+      const { column } = change;
+      const isIndexed = await ask((session) => dialect.isChangeIndexed(session, change, selectFrom(1), from));
+      if (isIndexed) return null;
+      return query === undefined
+        ? `create an index on the column ${column} of ${relation}; if ${name} is a view, of the table that it reads`
+        : `the database has to apply a condition on ${column} before it does the rest of source.query, and to have an index for it`;
+    },
+    close: () => opened.session.close(),
+  };
 }
 
 /** Value, id and digest of a row. */

@@ -16,55 +16,29 @@ export interface LookupReader extends OpenReader {
 /** Rejects with CONFIG_TABLE_MOVED if the config leads to another table than `before`. */
 type OpenLookups = (before: string | null | undefined) => Promise<LookupReader>;
 
-/** Looks tenants up by their ids. Each lookup is a transaction of its own. */
-export class SqlTenantLookups implements TenantLookups {
-  readonly #open: OpenLookups;
-  #reader: LookupReader;
-  #last: Promise<unknown> = Promise.resolve();
-  #isClosed = false;
+/** Looks tenants up by their ids. Each lookup is a transaction of its own. `first`: the reader that `open` has opened already. */
+export function tenantLookups(open: OpenLookups, first: LookupReader): TenantLookups {
+  let reader = first;
+  let last: Promise<unknown> = Promise.resolve();
+  let isClosed = false;
 
-  /** `reader` is the first that `open` has opened. */
-  constructor(open: OpenLookups, reader: LookupReader) {
-    this.#open = open;
-    this.#reader = reader;
-  }
-
-  get table(): string | null {
-    return this.#reader.table;
-  }
-
-  get isIndexed(): boolean {
-    return this.#reader.isIndexed;
-  }
-
-  rowsOf(ids: readonly string[]): Promise<readonly TenantRow[]> {
-    const found = this.#last.then(() => this.#rowsOf(ids));
-    this.#last = found.catch(() => {});
-    return found;
-  }
-
-  async close(): Promise<void> {
-    this.#isClosed = true;
-    await this.#reader.session.close();
-  }
-
-  async #rowsOf(ids: readonly string[]): Promise<readonly TenantRow[]> {
-    if (this.#isClosed) throw interrupted();
+  async function lookUp(ids: readonly string[]): Promise<readonly TenantRow[]> {
+    if (isClosed) throw interrupted();
     try {
-      const { session, query, isIndexed } = await this.#begin();
+      const { session, query, isIndexed } = await begin();
       // Without an index, the lookup may take as long as a read of all rows.
       const rows = await rowsOf(session, query, ids, isIndexed ? STEP : LONG_READ);
       await session.commit();
       return rows;
     } catch (error) {
       // The next lookup opens another connection.
-      await this.#reader.session.close();
-      throw this.#isClosed ? interrupted() : this.#reader.explain(error);
+      await reader.session.close();
+      throw isClosed ? interrupted() : reader.explain(error);
     }
   }
 
   /** Undefined if one of the columns is gone. */
-  #describe({ session, query, explain }: LookupReader): Promise<string | undefined> {
+  function describe({ session, query, explain }: LookupReader): Promise<string | undefined> {
     return session.describe(query.columns).catch((error: unknown) => {
       if (explain(error).code === "CONFIG_SOURCE") return undefined;
       throw error;
@@ -72,18 +46,36 @@ export class SqlTenantLookups implements TenantLookups {
   }
 
   /** Begins a lookup. Finds out the columns again if the connection broke or the table was altered. */
-  async #begin(): Promise<LookupReader> {
-    const { session, columns, table } = this.#reader;
+  async function begin(): Promise<LookupReader> {
+    const { session, columns, table } = reader;
     if (session.isOpen) {
       await session.begin();
-      if ((await this.#describe(this.#reader)) === columns) return this.#reader;
+      if ((await describe(reader)) === columns) return reader;
       await session.close();
     }
-    this.#reader = await this.#open(table);
-    if (this.#isClosed) throw interrupted();
-    await this.#reader.session.begin();
-    return this.#reader;
+    reader = await open(table);
+    if (isClosed) throw interrupted();
+    await reader.session.begin();
+    return reader;
   }
+
+  return {
+    get table() {
+      return reader.table;
+    },
+    get isIndexed() {
+      return reader.isIndexed;
+    },
+    rowsOf(ids) {
+      const found = last.then(() => lookUp(ids));
+      last = found.catch(() => {});
+      return found;
+    },
+    async close() {
+      isClosed = true;
+      await reader.session.close();
+    },
+  };
 }
 
 /** The rows of these ids, as `TenantLookups.rowsOf` gives them, in the session's present transaction. */

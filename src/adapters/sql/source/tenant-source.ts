@@ -1,117 +1,68 @@
-import type { SourceBucket, TenantRow } from "../../../core/group/tenant.ts";
-import type {
-  SourceRole,
-  TenantLookups,
-  TenantSnapshot,
-  TenantSource,
-} from "../../../ports/tenant-source.ts";
+import type { SourceBucket } from "../../../core/group/tenant.ts";
+import type { TenantSnapshot, TenantSource } from "../../../ports/tenant-source.ts";
 import { type Asked, type OpenReader, openReader } from "./open-reader.ts";
 import type { SourceDialect, SourceOptions } from "./source-dialect.ts";
-import { type LookupReader, rowsOf, SqlTenantLookups } from "./tenant-lookups.ts";
+import { type LookupReader, rowsOf, tenantLookups } from "./tenant-lookups.ts";
 import { type RawRow, selectBuckets, selectRows, tenantRow } from "./tenant-query.ts";
 
 /** Opens snapshots and lookups of the tenants, each over a connection of its own. */
-export class SqlTenantSource implements TenantSource {
-  readonly #dialect: SourceDialect;
-  readonly #options: SourceOptions;
-
-  constructor(dialect: SourceDialect, options: SourceOptions) {
-    this.#dialect = dialect;
-    this.#options = options;
-  }
-
-  async open(
-    columns: readonly string[],
-    seed: string,
-    stop: AbortSignal,
-    before?: string | null,
-  ): Promise<TenantSnapshot> {
+export const sqlTenantSource = (dialect: SourceDialect, options: SourceOptions): TenantSource => ({
+  async open(columns, seed, stop, before) {
+    return snapshotBy(dialect, options, await openReader(dialect, options, { columns, seed, stop }, before));
+  },
+  async lookups(columns, seed, stop, before) {
     const asked = { columns, seed, stop };
-    const reader = await openReader(this.#dialect, this.#options, asked, before);
-    return new SqlTenantSnapshot(this.#dialect, this.#options, reader);
-  }
+    const open = (known: string | null | undefined) => openLookups(dialect, options, asked, known);
+    return tenantLookups(open, await open(before));
+  },
+});
 
-  async lookups(
-    columns: readonly string[],
-    seed: string,
-    stop: AbortSignal,
-    before?: string | null,
-  ): Promise<TenantLookups> {
-    const asked = { columns, seed, stop };
-    const open = (known: string | null | undefined) => this.#openLookups(asked, known);
-    return new SqlTenantLookups(open, await open(before));
-  }
-
-  async #openLookups(asked: Asked, before: string | null | undefined): Promise<LookupReader> {
-    const reader = await openReader(this.#dialect, this.#options, asked, before);
-    const { session, query, explain } = reader;
-    try {
-      const columns = await session.describe(query.columns);
-      const isIndexed = await this.#dialect.isIndexed(session, query);
-      await session.commit();
-      return { ...reader, columns, isIndexed };
-    } catch (error) {
-      await session.close();
-      throw explain(error);
-    }
+async function openLookups(
+  dialect: SourceDialect,
+  options: SourceOptions,
+  asked: Asked,
+  before: string | null | undefined,
+): Promise<LookupReader> {
+  const reader = await openReader(dialect, options, asked, before);
+  const { session, query, explain } = reader;
+  try {
+    const columns = await session.describe(query.columns);
+    const isIndexed = await dialect.isIndexed(session, query);
+    await session.commit();
+    return { ...reader, columns, isIndexed };
+  } catch (error) {
+    await session.close();
+    throw explain(error);
   }
 }
 
 const BATCH = 2_000;
 
 /** Reads the tenants in its session's one transaction. */
-class SqlTenantSnapshot implements TenantSnapshot {
-  readonly table: string | null;
-  readonly #dialect: SourceDialect;
-  readonly #options: SourceOptions;
-  readonly #reader: OpenReader;
-
-  constructor(dialect: SourceDialect, options: SourceOptions, reader: OpenReader) {
-    this.table = reader.table;
-    this.#dialect = dialect;
-    this.#options = options;
-    this.#reader = reader;
-  }
-
-  buckets(): Promise<readonly SourceBucket[]> {
-    const { session, query } = this.#reader;
-    return this.#explained(session.query<SourceBucket>(selectBuckets(query)));
-  }
-
-  async *rows(buckets?: readonly number[]): AsyncGenerator<readonly TenantRow[]> {
-    const { session, query, explain } = this.#reader;
-    try {
-      for await (const batch of session.batches<RawRow>(selectRows(query, buckets), BATCH)) {
-        yield batch.map((row) => tenantRow(query, row));
-      }
-    } catch (error) {
+function snapshotBy(
+  dialect: SourceDialect,
+  options: SourceOptions,
+  { session, query, table, explain }: OpenReader,
+): TenantSnapshot {
+  const explained = <T>(answer: Promise<T>): Promise<T> =>
+    answer.catch((error: unknown) => {
       throw explain(error);
-    }
-  }
-
-  isIndexed(): Promise<boolean> {
-    const { session, query } = this.#reader;
-    return this.#explained(this.#dialect.isIndexed(session, query));
-  }
-
-  rowsOf(ids: readonly string[]): Promise<readonly TenantRow[]> {
-    const { session, query } = this.#reader;
-    return this.#explained(rowsOf(session, query, ids));
-  }
-
-  role(): Promise<SourceRole> {
-    return this.#explained(this.#dialect.role(this.#reader.session, this.#options));
-  }
-
-  close(): Promise<void> {
-    return this.#reader.session.close();
-  }
-
-  async #explained<T>(answer: Promise<T>): Promise<T> {
-    try {
-      return await answer;
-    } catch (error) {
-      throw this.#reader.explain(error);
-    }
-  }
+    });
+  return {
+    table,
+    buckets: () => explained(session.query<SourceBucket>(selectBuckets(query))),
+    async *rows(buckets) {
+      try {
+        for await (const batch of session.batches<RawRow>(selectRows(query, buckets), BATCH)) {
+          yield batch.map((row) => tenantRow(query, row));
+        }
+      } catch (error) {
+        throw explain(error);
+      }
+    },
+    isIndexed: () => explained(dialect.isIndexed(session, query)),
+    rowsOf: (ids) => explained(rowsOf(session, query, ids)),
+    role: () => explained(dialect.role(session, options)),
+    close: () => session.close(),
+  };
 }

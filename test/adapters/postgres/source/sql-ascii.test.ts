@@ -1,7 +1,7 @@
 import pg from "pg";
 import { expect, onTestFinished, test } from "vitest";
 import { POSTGRES } from "../../../../src/adapters/postgres/source/tenant-source.ts";
-import { SqlChangeFeed } from "../../../../src/adapters/sql/source/change-feed.ts";
+import { sqlChangeFeed } from "../../../../src/adapters/sql/source/change-feed.ts";
 import { compareIds } from "../../../../src/core/group/tenant.ts";
 import { Secret } from "../../../../src/core/secret/secret.ts";
 import { readTenants } from "../../../../src/engine/plan/read-tenants.ts";
@@ -74,7 +74,7 @@ test("single tenants are found beside such rows", async () => {
 
 test("changes are noticed beside such rows", async () => {
   const timeouts = { lockMs: 30_000, silenceMs: 600_000 };
-  const feed = new SqlChangeFeed(POSTGRES, {
+  const feed = sqlChangeFeed(POSTGRES, {
     url: new Secret(await customers()),
     applicationName: "groupsync:feed-under-test",
     timeouts,

@@ -4,9 +4,9 @@ import { inject, onTestFinished } from "vitest";
 import { MYSQL } from "../../../../src/adapters/mysql/source/tenant-source.ts";
 import { POSTGRES } from "../../../../src/adapters/postgres/source/tenant-source.ts";
 import type { SessionTimeouts } from "../../../../src/adapters/sql/connection/wait-limits.ts";
-import { SqlChangeFeed } from "../../../../src/adapters/sql/source/change-feed.ts";
+import { sqlChangeFeed } from "../../../../src/adapters/sql/source/change-feed.ts";
 import type { SourceDialect } from "../../../../src/adapters/sql/source/source-dialect.ts";
-import { SqlTenantSource } from "../../../../src/adapters/sql/source/tenant-source.ts";
+import { sqlTenantSource } from "../../../../src/adapters/sql/source/tenant-source.ts";
 import { Secret } from "../../../../src/core/secret/secret.ts";
 import type { ChangeFeed, ChangeReader } from "../../../../src/ports/change-feed.ts";
 import type { TenantSource } from "../../../../src/ports/tenant-source.ts";
@@ -28,7 +28,7 @@ const TIMEOUTS: SessionTimeouts = { lockMs: 30_000, silenceMs: 600_000 };
 const sourceBy =
   (dialect: SourceDialect) =>
   (url: string, options: SourceOptions, timeouts = TIMEOUTS): TenantSource =>
-    new SqlTenantSource(dialect, {
+    sqlTenantSource(dialect, {
       url: new Secret(url),
       applicationName: APPLICATION,
       timeouts,
@@ -47,7 +47,7 @@ export const changeFeed = (
   { kind, url }: Pick<Place, "kind" | "url">,
   { changeColumn = "changed", columns = ["id", "name"], ...settings }: FeedSettings,
 ): ChangeFeed =>
-  new SqlChangeFeed(DIALECTS[kind], {
+  sqlChangeFeed(DIALECTS[kind], {
     url: new Secret(url),
     applicationName: APPLICATION,
     timeouts: TIMEOUTS,
