@@ -20,8 +20,7 @@ const bytes = (text: string): string => `CAST(${text} AS BINARY)`;
 const differ = (a: string, b: string): string => `NOT (${bytes(a)} <=> ${bytes(b)})`;
 
 /**
- * MySQL returns no rows from a write, so a read in the same transaction follows each write. JSON_TABLE comes first in
- * every join, because the server then finds the table's rows by their index.
+ * JSON_TABLE comes first in every join, because the server then finds the table's rows by their index.
  */
 export class MysqlTokenStatements implements TokenStatements {
   readonly #options: PlacedTokenTable;
@@ -69,10 +68,10 @@ export class MysqlTokenStatements implements TokenStatements {
     connection: Queryable,
     tokens: readonly StoredToken[],
     rewrite: boolean,
-  ): Promise<readonly TokenRow[]> {
+  ): Promise<readonly string[]> {
     if (this.#options.rows === "own") await this.#upsert(connection, tokens, rewrite);
     else await this.#update(connection, tokens, rewrite);
-    return this.#read(connection, idsOf(tokens));
+    return idsOf(tokens);
   }
 
   /** MySQL has no statement that writes if the lease is held and also tells what it wrote. */

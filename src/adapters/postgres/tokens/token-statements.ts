@@ -72,9 +72,10 @@ export class PostgresTokenStatements implements TokenStatements {
     connection: Queryable,
     tokens: readonly StoredToken[],
     rewrite: boolean,
-  ): Promise<readonly TokenRow[]> {
-    const changed = await connection.query<TokenRow>(`WITH ${this.#written()}`, columnsOf(tokens));
-    return rewrite ? connection.query<TokenRow>(this.#rewrite, columnsOf(tokens)) : changed;
+  ): Promise<readonly string[]> {
+    const changed = await connection.query<{ id: string }>(`WITH ${this.#written()}`, columnsOf(tokens));
+    const rows = rewrite ? await connection.query<{ id: string }>(this.#rewrite, columnsOf(tokens)) : changed;
+    return rows.map(({ id }) => id);
   }
 
   writeIf(query: string, token: StoredToken): OneStatement | undefined {
@@ -112,7 +113,7 @@ export class PostgresTokenStatements implements TokenStatements {
     return rows.map(({ id }) => id);
   }
 
-  /** Writes the tokens that are new, notifies the channel, and selects the rows as they are afterwards. */
+  /** Writes the tokens that are new, notifies the channel, and selects the ids of the rows. */
   #written(tokens = TOKENS, also = ""): string {
     const token = this.#token;
     const { rows, notify } = this.#options;
@@ -122,10 +123,10 @@ export class PostgresTokenStatements implements TokenStatements {
            WHERE ${this.#differs("own", text(`excluded.${token}`))} ${this.#returning}`
         : `${this.#update(tokens)} AND ${this.#differs("theirs", "t.token")} ${this.#returning}`;
     const told = notify === undefined ? "" : `, pg_catalog.pg_notify(${escapeLiteral(notify)}, id)`;
-    return `written AS (${changed}) SELECT id, token${told}${also} FROM written`;
+    return `written AS (${changed}) SELECT id${told}${also} FROM written`;
   }
 
-  /** Writes tokens that are already there, as `#written` writes new tokens, and returns their rows. */
+  /** Writes tokens that are already there, as `#written` writes new tokens, and returns the ids of their rows. */
   get #rewrite(): string {
     return this.#options.rows === "own"
       ? `${this.#insert()} DO UPDATE SET ${this.#token} = excluded.${this.#token} ${this.#returning}`
@@ -133,9 +134,7 @@ export class PostgresTokenStatements implements TokenStatements {
   }
 
   get #returning(): string {
-    return this.#options.rows === "own"
-      ? `RETURNING ${text(`own.${this.#id}`)} AS id, ${text(`own.${this.#token}`)} AS token`
-      : `RETURNING t.id, ${text(`theirs.${this.#token}`)} AS token`;
+    return `RETURNING ${this.#options.rows === "own" ? `${text(`own.${this.#id}`)} AS id` : "t.id"}`;
   }
 
   /** Ends in ON CONFLICT; the caller adds the action. */

@@ -51,14 +51,10 @@ export interface TokenStatements {
    */
   readonly selectIds: string;
   /**
-   * Writes these tokens and returns the written rows, as they are afterwards. Without `rewrite` it leaves out rows that
-   * already have their token. MySQL doesn't tell which rows it wrote: there, all rows of these groups are returned.
+   * Writes these tokens and returns the ids of the written rows. Without `rewrite` it leaves out rows that already have their
+   * token. MySQL doesn't tell which rows it wrote: there, all ids are returned. `check` tells what the rows have afterwards.
    */
-  write(
-    connection: Queryable,
-    tokens: readonly StoredToken[],
-    rewrite: boolean,
-  ): Promise<readonly TokenRow[]>;
+  write(connection: Queryable, tokens: readonly StoredToken[], rewrite: boolean): Promise<readonly string[]>;
   /**
    * One statement that writes the token if `query` finds a row. Undefined if the dialect has no such
    * statement, or if the server would log the token together with an error.

@@ -177,14 +177,17 @@ export class SqlTokenTable implements TokenStore, OutsideStore, TokenTables {
       const statement = statements.writeIf(await ledger.ifOfNoOther(token, lease), token);
       if (!statement) return false;
       const rows = await database.byRolesPath
-        .write<TokenRow>(statement.text, statement.values)
-        .catch(async (error: unknown): Promise<TokenRow[]> => {
+        .write(statement.text, statement.values)
+        .catch(async (error: unknown): Promise<unknown[]> => {
           if (database.dialect.isGeneral(error)) throw error;
           // Try again without any token: if that fails too, the fault is the table's.
           await statements.write({ query: (...asked) => database.byRolesPath.write(...asked) }, [], false);
           return [];
         });
-      return rows.some((row) => row.token === token.token.reveal());
+      if (rows.length === 0) return false;
+      // Look at what the table has: see `writeTokens`.
+      const stored = (await this.read([token.user_group_id])).get(token.user_group_id);
+      return stored?.equals(token.token) ?? false;
     } catch (error) {
       throw this.#unavailable("write tokens to", withoutTokens(error, [token.token]));
     }
@@ -336,17 +339,12 @@ async function writeTokens(
   connection: Queryable,
   rewrite: boolean,
 ): Promise<readonly Refusal[]> {
-  const wanted = new Map(tokens.map((entry) => [entry.user_group_id, entry.token.reveal()]));
-  const rows = await statements.write(connection, tokens, rewrite);
-  // A trigger can write another token instead, even the old one.
-  const written = new Set(rows.filter(({ id, token }) => token === wanted.get(id)).map(({ id }) => id));
-  const unwritten = tokens.filter((entry) => !written.has(entry.user_group_id));
-  if (unwritten.length === 0) return [];
-  // A trigger, a policy or a rule can skip a write without an error. A token that is there already needs no write, except
-  // with `rewrite`.
-  const checks = await statements.check(connection, unwritten);
+  const written = new Set(await statements.write(connection, tokens, rewrite));
+  // A trigger, a policy, a rule or a view can skip a write without an error, or write another token instead, even the old one. A
+  // token that is there already needs no write, except with `rewrite`.
+  const checks = await statements.check(connection, tokens);
   return checks
-    .filter(({ isThere }) => rewrite || !isThere)
+    .filter(({ id, isThere }) => !isThere || (rewrite && !written.has(id)))
     .map(({ id, isThere }) => [id, refusals.notWritten(id, isThere !== null)]);
 }
 

@@ -1,6 +1,7 @@
 import { expect, inject, test } from "vitest";
 import type { TokenTableOptions } from "../../../../src/adapters/sql/dialect/token-statements.ts";
 import { SqlTokenTable } from "../../../../src/adapters/sql/tokens/token-table.ts";
+import { someTokens } from "../../../contracts/token-store.ts";
 import type { DatabaseKind } from "../../../support/databases/fresh-database.ts";
 import { aRole } from "../../../support/databases/role.ts";
 import { aDatabase } from "../ledger/ledger-database.ts";
@@ -100,6 +101,45 @@ test.each(kind === "postgres" ? [OWN, EXISTING] : [EXISTING])(
 );
 
 if (kind === "postgres") {
+  // RETURNING tells the token that was to be written.
+  test.each([OWN, EXISTING])(
+    "a token that a trigger takes back after the write is not taken for stored: $rows rows",
+    async (options) => {
+      const { table, idColumn, tokenColumn } = options;
+      const place = await aPreparedPlace(options);
+      await writeTokens(place, { a: "token-a", b: "token-b" });
+      await place.tokens.query(
+        `CREATE FUNCTION take_back() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+           UPDATE ${table} SET ${tokenColumn} = OLD.${tokenColumn} WHERE ${idColumn} = OLD.${idColumn};
+           RETURN NULL;
+         END $$`,
+      );
+      await place.tokens.query(
+        `CREATE TRIGGER take_back AFTER UPDATE ON ${table} FOR EACH ROW
+         WHEN (OLD.${idColumn} = 'b' AND pg_trigger_depth() = 0) EXECUTE FUNCTION take_back()`,
+      );
+      const refused = await writeTokens(place, { a: "token-a2", b: "token-b2" });
+      expect([...refused]).toEqual([["b", expect.objectContaining(NOT_TAKEN)]]);
+      expect(await place.stored()).toMatchObject({ a: "token-a2", b: "token-b" });
+      for (const token of someTokens({ a: "token-a3", b: "token-b3" }))
+        expect(await place.beside?.writeAtOnce(token)).toBe(token.user_group_id === "a");
+    },
+  );
+
+  test("a token that a view's trigger doesn't write is not taken for stored", async () => {
+    const place = await aPreparedPlace(EXISTING);
+    await place.tokens.query("ALTER TABLE customers RENAME TO all_customers");
+    await place.tokens.query("CREATE VIEW customers AS SELECT * FROM all_customers");
+    await place.tokens.query(
+      "CREATE FUNCTION forget() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END'",
+    );
+    await place.tokens.query(
+      "CREATE TRIGGER forget INSTEAD OF UPDATE ON customers FOR EACH ROW EXECUTE FUNCTION forget()",
+    );
+    const refused = await writeTokens(place, { a: "token-a" });
+    expect([...refused]).toEqual([["a", expect.objectContaining(NOT_TAKEN)]]);
+  });
+
   test("a token whose row a policy lets be seen and not be changed is not taken for stored", async () => {
     const { tokens, write } = await aTokenPlace(EXISTING, "elsewhere");
     const { name, url } = await aRole(tokens);
