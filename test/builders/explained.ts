@@ -1,4 +1,3 @@
-import { NO_EVIDENCE } from "../../src/core/apply/update-evidence.ts";
 import { changedFields } from "../../src/core/group/group.ts";
 import { decide, type PlanningContext } from "../../src/core/record/decide.ts";
 import type { GroupRecord } from "../../src/core/record/record.ts";
@@ -37,7 +36,6 @@ export function anExplanation(
     group: aRecordedGroup(),
     removals: [],
     formerTokens: [],
-    service: { evidence: NO_EVIDENCE },
     rejectedSince: null,
     copies: { kind: "in every store" },
     tokenDestinations: ["table postgres://db/crm groupsync_tokens"],

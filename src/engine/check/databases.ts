@@ -1,5 +1,6 @@
 import { doesUpdate } from "../../core/apply/update-evidence.ts";
 import { CHANGES_NOT_INDEXED, LOOKUPS_NOT_INDEXED } from "../../core/changes/notice.ts";
+import { remedyOf } from "../../core/failure/error-codes.ts";
 import { asSyncError, SyncError } from "../../core/failure/sync-error.ts";
 import { digestSeed } from "../../core/group/desired-group.ts";
 import { columnsOf, type GroupRules } from "../../core/group/group-rules.ts";
@@ -11,7 +12,6 @@ import type { LedgerView } from "../../ports/ledger/ledger.ts";
 import type { KnownService } from "../../ports/ledger/scope.ts";
 import type { TenantSource } from "../../ports/tenant-source.ts";
 import type { TokenStore } from "../../ports/token-store.ts";
-import { adviceOnKeptGroups, PROBE_KEPT_GROUPS } from "../plan/kept-groups.ts";
 import { roleWarnings } from "../plan/read-differences.ts";
 import { ServiceIdentity } from "../service/service-identity.ts";
 import { destinationFailures, type SyncConditions } from "./sync-conditions.ts";
@@ -127,7 +127,7 @@ export async function* ledgerFindings(
   if (doesUpdate(service.evidence) === false && update === "upsert")
     yield warning(
       "a GET doesn't change an existing group at this service: a changed group fails",
-      adviceOnKeptGroups(service) ?? PROBE_KEPT_GROUPS,
+      remedyOf("NOT_UPDATED"),
     );
   new ServiceIdentity(service, baseUrl);
 }

@@ -10,7 +10,6 @@ import type { GroupRecord } from "../../core/record/record.ts";
 import { dueBefore, type RotationPolicy } from "../../core/rotation/rotation-policy.ts";
 import type { GroupJournal } from "../../ports/ledger/groups.ts";
 import type { LedgerView } from "../../ports/ledger/ledger.ts";
-import type { KnownService } from "../../ports/ledger/scope.ts";
 import type { Warning } from "../../ports/observer.ts";
 import type { TenantSource } from "../../ports/tenant-source.ts";
 import type { TokenStore } from "../../ports/token-store.ts";
@@ -55,8 +54,6 @@ export interface Explanation extends GroupJournal {
    * taken mapping and properties, even if no answer shows it.
    */
   readonly group: GroupRecord | null;
-  /** What is known of the service. */
-  readonly service: Pick<KnownService, "evidence">;
   /** Since when a sync has found the row rejected; null if no sync has, or its row is no longer rejected. */
   readonly rejectedSince: Date | null;
   /** What the next sync of all tenants does about it, unless it is a removal that is held. Null if nothing. */
@@ -132,7 +129,6 @@ export async function explainTenant(
       tenant,
       group,
       ...journal,
-      service,
       rejectedSince: tenant?.kind === "rejected" ? (rejection?.since ?? null) : null,
       action: decide(tenant, group ?? undefined, context).action,
       changes: changesOf(tenant, group),

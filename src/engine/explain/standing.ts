@@ -3,7 +3,6 @@ import { remedyOf } from "../../core/failure/error-codes.ts";
 import { type Change, isRemoval } from "../../core/plan/change.ts";
 import { DOUBT_TEXT } from "../../core/record/record.ts";
 import { shellWord, type TimedText } from "../../core/text/printable.ts";
-import { adviceOnKeptGroups } from "../plan/kept-groups.ts";
 import type { Explanation } from "./explain-tenant.ts";
 
 /** How a tenant may stand, and whether that is as it should be (`good`) or needs somebody now (`bad`). */
@@ -63,7 +62,7 @@ export function standingOf(explanation: Explanation): Standing {
         "failing",
         [`the last try failed with ${action.code}; a sync tries again after `, new Date(action.retryAt)],
         {
-          advice: adviceForChange(action.code, explanation),
+          advice: remedyOf(action.code),
           command: tenant?.kind === "desired" ? command : null,
         },
       );
@@ -103,7 +102,7 @@ function standingOfChange(change: Change, explanation: Explanation, command: str
   const failure = group?.failures.change;
   if (change.failedBefore && failure)
     return standing("failing", `the last try failed with ${failure.code}; the next sync tries again`, {
-      advice: adviceForChange(failure.code, explanation),
+      advice: remedyOf(failure.code),
       command,
     });
   if (change.underWay) {
@@ -171,9 +170,6 @@ function standingAtRest({ user_group_id, group, copies, unsafe }: Explanation, c
 }
 
 const rotateIt = (user_group_id: string): string => `groupsync rotate --only ${shellWord(user_group_id)}`;
-
-const adviceForChange = (code: string, { service }: Explanation): string =>
-  (code === "NOT_UPDATED" ? adviceOnKeptGroups(service) : null) ?? remedyOf(code);
 
 /** What is wrong with the stored token; null if nothing is. */
 export function copiesText(copies: Explanation["copies"]): string | null {

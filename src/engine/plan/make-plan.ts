@@ -1,5 +1,6 @@
 import { doesUpdate } from "../../core/apply/update-evidence.ts";
 import { RemovalSummaryBuilder } from "../../core/deletion/removals.ts";
+import { remedyOf } from "../../core/failure/error-codes.ts";
 import { isClockDifference, SyncError } from "../../core/failure/sync-error.ts";
 import type { GroupRules } from "../../core/group/group-rules.ts";
 import { type DeletionPolicy, LIMIT_PERIOD_MS } from "../../core/plan/deletion-policy.ts";
@@ -22,7 +23,6 @@ import type { KnownService, RecordedRun, RunReads } from "../../ports/ledger/sco
 import type { Warning } from "../../ports/observer.ts";
 import type { OpenSpool } from "../../ports/spool.ts";
 import type { TenantSource } from "../../ports/tenant-source.ts";
-import { keptGroupsWarnings } from "./kept-groups.ts";
 import type { Plan, PlanEntry } from "./plan.ts";
 import { PlanBuilder } from "./plan-builder.ts";
 import { type PlanRead, readAll, readSome } from "./read-differences.ts";
@@ -133,7 +133,7 @@ export async function makePlan(
       { reading: { ...expected, table }, isWhole, skipsGrace, sourceTable: table, warnings, unknown },
       { recent, limit: deletion.limit, approval },
     );
-    const kept = keptGroupsWarnings(service, settings.update === "upsert" ? plan.counts.update : 0);
+    const kept = context.serviceUpdates === false && settings.update === "upsert" ? keptGroups(plan) : [];
     const clocks = clockWarnings(expected);
     return { ...plan, warnings: [...warnings, ...clocks, ...graceWarnings(plan, state), ...kept] };
   } catch (error) {
@@ -159,6 +159,13 @@ export const planningContext = (
 
 const clockWarnings = ({ hostLeadMs }: Plan["reading"]): readonly Warning[] =>
   hostLeadMs === null ? [] : [{ kind: "warning", ...clockDifference(hostLeadMs) }];
+
+/** Warns of updates that the service will not make, because a GET leaves an existing group as it is. */
+function keptGroups({ counts: { update } }: Plan): readonly Warning[] {
+  if (update === 0) return [];
+  const message = `${quantity(update, "update")} planned, but a GET doesn't change an existing group at this service: a changed group fails`;
+  return [{ kind: "warning", code: "NOT_UPDATED", message, hint: remedyOf("NOT_UPDATED") }];
+}
 
 /** Warns if tenants that were missing before a long pause start their grace period anew. */
 function graceWarnings({ counts, isWhole }: Plan, { longPauseMs = null }: LedgerState): readonly Warning[] {

@@ -170,7 +170,7 @@ test("a service that keeps existing groups as they are is a warning if groups ar
   world.ledger.service = { ...world.ledger.service, evidence: { ...NO_EVIDENCE, probe: false } };
   const found = await findLedger(world);
   expect(signsOf(found)).toEqual(["✓", "✓", "✓", "!"]);
-  expect(found[3]?.hint).toContain("set service.update to replace");
+  expect(found[3]?.hint).toContain("set service.update to replace or never");
 });
 
 test("the holder of the lease is named", async () => {

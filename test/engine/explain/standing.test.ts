@@ -1,5 +1,4 @@
 import { describe, expect, test } from "vitest";
-import { NO_EVIDENCE } from "../../../src/core/apply/update-evidence.ts";
 import type { RecordedFailure } from "../../../src/core/failure/group-failures.ts";
 import { SyncError } from "../../../src/core/failure/sync-error.ts";
 import type { PlanningContext } from "../../../src/core/record/decide.ts";
@@ -109,17 +108,12 @@ function noDeletions(): Partial<PlanningContext> {
   return { deletion: { when: "never", gracePeriodMs: 0, limit: { count: 3, percent: 10 } } };
 }
 
-test("the advice for a failing group is the action of its code, and names service.update only after a probe", () => {
-  const adviceFor = (
-    code: string,
-    service: Explanation["service"] = { evidence: { ...NO_EVIDENCE, probe: false } },
-  ) => standingOf(anExplanation({ ...failingChange(code, new Date(0)), service })).advice;
-  expect(adviceFor("NOT_UPDATED")).toContain("set service.update to replace");
-  expect(adviceFor("NOT_UPDATED", { evidence: { ...NO_EVIDENCE, kept: ["a", "b", "c"] } })).toMatch(
-    /groupsync probe finds that/,
-  );
-  expect(adviceFor("REFUSED")).toMatch(/^compare the group's name, mapping and properties/);
-  expect(adviceFor("UNHEARD_OF")).toBe("fix what the message names");
+test.each([
+  ["NOT_UPDATED", /groupsync probe finds that a GET never changes a group, set service.update to replace/],
+  ["REFUSED", /^compare the group's name, mapping and properties/],
+  ["UNHEARD_OF", /^fix what the message names$/],
+])("the advice for a failing group is the action of its code: %s", (code, advice) => {
+  expect(standingOf(anExplanation(failingChange(code, new Date(0)))).advice).toMatch(advice);
 });
 
 describe("the reason", () => {
