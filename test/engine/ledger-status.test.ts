@@ -29,12 +29,12 @@ const recordCode = (at: Opened, code: string | null, count: number) =>
 test("held groups are told, a hundred at most, with the code that approves all", async () => {
   const at = await aLedger();
   const all = Array.from({ length: 101 }, (_, n) => ({
-    ...({ kind: "delete", user_group_id: `id ${String(n).padStart(3, "0")}` } as const),
+    ...({ kind: "replace", user_group_id: `id ${String(n).padStart(3, "0")}` } as const),
   }));
   for (const { user_group_id } of all) await carryOut(at, anApplied({ change: anApply({ user_group_id }) }));
   await take(
     at,
-    all.map(({ user_group_id }) => ({ kind: "held", user_group_id, removal: "delete" })),
+    all.map(({ user_group_id }) => ({ kind: "held", user_group_id, removal: "replace" })),
   );
   await recordCode(at, "c0de", 101);
   const held = { count: 101, code: "c0de", groups: all.slice(0, 100) };
@@ -46,7 +46,7 @@ test("held groups are told, a hundred at most, with the code that approves all",
 test("a code that a run has changed meanwhile is not told", async () => {
   const at = await aLedger();
   await carryOut(at, anApplied());
-  await take(at, [{ kind: "held", user_group_id: "acme", removal: "delete" }]);
+  await take(at, [{ kind: "held", user_group_id: "acme", removal: "replace" }]);
   await recordCode(at, "before", 1);
   const sums: typeof at.ledger.sums = async (list) => {
     await recordCode(at, "after", 1);
