@@ -5,7 +5,7 @@ import {
   type GroupFailures,
   NO_FAILURES,
 } from "../../src/core/failure/group-failures.ts";
-import { type Group, groupFingerprint, tokenFingerprint } from "../../src/core/group/group.ts";
+import { type Group, groupFingerprint, groupJson, tokenFingerprint } from "../../src/core/group/group.ts";
 import type { Absence, LedgerGroup } from "../../src/core/group/ledger-group.ts";
 import type { Rejection } from "../../src/core/group/rejections.ts";
 import type {
@@ -21,6 +21,8 @@ import type { PlanningContext } from "../../src/core/record/decide.ts";
 import type { EventOf, RotationEnd } from "../../src/core/record/next.ts";
 import { Secret } from "../../src/core/secret/secret.ts";
 import type { ScopeState } from "../../src/ports/ledger/scope.ts";
+
+export const fingerprintOfGroup = (group: Group): string => groupFingerprint(groupJson(group));
 
 /** Builders give a whole, believable value; a test overrides what it is about. */
 export const aGroup = (overrides: Partial<Group> = {}): Group => ({
@@ -40,7 +42,7 @@ export const aRow = (overrides: Partial<RowDigest> = {}): RowDigest => ({
 export function aDesiredTenant(overrides: Partial<Group> = {}): DesiredTenant {
   const group = aGroup(overrides);
   const { user_group_id } = group;
-  const fingerprint = groupFingerprint(group);
+  const fingerprint = fingerprintOfGroup(group);
   return { kind: "desired", user_group_id, group, fingerprint, row: aRow(), dataSourceId: null };
 }
 
@@ -77,7 +79,7 @@ export const aRejectedTenant = (overrides: Partial<RejectedTenant> = {}): Reject
 /** A group at rest, as `aGroup()` was confirmed. */
 export const aLedgerGroup = (overrides: Partial<LedgerGroup> = {}): LedgerGroup => ({
   user_group_id: "acme",
-  fingerprint: groupFingerprint(aGroup(overrides.user_group_id === undefined ? {} : overrides)),
+  fingerprint: fingerprintOfGroup(aGroup(overrides.user_group_id === undefined ? {} : overrides)),
   ...aRow(),
   unverified: null,
   intent: null,
@@ -96,7 +98,7 @@ export const anAbsence = (overrides: Partial<Absence> = {}): Absence => ({
 });
 
 export const aChangeFailure = (overrides: Partial<ChangeFailure> = {}): ChangeFailure => ({
-  fingerprint: groupFingerprint(aGroup()),
+  fingerprint: fingerprintOfGroup(aGroup()),
   code: "REFUSED",
   message: "GET was answered HTTP 422",
   count: 3,
@@ -173,7 +175,7 @@ function desiredState(user_group_id = "acme"): Omit<Apply, "kind"> {
   return {
     user_group_id: group.user_group_id,
     group,
-    fingerprint: groupFingerprint(group),
+    fingerprint: fingerprintOfGroup(group),
     row: aRow(),
     dataSourceId: null,
     underWay: false,

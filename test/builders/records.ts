@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import type { Outcome } from "../../src/core/apply/outcome.ts";
-import { groupFingerprint, tokenFingerprint } from "../../src/core/group/group.ts";
+import { tokenFingerprint } from "../../src/core/group/group.ts";
 import type { Change } from "../../src/core/plan/change.ts";
 import type { EventOf, GroupEvent, RecordedOutcome } from "../../src/core/record/next.ts";
 import { type GroupRecord, newRecord } from "../../src/core/record/record.ts";
@@ -15,13 +15,14 @@ import {
   anApply,
   aReplace,
   aRow,
+  fingerprintOfGroup,
 } from "./groups.ts";
 
 /** A group at rest, as `aGroup()` was confirmed. */
 export const aRecord = (overrides: Partial<GroupRecord> = {}): GroupRecord => ({
   ...newRecord("acme", 7, new Date("2026-02-01T00:00:00Z")),
   digest: aRow().digest,
-  fingerprint: groupFingerprint(aGroup()),
+  fingerprint: fingerprintOfGroup(aGroup()),
   confirmed: aGroup(),
   serviceName: "Acme",
   tokenFingerprint: tokenFingerprint(new Secret("ugt_acme")),
@@ -95,7 +96,7 @@ function aChange(user_group_id: string): fc.Arbitrary<Change> {
     .record({ name: fc.constantFrom("Acme", "Acme & Sons"), dataSourceId: aDataSource() })
     .map(({ name, dataSourceId }) => {
       const group = aGroup({ user_group_id, name });
-      return { user_group_id, group, dataSourceId, fingerprint: groupFingerprint(group) };
+      return { user_group_id, group, dataSourceId, fingerprint: fingerprintOfGroup(group) };
     });
   return fc.oneof(
     fc

@@ -1,8 +1,9 @@
 import { refreshHold } from "../../src/core/drift/refresh.ts";
-import { type Group, groupFingerprint } from "../../src/core/group/group.ts";
+import type { Group } from "../../src/core/group/group.ts";
 import { isSameMark, type OwnersMark } from "../../src/core/tokens/destination.ts";
 import { heldGroups } from "../../src/engine/plan/held-groups.ts";
 import { foundLately } from "../../src/engine/refresh/held-refresh.ts";
+import { fingerprintOfGroup } from "../builders/groups.ts";
 import { inMemoryLedger } from "../fakes/ledger/ledger.ts";
 import { LedgerState } from "../fakes/ledger/ledger-state.ts";
 import { ServiceState } from "../fakes/service.ts";
@@ -124,9 +125,9 @@ export class SimulatedWorld {
   /** The newest version of its tenant that asks for this group; undefined if none has. */
   newestVersionFor(group: Group, config: Pick<SimulatedConfig, "hasTier">): number | undefined {
     const id = group.user_group_id;
-    const fingerprint = groupFingerprint(group);
+    const fingerprint = fingerprintOfGroup(group);
     const isFor = (row: Row | undefined): boolean =>
-      row?.kind === "active" && groupFingerprint(desiredGroup(id, row, config)) === fingerprint;
+      row?.kind === "active" && fingerprintOfGroup(desiredGroup(id, row, config)) === fingerprint;
     const rows = this.#rowsOf(id);
     for (let version = rows.length - 1; version >= 0; version--) if (isFor(rows[version])) return version;
     return undefined;
@@ -140,7 +141,7 @@ export class SimulatedWorld {
   /** Whether this is the state in which the service confirmed the group last. */
   isConfirmed(group: Group): boolean {
     const known = this.ledger.rows.get(group.user_group_id)?.confirmed;
-    return !!known && groupFingerprint(known) === groupFingerprint(group);
+    return !!known && fingerprintOfGroup(known) === fingerprintOfGroup(group);
   }
 
   meddle(what: Meddling, id: string): void {
@@ -329,7 +330,7 @@ export class SimulatedWorld {
   #hasGroup(group: Group): boolean {
     const held = this.service.groups.get(group.user_group_id)?.group;
     const taken = { ...group, name: this.service.rewrites(group.name) };
-    return held !== undefined && groupFingerprint(held) === groupFingerprint(taken);
+    return held !== undefined && fingerprintOfGroup(held) === fingerprintOfGroup(taken);
   }
 
   #show(): void {

@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { describe } from "../failure/sync-error.ts";
 import { canonicalJson, isJsonObject, type Json, type JsonObject, parseJson } from "../text/json.ts";
-import { type Group, groupFingerprint } from "./group.ts";
+import { type Group, groupFingerprint, groupJson } from "./group.ts";
 import { columnsOf, type GroupRules, type ObjectRule, type Rule } from "./group-rules.ts";
 import {
   type Cell,
@@ -64,14 +64,15 @@ export function desiredTenants(rules: GroupRules): (row: TenantRow) => Tenant {
       if (isNestedDeeperThan(MAX_DEPTH, group.properties)) {
         throw new Rejected("VALUE_UNUSABLE", `the group is nested more than ${MAX_DEPTH} levels deep`);
       }
-      if (isTooLarge(group)) {
+      const json = groupJson(group);
+      if (Buffer.byteLength(json) > MAX_GROUP_BYTES) {
         throw new Rejected("GROUP_TOO_LARGE", `the group is larger than ${MAX_GROUP_BYTES} bytes of JSON`);
       }
       return {
         kind: "desired",
         user_group_id,
         group,
-        fingerprint: groupFingerprint(group),
+        fingerprint: groupFingerprint(json),
         row: row.digest,
         dataSourceId: readDataSourceId(row),
       };
@@ -271,20 +272,4 @@ function isNestedDeeperThan(levels: number, value: Json): boolean {
   for (const key in value)
     if (isNestedDeeperThan(levels - 1, (value as JsonObject)[key] as Json)) return true;
   return false;
-}
-
-/** Measures exactly only if a rough estimate is high, because nearly every group is far below the limit. */
-function isTooLarge(group: Group): boolean {
-  const { mapping, properties } = group;
-  const size = roughSize(group.name) + roughSize(mapping) + roughSize(properties);
-  return size > MAX_GROUP_BYTES / 6 && Buffer.byteLength(JSON.stringify(group)) > MAX_GROUP_BYTES;
-}
-
-/** At least a sixth of the value's bytes as JSON: an escape takes six bytes for a UTF-16 unit, a number at most 24. */
-function roughSize(value: Json): number {
-  if (typeof value === "string") return value.length + 1;
-  if (typeof value !== "object" || value === null) return 4;
-  let size = 1;
-  for (const key in value) size += key.length + 1 + roughSize((value as JsonObject)[key] as Json);
-  return size;
 }

@@ -11,9 +11,12 @@ export interface Group {
   readonly properties: JsonObject;
 }
 
-/** SHA-256, base64url, of the group's canonical JSON: equal groups have equal fingerprints. */
-export const groupFingerprint = ({ mapping, name, properties, user_group_id }: Group): string =>
-  hash("sha256", canonicalJson({ mapping, name, properties, user_group_id }), "base64url");
+/** Canonical JSON: the same text for equal groups. */
+export const groupJson = ({ mapping, name, properties, user_group_id }: Group): string =>
+  canonicalJson({ mapping, name, properties, user_group_id });
+
+/** SHA-256, base64url, of what `groupJson` returns: equal groups have equal fingerprints. */
+export const groupFingerprint = (json: string): string => hash("sha256", json, "base64url");
 
 /** SHA-256, base64url, of a token: names the token in the ledger and in logs without revealing it. */
 export const tokenFingerprint = (token: Secret): string => hash("sha256", token.reveal(), "base64url");

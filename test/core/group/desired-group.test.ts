@@ -1,12 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { desiredTenants, digestSeed, duplicateTenant } from "../../../src/core/group/desired-group.ts";
-import { groupFingerprint } from "../../../src/core/group/group.ts";
 import { columnsOf, type GroupRules, type Rule } from "../../../src/core/group/group-rules.ts";
 import { type Cell, type RejectionCode, type Tenant, Unusable } from "../../../src/core/group/tenant.ts";
 import type { Json, JsonObject } from "../../../src/core/text/json.ts";
 import { anyJson } from "../../builders/arbitraries.ts";
-import { aRow } from "../../builders/groups.ts";
+import { aRow, fingerprintOfGroup } from "../../builders/groups.ts";
 import { column, constant, someRules, template } from "../../builders/rules.ts";
 
 const BYTES = new Unusable("holds bytes");
@@ -53,7 +52,7 @@ it("computes the whole group from a row, with the fingerprint of just that group
     kind: "desired",
     user_group_id: "acme",
     group,
-    fingerprint: groupFingerprint(group),
+    fingerprint: fingerprintOfGroup(group),
     row: aRow(),
     dataSourceId: null,
   });

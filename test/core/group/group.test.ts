@@ -1,15 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import {
-  changedFields,
-  type Group,
-  groupFingerprint,
-  tokenFingerprint,
-} from "../../../src/core/group/group.ts";
+import { changedFields, type Group, tokenFingerprint } from "../../../src/core/group/group.ts";
 import { Secret } from "../../../src/core/secret/secret.ts";
 import { canonicalJson } from "../../../src/core/text/json.ts";
 import { anyGroup, anyJson, anyText, reordered } from "../../builders/arbitraries.ts";
-import { aGroup } from "../../builders/groups.ts";
+import { aGroup, fingerprintOfGroup } from "../../builders/groups.ts";
 
 describe("a group's fingerprint", () => {
   it("doesn't depend on the order of keys", () => {
@@ -22,7 +17,7 @@ describe("a group's fingerprint", () => {
           name,
           user_group_id,
         };
-        expect(groupFingerprint(other)).toBe(groupFingerprint(group));
+        expect(fingerprintOfGroup(other)).toBe(fingerprintOfGroup(group));
       }),
     );
   });
@@ -45,7 +40,7 @@ describe("a group's fingerprint", () => {
         ];
         for (const other of changed) {
           const same = canonicalJson({ ...other }) === canonicalJson({ ...group });
-          expect(groupFingerprint(other) === groupFingerprint(group)).toBe(same);
+          expect(fingerprintOfGroup(other) === fingerprintOfGroup(group)).toBe(same);
         }
       }),
     );
@@ -53,10 +48,10 @@ describe("a group's fingerprint", () => {
 
   it("tells values that only look alike apart", () => {
     const lookalikes = [1, "1", [1], ["1"], { "0": 1 }, true, "true", null, "null", "", [], {}];
-    const prints = lookalikes.map((value) => groupFingerprint(aGroup({ properties: { value } })));
+    const prints = lookalikes.map((value) => fingerprintOfGroup(aGroup({ properties: { value } })));
     expect(new Set(prints).size).toBe(lookalikes.length);
-    expect(groupFingerprint(aGroup({ properties: {} }))).not.toBe(
-      groupFingerprint(aGroup({ properties: { value: null } })),
+    expect(fingerprintOfGroup(aGroup({ properties: {} }))).not.toBe(
+      fingerprintOfGroup(aGroup({ properties: { value: null } })),
     );
   });
 });
