@@ -2,7 +2,7 @@ import { doesUpdate } from "../../core/apply/update-evidence.ts";
 import { SyncError } from "../../core/failure/sync-error.ts";
 import { digestSeed } from "../../core/group/desired-group.ts";
 import { changedFields, type FieldChange, tokenFingerprint } from "../../core/group/group.ts";
-import { columnsOf, type GroupRules } from "../../core/group/group-rules.ts";
+import { columnsOf } from "../../core/group/group-rules.ts";
 import { UNKNOWN_STATE } from "../../core/group/ledger-group.ts";
 import type { Tenant, TenantRow } from "../../core/group/tenant.ts";
 import { decide, type PlannedAction } from "../../core/record/decide.ts";
@@ -22,7 +22,7 @@ import {
   readLedgerState,
   unknownIds,
 } from "../plan/make-plan.ts";
-import { inOneBatch, readTenants } from "../plan/read-tenants.ts";
+import { tenantsById } from "../plan/read-tenants.ts";
 import { unsafeToAsk } from "../refresh/held-refresh.ts";
 
 export interface ExplainSetup {
@@ -116,7 +116,7 @@ export async function explainTenant(
     ]);
     const found = records.get(id) ?? null;
     const group = found && doesUpdate(service.evidence) ? { ...found, unverified: null } : found;
-    const tenant = await tenantOf(id, rows, rules);
+    const tenant = (await tenantsById(rows, rules)).get(id);
     const isRemembered = journal.removals.length + journal.formerTokens.length > 0;
     if (tenant === undefined && group === null && !isRemembered) throw unknownIds(new Set([id]));
     const { tokenFingerprint = null, tokenSince = null } = group ?? {};
@@ -143,19 +143,6 @@ export async function explainTenant(
   } finally {
     await lookups.close();
   }
-}
-
-/** Several rows of one id make one rejected tenant. */
-async function tenantOf(
-  id: string,
-  rows: readonly TenantRow[],
-  rules: GroupRules,
-): Promise<Tenant | undefined> {
-  for await (const tenants of readTenants(inOneBatch(rows), rules)) {
-    const tenant = tenants.find(({ user_group_id }) => user_group_id === id);
-    if (tenant !== undefined) return tenant;
-  }
-  return undefined;
 }
 
 function changesOf(tenant: Tenant | undefined, group: GroupRecord | null): readonly FieldChange[] | null {

@@ -4,7 +4,7 @@ import type { Tenant } from "../../core/group/tenant.ts";
 import { isRemoval, type Removal, type Step } from "../../core/plan/change.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { TenantLookups, TenantSource } from "../../ports/tenant-source.ts";
-import { inOneBatch, readTenants } from "../plan/read-tenants.ts";
+import { tenantsById } from "../plan/read-tenants.ts";
 
 interface CheckPorts {
   readonly source: TenantSource;
@@ -64,11 +64,7 @@ export class RemovalCheck {
       this.#stop,
       this.#table,
     );
-    const rows = await (await this.#lookups).rowsOf(ids);
-    const tenants = new Map<string | null, Tenant>();
-    for await (const batch of readTenants(inOneBatch(rows), this.#rules))
-      for (const tenant of batch) tenants.set(tenant.user_group_id, tenant);
-    return tenants;
+    return tenantsById(await (await this.#lookups).rowsOf(ids), this.#rules);
   }
 }
 

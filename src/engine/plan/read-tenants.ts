@@ -39,6 +39,17 @@ export async function* readTenants(
   if (last !== undefined) yield [last];
 }
 
+/** The tenants of rows that were looked up, by their ids. Several rows of one id make one rejected tenant. */
+export async function tenantsById(
+  rows: readonly TenantRow[],
+  rules: GroupRules,
+): Promise<ReadonlyMap<string | null, Tenant>> {
+  const tenants = new Map<string | null, Tenant>();
+  for await (const batch of readTenants(inOneBatch(rows), rules))
+    for (const tenant of batch) tenants.set(tenant.user_group_id, tenant);
+  return tenants;
+}
+
 /** Rows that were looked up, for what reads rows in batches. */
 export async function* inOneBatch<T>(items: readonly T[]): AsyncGenerator<readonly T[]> {
   yield items;

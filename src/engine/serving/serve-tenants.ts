@@ -14,7 +14,7 @@ import { HELD_ALREADY, type Hold, type Keys } from "../lease/keys.ts";
 import { makeChanges } from "../loop/make-changes.ts";
 import { type Applying, workThrough } from "../loop/work-through.ts";
 import { type PlanPorts, type PlanSettings, planningContext } from "../plan/make-plan.ts";
-import { inOneBatch, readTenants } from "../plan/read-tenants.ts";
+import { tenantsById } from "../plan/read-tenants.ts";
 import { recordRejections } from "../plan/record-rejections.ts";
 import { inDoubt } from "../plan/report-owed.ts";
 import { type AskingSettings, askIfSilent } from "../refresh/ask-if-silent.ts";
@@ -115,7 +115,8 @@ async function serveTenants(
   const serve = async (some: readonly string[], holding: Promise<Hold>, on: () => void): Promise<void> => {
     const hold = await holding;
     try {
-      const found = await lookUp(some, lookups, settings.rules);
+      const rows = some.length > 0 ? await lookups.rowsOf(some) : [];
+      const found = await tenantsById(rows, settings.rules);
       on();
       await serveHeld(some, found, hold, tell, settings, outer);
     } catch (error) {
@@ -139,19 +140,6 @@ async function serveTenants(
     // Whoever was told may be looked up again by now.
     for (const id of unserved) keys.served(id);
   }
-}
-
-/** The tenants with these ids, as their rows are now. */
-async function lookUp(
-  ids: readonly string[],
-  lookups: TenantLookups,
-  rules: PlanSettings["rules"],
-): Promise<ReadonlyMap<string | null, Tenant>> {
-  const tenants = new Map<string | null, Tenant>();
-  if (ids.length === 0) return tenants;
-  for await (const batch of readTenants(inOneBatch(await lookups.rowsOf(ids)), rules))
-    for (const tenant of batch) tenants.set(tenant.user_group_id, tenant);
-  return tenants;
 }
 
 /** A tenant while it is served. */
