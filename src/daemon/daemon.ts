@@ -158,7 +158,6 @@ export class Daemon {
     this.#announceConfig();
   }
 
-  /** Tells people what is wrong after the config was read. */
   #announceConfig(): void {
     this.#notifications.announce(this.state, null, this.#settings.notifier, this.#ports.clock.now());
   }

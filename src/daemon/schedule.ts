@@ -8,7 +8,6 @@ export interface ScheduleSettings {
   readonly jitterMs: number;
 }
 
-/** Tells the daemon when to sync. */
 export type Timetable = Pick<CronTimetable, "start" | "stop" | "next" | "after">;
 
 /**

@@ -15,7 +15,6 @@ export async function canariesIn(ledger: Pick<GroupReads, "candidates">): Promis
   return ids;
 }
 
-/** Records an event of a canary. */
 export async function record(event: EventOf, { ledger, lease, clock }: Run): Promise<void> {
   await ledger.write(lease, (transaction) => transaction.change([event], clock.now()));
 }

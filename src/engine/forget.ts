@@ -14,7 +14,6 @@ import { Tally } from "./report/tally.ts";
 import { insistOnOwnGroups } from "./scope/scope.ts";
 import { giveUpDestinations } from "./tokens/destination-owners.ts";
 
-/** What became of a scope. */
 export interface Forgotten {
   readonly report: RunReport;
   /** False if the scope stays, with what is left of its groups, because not everything could be done. */

@@ -133,7 +133,6 @@ export const forgetCanary = (
     await record({ kind: "unsent", user_group_id: id, before: null }, run);
   });
 
-/** What the service has answered. */
 interface Asked {
   readonly seen: Observations;
   /** Why a question has no answer; undefined if each has one, or if the run is ending. */

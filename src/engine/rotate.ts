@@ -53,7 +53,6 @@ export const rotate = (
       for await (const id of untrackedGroups(run)) reportFailure(id, UNTRACKED, run);
   });
 
-/** Which tokens the operator wants rotated. */
 export type RotationSelection =
   | { readonly kind: "all" }
   | { readonly kind: "older than"; readonly ageMs: number }
@@ -133,7 +132,6 @@ export class Rotations {
   readonly #rotation: TokenRotation;
   /** The groups that it leaves to the next run: their rotation, or a GET, has failed. */
   readonly tried = new Set<string>();
-  /** How many rotations have begun. */
   #begun = 0;
 
   constructor(options: RotationOptions, policy: RotationPolicy, run: Run) {

@@ -1,7 +1,6 @@
 import type { Group } from "../core/group/group.ts";
 import type { Secret } from "../core/secret/secret.ts";
 
-/** The HTTP method of a call to the service. */
 export type ServiceMethod = "GET" | "POST" | "DELETE";
 
 /** The user group as the service returns it. */
@@ -11,7 +10,6 @@ export interface ServiceGroup {
   readonly name: string;
 }
 
-/** What the service answers to a GET. */
 export interface GetAnswer {
   readonly isNew: boolean;
   readonly group: ServiceGroup;

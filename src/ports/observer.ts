@@ -36,7 +36,6 @@ export type RunEvent =
   /** Rows are rejected since this read, or rejected no more. */
   | { readonly kind: "rejected"; readonly rejection: Rejection }
   | { readonly kind: "accepted"; readonly rejection: RememberedRejection }
-  /** A call failed and will be repeated. */
   | {
       readonly kind: "retry";
       readonly user_group_id: string;
@@ -48,7 +47,6 @@ export type RunEvent =
   | { readonly kind: "waiting"; readonly ms: number; readonly reason: string }
   /** Calls have been waiting for their turn for half a minute. Told every half minute as long as they do. */
   | { readonly kind: "queued"; readonly calls: number; readonly reason: string }
-  /** The outcome of one group is recorded. */
   | {
       readonly kind: "recorded";
       readonly user_group_id: string;

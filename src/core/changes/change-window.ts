@@ -105,7 +105,6 @@ export function reopenWindow(newest: NewestChange | null, { begun, ended }: Poll
   };
 }
 
-/** Where the next poll begins. */
 export function nextPoll({ marks, polledAt }: ChangeWindow): ChangePosition {
   const start = marks[startOf(marks, polledAt)];
   if (start === undefined || start.value === null) return null;

@@ -40,7 +40,6 @@ export function changedFields(before: Group, after: Group): FieldChange[] {
   });
 }
 
-/** The fields of a group by their names. */
 export const fieldsOf = ({ name, mapping, properties }: Group): Map<string, Json> =>
   new Map<string, Json>([
     ["name", name],

@@ -133,6 +133,5 @@ export function reasonsOf(rejections: readonly RememberedRejection[]): readonly 
   return [...reasons.values()].toSorted((a, b) => b.rows - a.rows);
 }
 
-/** How many rows are rejected. */
 export const rejectedRows = (rejections: readonly Pick<Rejection, "rows">[]): number =>
   rejections.reduce((sum, { rows }) => sum + rows, 0);

@@ -37,7 +37,6 @@ export interface SourceBucket extends BucketSum {
   readonly notReady: number;
 }
 
-/** One row of the source. */
 export interface TenantRow {
   /** In the order of the selected columns; the id comes first. */
   readonly cells: readonly Cell[];

@@ -2,12 +2,10 @@ import type { RateLimit } from "./rate-limit.ts";
 
 /** Limits from the config, which are never exceeded, whatever the service allows. */
 export interface Ceilings {
-  /** Most calls in flight. */
   readonly concurrency: number;
   readonly rateLimit?: RateLimit | undefined;
 }
 
-/** A call in flight. */
 export interface Call {
   readonly startedAt: number;
   /** How many others were in flight when it began. */

@@ -4,7 +4,6 @@ import type { UpdatePolicy } from "../record/decide.ts";
 import { type Finding, ok, warning } from "../report/finding.ts";
 import type { ProbeFindings } from "./findings.ts";
 
-/** What the advice depends on in the config. */
 export interface ProbedConfig {
   readonly service: { readonly update: UpdatePolicy };
   readonly deletion: Pick<DeletionPolicy, "when">;
@@ -12,7 +11,6 @@ export interface ProbedConfig {
   readonly group: Pick<GroupRules, "dataSourceId">;
 }
 
-/** What the findings mean for the config. */
 export function adviceFor(findings: ProbeFindings, config: ProbedConfig): readonly Finding[] {
   return [
     ...adviceOnTokens(findings),

@@ -55,7 +55,6 @@ export type SeenPost =
   /** `text` has the service's words. */
   | { readonly kind: "refused"; readonly text: string };
 
-/** The fields of a DELETE's body. */
 export type DeleteField = "current_token" | "user_group_id" | "data_source_provided_id";
 
 export interface DeleteTry {
@@ -68,7 +67,6 @@ export interface DeleteTry {
 
 /** How the service behaves where its interface leaves that open, as `probe --json` prints it. Null: nobody has found out. */
 export interface ProbeFindings {
-  /** What the same GET returns when it is repeated. */
   readonly repeated_get: "the same" | "another token" | "another name" | null;
   /**
    * What a GET with another name does. `only the answer`: the answer to the GET has the new name, and a later answer the
@@ -78,14 +76,12 @@ export interface ProbeFindings {
   readonly rotation: "a new token" | "the same token" | "refused" | null;
   /** What a POST does with the token from before the rotation. */
   readonly old_token: "refused" | "accepted" | null;
-  /** What a GET returns after the rotation. */
   readonly get_after_rotation: "the new token" | "another token" | null;
   readonly deletes: readonly DeleteTry[];
   /** The service's words for what it refused, by the question. */
   readonly refusals: Partial<Record<"rotation" | "old_token", string>>;
 }
 
-/** Says what the answers show of the service. */
 export function findingsOf(seen: Observations): ProbeFindings {
   const { rotated, reused, deletes } = seen;
   return {

@@ -68,7 +68,6 @@ export interface Section {
   readonly facts: readonly Fact[];
 }
 
-/** One fact of a scope or of a tenant, in words. */
 export interface Fact {
   readonly label: string;
   readonly value: TimedText;

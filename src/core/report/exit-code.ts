@@ -38,7 +38,6 @@ export function exitCodeOfTone(tone: Tone): ExitCode {
   return tone === "attention" ? EXIT.partial : EXIT.done;
 }
 
-/** What tells how much of a sync is done. */
 interface Done {
   readonly outcome: RunOutcome;
   readonly counts: Readonly<Counts>;

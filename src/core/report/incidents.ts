@@ -25,7 +25,6 @@ type IncidentKind =
   | ("missing" | "rejected" | "failing" | "in_doubt" | "wanted" | "outdated")
   | ("ledger" | "stale" | "config" | "unreached" | "unnoticed" | "drift");
 
-/** One thing that is wrong with a scope. */
 export interface Incident extends Card {
   readonly kind: IncidentKind;
   readonly tone: "bad" | "attention";

@@ -196,7 +196,6 @@ export interface DaemonState {
   readonly queued: Queued | null;
 }
 
-/** A failure that goes on. */
 export interface LastingFailure extends FailureWithHint {
   /** When it began. */
   readonly since: Date;

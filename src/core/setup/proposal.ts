@@ -263,7 +263,6 @@ const NAMES = ["company name", "display name", "legal name", "name", "title", "l
 const OTHER_NAMES =
   /(^| )(user|file|first|last|sur|nick|host) ?name$|^(contact|owner|admin|bank|city|country|region|plan|domain|database|schema|db) /;
 
-/** The columns that can be `group.name`. */
 function nameChoices(table: CatalogTable, id: string | undefined): readonly Choice[] {
   const choices = table.columns.flatMap((column) => {
     const { name, kind, isNullable } = column;

@@ -10,7 +10,6 @@ export class StoreOutageDetector {
   /** Reason → the ids refused for it; undefined once a token was stored. */
   #alike: Map<string, Set<string>> | undefined = new Map();
 
-  /** The store took a token. */
   stored(): void {
     this.#alike = undefined;
   }

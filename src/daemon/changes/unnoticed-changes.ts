@@ -34,7 +34,6 @@ export class UnnoticedChanges {
     if (this.#isWatching && this.#noticed.size < MOST) this.#noticed.add(id);
   }
 
-  /** Takes the events of full syncs. */
   observe(event: RunEvent): void {
     if (!this.#isWatching) return;
     if (event.kind === "recorded" && this.#changed.size < MOST) this.#changed.add(event.user_group_id);

@@ -6,7 +6,6 @@ import { visible } from "../../core/text/printable.ts";
  */
 export type Routes = Readonly<Record<string, Page | Action>>;
 
-/** For GET and HEAD. */
 interface Page {
   /** Makes the page anew for each request. */
   readonly page: (request: PageRequest) => Reply | Promise<Reply>;
@@ -21,7 +20,6 @@ export interface PageRequest {
   readonly gone: AbortSignal;
 }
 
-/** For POST. */
 interface Action {
   readonly post: (request: PostRequest) => Promise<Reply>;
 }
@@ -42,7 +40,6 @@ export function findRoute(routes: Routes, path: string) {
   return undefined;
 }
 
-/** What a page or an action sends back. */
 export interface Reply {
   readonly status: number;
   readonly contentType: string;
@@ -51,7 +48,6 @@ export interface Reply {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** One line of text. */
 export const plain = (status: number, text: string): Reply => ({
   status,
   contentType: "text/plain; charset=utf-8",

@@ -13,11 +13,9 @@ interface SyncRequestPorts {
   readonly clock: Pick<Clock, "sleep">;
   readonly serveTenant: ServeTenant;
   readonly log: Log;
-  /** Gets the status of each reply. */
   readonly onReply: (status: number) => void;
 }
 
-/** The statuses that replies have. */
 export const REPLY_STATUSES = [200, 202, 400, 401, 404, 409, 429, 503] as const;
 
 /** The most requests that wait at once. Less than the connections that the server takes. */
@@ -145,7 +143,6 @@ function hasBearerKey(authorization: readonly string[] | undefined, key: Secret)
 
 const digestOf = (bytes: Buffer): Buffer => hash("sha256", bytes, "buffer");
 
-/** The reply to a request for one tenant. */
 function servedReply(user_group_id: string, served: Served): Reply {
   switch (served.kind) {
     case "done":
@@ -169,7 +166,6 @@ function servedReply(user_group_id: string, served: Served): Reply {
   }
 }
 
-/** One line of JSON. */
 const json = (
   status: number,
   value: Readonly<Record<string, string>>,

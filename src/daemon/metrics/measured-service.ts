@@ -12,7 +12,6 @@ export interface MeasuredCall {
   readonly seconds: number;
 }
 
-/** The same service. Calls `onCall` after each request. */
 export function measuredService(
   service: GroupService,
   clock: Clock,

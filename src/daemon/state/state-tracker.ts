@@ -15,7 +15,6 @@ type TrackedState = Pick<
 
 type CurrentRun = NonNullable<DaemonState["current"]>;
 
-/** Computes the daemon's state from the events of its runs. */
 export class StateTracker {
   readonly #now: () => Date;
   #state: TrackedState;

@@ -48,7 +48,6 @@ ${failure ? html`<p><span class="code">${failure.code}:</span> ${textHtml(failur
 <p class="note">${textHtml(note, page)}</p></li>`;
 }
 
-/** What to copy. */
 const copied = (command: string): Html =>
   html`<div class="copied"><pre><code>${command}</code></pre><button type="button" class="copy">Copy</button></div>`;
 

@@ -3,9 +3,7 @@ import type { DaemonState } from "../../core/report/scope-facts.ts";
 import { type Content, type Html, html } from "../../core/text/html.ts";
 import { printable, printableId, type TimedText } from "../../core/text/printable.ts";
 
-/** What all parts of a page need to know. */
 export interface PageContext extends Pick<DaemonState, "name" | "timezone" | "configPath" | "docsUrl"> {
-  /** When the page is made. */
   readonly now: Date;
   /** The names of groups, by their ids. */
   readonly names: ReadonlyMap<string, string>;

@@ -3,7 +3,6 @@ import type { LogEntry } from "../../ports/log.ts";
 import type { Notifier } from "../../ports/notifier.ts";
 
 interface Schedule {
-  /** The cron line. */
   readonly line: string;
   readonly timezone: string;
 }
@@ -24,7 +23,6 @@ export function scheduleFinding({ line, timezone }: Schedule, times: readonly Da
 }
 
 interface Receivers {
-  /** The name of this config. */
   readonly name: string;
   readonly webhook: boolean;
   readonly heartbeat: boolean;

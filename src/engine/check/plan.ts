@@ -48,7 +48,6 @@ function numbersFinding(forecast: SyncForecast, { limit }: DeletionPolicy, owned
 
 /** More reasons are no list that somebody reads. */
 const SHOWN_REASONS = 10;
-/** How many ids a finding names. */
 const SHOWN_IDS = 3;
 const UNTIL_THEN = "until then their groups stay as they are, and new ones get none";
 

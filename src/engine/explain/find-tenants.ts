@@ -12,7 +12,6 @@ export interface FoundTenant {
   readonly state: string;
 }
 
-/** The most tenants that are found. */
 export const MOST_FOUND = 10;
 
 /**

@@ -28,7 +28,6 @@ const TONES = {
 
 type State = keyof typeof TONES;
 
-/** How a tenant stands, for an operator. */
 interface Standing {
   readonly state: State;
   readonly tone: (typeof TONES)[State];

@@ -17,7 +17,6 @@ export interface Hold {
 /** What was decided about groups that are held. It is outdated once somebody looks one of their tenants up. */
 export interface HeldDecision {
   isOutdated: boolean;
-  /** Called when it becomes outdated. */
   onOutdated?: (() => void) | undefined;
 }
 
@@ -31,7 +30,6 @@ export async function holding<T>(keys: KeyTable, ids: readonly string[], work: (
   }
 }
 
-/** What a step needs of `Keys`. */
 export interface KeyTable {
   /** Waits until nobody else works on these groups. Whoever holds one must not ask for another. */
   hold(ids: readonly string[]): Promise<Hold>;

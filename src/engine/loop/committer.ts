@@ -15,7 +15,6 @@ import type { TokenWriting } from "../tokens/token-writing.ts";
 interface Committing extends TokenWriting {
   readonly identity: ServiceIdentity;
   readonly observe: Observe;
-  /** Most calls in flight. */
   readonly concurrency: number;
 }
 

@@ -27,7 +27,6 @@ export function reportDrift(before: GroupRecord | null, outcome: Outcome, run: O
   }
 }
 
-/** Reports and counts what became of a change. */
 export function reportOutcome(
   { outcome, notEverywhere, notRemoved }: RecordedOutcome,
   run: OutcomeReporting,

@@ -38,7 +38,6 @@ export class Slots {
     });
   }
 
-  /** Nobody enters any more. */
   close(): void {
     this.#isClosed = true;
     for (const resolve of this.#queue) resolve(false);

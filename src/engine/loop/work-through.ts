@@ -14,7 +14,6 @@ import { Slots } from "./slots.ts";
 export interface Applying extends ServiceCalling, OutcomeRecording, TokenWriting {
   readonly keys: KeyTable;
   readonly removals: Pick<RemovalCheck, "isStillRight">;
-  /** Most calls in flight. */
   readonly concurrency: number;
 }
 
@@ -77,7 +76,6 @@ interface Begun {
  */
 class Turns {
   readonly #run: Applying;
-  /** The most turns at a time. */
   readonly #mostCalls: number;
   readonly #ending = new AbortController();
   /** Once it aborts, no call is sent. */

@@ -62,7 +62,6 @@ export interface PlanOptions {
   readonly wantedMs?: number | undefined;
 }
 
-/** What the ledger knew when the plan was made. */
 export interface LedgerState {
   readonly service: KnownService;
   readonly history: ReadHistory;

@@ -73,7 +73,6 @@ export class PlanBuilder {
     this.#removals.seeUnderWay(removalsUnderWay);
   }
 
-  /** How many removals were added. */
   get removals(): number {
     return this.#counts.replace + this.#counts.delete;
   }
@@ -83,7 +82,6 @@ export class PlanBuilder {
     if (tenant !== undefined && tenant.kind !== "rejected") this.#conclusive = true;
   }
 
-  /** Adds what was decided about an id. */
   add(tenant: Tenant | undefined, { action, note, settles }: Decision): void {
     this.seeRow(tenant);
     if (action === null && tenant?.kind === "desired") this.#unchanged++;

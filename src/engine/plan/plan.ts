@@ -81,7 +81,6 @@ export function changeCounts({ counts, guard }: Plan): Record<Change["kind"], nu
   }
 }
 
-/** How many changes will be made, of all kinds. */
 export const changeCount = (plan: Plan): number =>
   Object.values(changeCounts(plan)).reduce((sum, count) => sum + count, 0);
 

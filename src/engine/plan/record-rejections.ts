@@ -10,7 +10,6 @@ interface Recording extends LedgerWriting {
   readonly keys: KeyTable;
 }
 
-/** The rejected rows of a read. */
 interface RejectedRows {
   readonly rejected: AsyncIterable<RejectedTenant>;
   readonly count: number;

@@ -19,7 +19,6 @@ export interface ReportedHold extends HeldRemovals {
 /** The most errors and held removals that a report lists. The counts have them all. */
 export const MAX_REPORTED = 1_000;
 
-/** Counts what a run has done so far. */
 export class Tally {
   readonly counts: Counts = noCounts();
   requests = 0;

@@ -17,7 +17,6 @@ export interface CallContext extends AttemptContext {
   readonly onPerhapsSent?: (() => void) | undefined;
   /** Lets another call be made in this one's place meanwhile. Undefined if none is made. */
   readonly waitBeforeRetry?: WaitBeforeRetry | undefined;
-  /** Counts the requests. */
   readonly tally: Pick<Tally, "requests">;
 }
 

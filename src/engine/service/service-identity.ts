@@ -100,7 +100,6 @@ export class ServiceIdentity {
     this.#learnUpdates(withShown(this.evidence, id, shown));
   }
 
-  /** Takes what a probe has found out. */
   learnFromProbe(probe: boolean | undefined): void {
     if (probe !== undefined && probe !== this.evidence.probe) this.#learnUpdates({ ...this.evidence, probe });
   }

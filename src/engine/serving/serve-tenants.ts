@@ -142,7 +142,6 @@ async function serveTenants(
   }
 }
 
-/** A tenant while it is served. */
 interface Serving extends Decision {
   /** Why its group is left as it is. */
   readonly left: ServedTenant | undefined;

@@ -11,7 +11,6 @@ export interface ServingEvents {
   readonly lookedUp: () => void;
 }
 
-/** Serves some tenants in the run that is open. */
 export interface OpenService {
   serve(ids: readonly string[], on: ServingEvents): Promise<void>;
   /** False if one lookup of a tenant reads the whole source. */

@@ -68,9 +68,7 @@ export interface LedgerBucket extends BucketSum {
 }
 
 interface Page {
-  /** The size of the page. */
   readonly limit: number;
-  /** Return only groups after this one. */
   readonly after?: GroupRecord | undefined;
 }
 
@@ -106,7 +104,6 @@ export interface RecordedRemoval {
   readonly at: Date;
 }
 
-/** A token that was live once. */
 export interface FormerToken {
   readonly fingerprint: string;
   readonly since: Date | null;
