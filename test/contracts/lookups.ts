@@ -61,7 +61,7 @@ export function lookupsContract(name: string, makeDatabase: () => Promise<Source
       const database = await customers();
       const source = database.source({ table: "customers" });
       const lookups = await lookupsOf(source);
-      const ids = fc.uniqueArray(fc.tuple(anyId(), fc.boolean()), { maxLength: 20, selector: ([id]) => id });
+      const ids = fc.uniqueArray(fc.tuple(anyId(), fc.boolean()), { maxLength: 100, selector: ([id]) => id });
       await fc.assert(
         fc.asyncProperty(ids, ids, async (there, others) => {
           await database.execute("DELETE FROM customers");
@@ -74,7 +74,7 @@ export function lookupsContract(name: string, makeDatabase: () => Promise<Source
           expect(await snapshot.rowsOf(wanted)).toEqual(found);
           await snapshot.close();
         }),
-        { numRuns: rounds(60) },
+        { numRuns: rounds(30) },
       );
     });
 

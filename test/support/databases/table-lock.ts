@@ -39,11 +39,8 @@ export async function holdLocks(
 ): Promise<HeldLock> {
   const somebody = SERVERS[kind].connect(url);
   for (const statement of statements) await somebody.query(statement);
-  // A connection that rests for ten seconds would be closed, and the lock be gone.
-  const awake = setInterval(() => somebody.query("SELECT 1").catch(() => {}), 1_000);
   let ended: Promise<void> | undefined;
   const release = (): Promise<void> => {
-    clearInterval(awake);
     ended ??= somebody.end();
     return ended;
   };

@@ -22,7 +22,14 @@ export const postgresServer: ServerKind = {
 };
 
 function connectPostgres(url: string): Connections {
-  const pool = new pg.Pool({ connectionString: url, max: 1, application_name: "groupsync tests" });
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: 1,
+    application_name: "groupsync tests",
+    // Never: a test may hold a lock, and the next test needs the connection.
+    idleTimeoutMillis: 0,
+    allowExitOnIdle: true,
+  });
   // A test may end every session of its database on purpose: the next query is what has to work.
   pool.on("error", () => {});
   return {

@@ -6,6 +6,7 @@ import type { LedgerLocation } from "../../../../src/adapters/sql/dialect/ledger
 import { sqlLedger, sqlLedgerView } from "../../../../src/adapters/sql/ledger/ledger.ts";
 import { Secret } from "../../../../src/core/secret/secret.ts";
 import type { LedgerDatabase } from "../../../contracts/ledger/rig.ts";
+import { endSessions } from "../../../support/databases/end-sessions.ts";
 import {
   type DatabaseKind,
   type FreshDatabase,
@@ -46,8 +47,6 @@ interface Questions {
   readonly analyze: string;
   /** A row for each session that waits for another's lock. */
   readonly blocked: string;
-  /** Ends the other sessions in the database. */
-  cut(database: FreshDatabase): Promise<void>;
 }
 
 const QUESTIONS: Readonly<Record<DatabaseKind, Questions>> = {
@@ -58,12 +57,6 @@ const QUESTIONS: Readonly<Record<DatabaseKind, Questions>> = {
     analyze: "ANALYZE groupsync_groups",
     blocked: `SELECT 1 FROM pg_stat_activity
       WHERE datname = current_database() AND cardinality(pg_blocking_pids(pid)) > 0`,
-    cut: async ({ query }) => {
-      await query(
-        `SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
-         WHERE datname = current_database() AND pid <> pg_backend_pid()`,
-      );
-    },
   },
   mysql: {
     tables:
@@ -72,12 +65,6 @@ const QUESTIONS: Readonly<Record<DatabaseKind, Questions>> = {
     analyze: "ANALYZE TABLE groupsync_groups",
     blocked: `SELECT 1 FROM information_schema.innodb_trx JOIN ${PROCESS_LIST} ON id = trx_mysql_thread_id
       WHERE trx_state = 'LOCK WAIT' AND db = database()`,
-    cut: async ({ query }) => {
-      const others = await query<{ id: string }>(
-        `SELECT id FROM ${PROCESS_LIST} WHERE db = database() AND id <> connection_id()`,
-      );
-      for (const { id } of others) await query(`KILL ${id}`).catch(() => {});
-    },
   },
 };
 
@@ -88,14 +75,20 @@ export const ledgerDatabase = async (kind?: DatabaseKind): Promise<LedgerDatabas
 export function withLedgers(fresh: FreshDatabase): LedgerDatabase & FreshDatabase {
   const { url, query } = fresh;
   const questions = QUESTIONS[fresh.kind];
+  // Each session costs more than most statements: all ledgers of a test share their connections.
+  let shared: Database | undefined;
+  const database = (): Database => {
+    shared ??= aDatabase(url, fresh.kind, { maxConnections: 8 });
+    return shared;
+  };
   const tables = async (): Promise<string[]> => {
     const rows = await query<{ name: string }>(questions.tables);
     return rows.map((row) => row.name);
   };
   return {
     ...fresh,
-    ledger: (scope = "default") => sqlLedger(aDatabase(url, fresh.kind), LOCATION, scope, HISTORY_MS),
-    view: (scope = "default") => sqlLedgerView(aDatabase(url, fresh.kind), LOCATION, scope),
+    ledger: (scope = "default") => sqlLedger(database(), LOCATION, scope, HISTORY_MS),
+    view: (scope = "default") => sqlLedgerView(database(), LOCATION, scope),
     tables,
     dump: async () => {
       const texts: string[] = [];
@@ -119,6 +112,6 @@ export function withLedgers(fresh: FreshDatabase): LedgerDatabase & FreshDatabas
       // InnoDB shows its transactions as they were, to whoever asks again within a tenth of a second.
       await expect.poll(() => query(questions.blocked), { interval: 150, timeout: 10_000 }).toHaveLength(1);
     },
-    cut: () => questions.cut(fresh),
+    cut: () => endSessions(fresh),
   };
 }
