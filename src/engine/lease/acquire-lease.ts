@@ -37,8 +37,8 @@ export interface GrantedLease {
    * the lease.
    */
   readonly formerCallsMs: number;
-  /** Until when requests of a former holder that never released the lease may take effect; null if none can. */
-  readonly unsureUntil: Date | null;
+  /** Until when requests of a former holder that never released the lease may take effect, by the monotonic clock; null if none can. */
+  readonly unsureUntil: number | null;
 }
 
 /** How long after its sender has lost the lease a request may take effect at the latest, in milliseconds. */
@@ -143,9 +143,9 @@ async function untilGranted(
   }
 }
 
-function unsureUntil({ wall }: ClockReading, abandonedMs: number | null): Date | null {
+function unsureUntil({ monotonic }: ClockReading, abandonedMs: number | null): number | null {
   if (abandonedMs === null || abandonedMs >= LATEST_EFFECT) return null;
-  return new Date(wall - abandonedMs + LATEST_EFFECT);
+  return monotonic - abandonedMs + LATEST_EFFECT;
 }
 
 /** Neither renewed nor taken by another holder. */

@@ -30,8 +30,8 @@ export interface HeldLease extends Lease {
    * outside of the ledger's database.
    */
   assertHeld(): void;
-  /** Until when requests of a former holder that never released the lease may take effect; null if none can. */
-  readonly unsureUntil: Date | null;
+  /** Until when requests of a former holder that never released the lease may take effect, by the monotonic clock; null if none can. */
+  readonly unsureUntil: number | null;
   /**
    * The run doesn't end before this task, even if the lease is lost. If another instance has taken over by then, the ledger
    * refuses what the task writes.
@@ -78,7 +78,7 @@ export async function withLease<T>(
 /** Renews the lease several times within its length, and notices when it is lost. */
 class Heartbeat implements HeldLease {
   readonly epoch: string;
-  readonly unsureUntil: Date | null;
+  readonly unsureUntil: number | null;
   readonly #ports: LeasePorts;
   readonly #ttlMs: number;
   readonly #callMs: number;

@@ -86,10 +86,11 @@ const MESSAGE =
  */
 export function copiesUnsure(
   before: Pick<GroupRecord, "user_group_id" | "intent"> | null,
-  { tokens, lease: { unsureUntil } }: Pick<TokenWriting, "tokens" | "lease">,
+  { tokens, clock, lease: { unsureUntil } }: Pick<TokenWriting, "tokens" | "clock" | "lease">,
 ): EventOf[] {
   if (!before || before.intent === null || !tokens.outside || unsureUntil === null) return [];
-  const failure = { code: "TOKEN_UNSURE", message: MESSAGE, count: 1, retryAt: unsureUntil };
+  const retryAt = new Date(clock.now().getTime() + unsureUntil - clock.monotonic());
+  const failure = { code: "TOKEN_UNSURE", message: MESSAGE, count: 1, retryAt };
   return [{ kind: "storing_ended", user_group_id: before.user_group_id, failure }];
 }
 

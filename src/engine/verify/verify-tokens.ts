@@ -65,7 +65,7 @@ export async function verifyAfterTakeover(run: Applying): Promise<void> {
   for await (const page of candidatePages(ledger, { kind: "vouched", of: "not everywhere" }))
     isAny ||= page.some(areUnsure);
   if (!isAny || signal.aborted) return;
-  const ms = lease.unsureUntil.getTime() - clock.now().getTime();
+  const ms = lease.unsureUntil - clock.monotonic();
   if (ms > 0) observe({ kind: "waiting", ms, reason: "a process that died may have sent tokens late" });
   await clock.sleep(Math.max(0, ms), signal);
   await restoreTokens("not everywhere", run, (page) => page.filter(areUnsure));

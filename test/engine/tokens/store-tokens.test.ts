@@ -80,6 +80,22 @@ describe("a token that a process has sent before it died", () => {
     expect(world.store.tokens).toEqual(world.service.tokens);
   });
 
+  test.each([
+    ["ahead", 20_000],
+    ["back", -86_400_000],
+  ])("is looked for at the right time although the clock is set %s meanwhile", async (_, ms) => {
+    const world = new LateStore(tenants("a"));
+    await world.sync();
+    world.lateMs = 50_000;
+    expect(await world.startRotation({ kind: "all" }).report).toBe("died");
+    const { clock, report } = world.start({ settings });
+    await world.time.sleep(1_000);
+    clock.jump(ms);
+    await world.time.sleep(60_000);
+    expect(world.store.tokens).toEqual(world.service.tokens);
+    expect(await report).toMatchObject({ counts: { restored: 1, failed: 0 } });
+  });
+
   test("is looked for even if another store refuses the token of the takeover", async () => {
     const world = new LateStore(tenants("a"));
     world.second = new TokenState();
