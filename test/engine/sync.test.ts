@@ -50,25 +50,6 @@ describe("a first sync", () => {
 });
 
 describe("a further sync", () => {
-  it("leaves the group of a tenant that isn't ready as it is, and tries no change that has failed", async () => {
-    const world = await aSyncedWorld(["a", "b"]);
-    const group = world.service.groups.get("a")?.group;
-    rename(world, "a", "New");
-    expect((await world.sync()).counts).toEqual(counts({ failed: 1, unchanged: 1 }));
-    world.tenants[0] = { ...world.tenants[0], source: null, ready: false };
-    for (let n = 0; n < 2; n++) {
-      const report = await world.sync();
-      expect(report).toMatchObject({
-        outcome: "ok",
-        counts: counts({ not_ready: 1, unchanged: 1 }),
-        requests: 0,
-      });
-      expect(report.errors).toEqual([]);
-      expect(world.ledger.rows.get("a")?.failures.change).toBeNull();
-    }
-    expect(world.service.groups.get("a")?.group).toEqual(group);
-  });
-
   it("takes a tenant that isn't ready for present, and makes no group of one that never was", async () => {
     const world = await aSyncedWorld(["a", "b"]);
     const [a] = world.tenants.splice(0, 1);

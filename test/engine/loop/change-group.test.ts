@@ -609,17 +609,6 @@ describe("a replacement", () => {
     expect(report.errors).toMatchObject([{ user_group_id: "a", code: "NOT_REPLACED" }]);
     expect(world.store.tokens).toEqual(world.service.tokens);
   });
-
-  it("replaces an update that the service did not apply", async () => {
-    const world = await aSyncedWorld(IDS);
-    rename(world, "a");
-    for (let times = 0; times < 5; times++) {
-      expect((await world.sync()).errors).toMatchObject([{ code: "NOT_UPDATED" }]);
-    }
-    // The next try of its update is hours away.
-    expect(await world.sync({ settings })).toMatchObject({ outcome: "ok", counts: { replaced: 1 } });
-    expect(world.service.groups.get("a")?.group.name).toBe("New name of a");
-  });
 });
 
 it("a DELETE names the data source with which the group was made, whatever its row says now", async () => {

@@ -254,34 +254,6 @@ describe("a new token that can't be stored", () => {
     expect(await world.rotate()).toMatchObject({ outcome: "ok", counts: { rotated: 5 } });
   });
 
-  it.each([
-    ["rejected", [{ id: "b", name: null, plan: "gold" }]],
-    ["gone", []],
-  ])("is asked for and stored by a sync even if its row is %s by then", async (_, rows) => {
-    const world = await aSyncedWorld(IDS);
-    const settings = {
-      deletion: { when: "never", gracePeriodMs: 0, limit: { count: 0, percent: 0 } },
-    } as const;
-    await world.rotate(ALL, { at: refusesNew(world, "b") });
-    world.tenants = [...tenants("a", "c", "d"), ...rows];
-    const refused = await world.sync({ settings });
-    expect(refused.errors).toContainEqual(
-      expect.objectContaining({ user_group_id: "b", code: "TOKEN_NOT_STORED" }),
-    );
-    world.service.requests.length = 0;
-    for (let times = 0; times < 5; times++) await world.sync({ settings });
-    expect(world.sent.length).toBeLessThanOrEqual(2);
-
-    world.store.refused.clear();
-    await world.time.sleep(DAY);
-    expect((await world.sync({ settings })).counts.failed).toBe(0);
-    expect(world.store.tokens).toEqual(world.service.tokens);
-    expect(world.ledger.rows.get("b")).toMatchObject({ intent: null, failures: NO_FAILURES });
-    world.service.requests.length = 0;
-    await world.sync({ settings });
-    expect(world.sent).toEqual([]);
-  });
-
   it("ends the rotations of a sync, but not the sync; the other due rotations wait for the next sync", async () => {
     const world = await aSyncedWorld(IDS);
     await world.time.sleep(90 * DAY);

@@ -9,11 +9,10 @@ import type { RunReport } from "../../../src/engine/report/run-report.ts";
 import { type SyncSettings, sync } from "../../../src/engine/sync.ts";
 import type { RecordedRun } from "../../../src/ports/ledger/scope.ts";
 import { anyId, anyName, anyObject } from "../../builders/arbitraries.ts";
-import { anAbsence } from "../../builders/groups.ts";
 import { Instance } from "../../fakes/instance.ts";
 import { VirtualClock } from "../../fakes/virtual-time.ts";
 import { type StartOptions, syncSettings, tenants, World } from "../../fakes/world.ts";
-import { AT_ONCE, aPlan, changes, confirmed, inShort, NEW, OWNED } from "./a-plan.ts";
+import { AT_ONCE, aPlan, changes, confirmed, inShort, OWNED } from "./a-plan.ts";
 
 const anyRecords = fc.uniqueArray(fc.record({ id: anyId(), name: anyName(), properties: anyObject() }), {
   selector: ({ id }) => id,
@@ -80,27 +79,6 @@ describe("a plan for some ids alone", () => {
   it("rejects a row that is there twice", async () => {
     const planned = await aPlan([...records, ...tenants("b")], [["b", OWNED]], { only: ["b"] });
     expect(inShort(planned)).toEqual(["rejected b"]);
-  });
-
-  it("includes ids that only the ledger has, and takes no tenant for gone, whatever the ledger says", async () => {
-    const groups: [string, GroupRecord][] = [
-      ["deleting", { ...OWNED, intent: "delete" }],
-      ["gone", OWNED],
-      ["held", { ...OWNED, absence: anAbsence(), held: "delete" }],
-      ["never made", NEW],
-      ["removing", { ...OWNED, intent: "remove" }],
-    ];
-    const only = groups.map(([id]) => id);
-    const planned = await aPlan(records, groups, { only, deletion: AT_ONCE });
-    expect(inShort(planned)).toEqual([
-      "missing deleting",
-      "missing gone",
-      "missing held",
-      "gone never made",
-      "missing removing",
-    ]);
-    expect(planned.guard).toEqual({ kind: "allowed", approved: false });
-    expect(await changes(planned)).toEqual([]);
   });
 
   it("holds replacements beyond the limit, which is that of the whole ledger", async () => {
@@ -176,24 +154,6 @@ test("syncs that a refused key ends have read the source: they are no pause", as
     await world.time.sleep(HOUR);
   }
   expect(codes).toEqual([]);
-});
-
-test("a deletion that was held before a long pause has its grace period again", async () => {
-  const world = new World(tenants("a", "b", "c", "d", "here"));
-  await syncs(world, 1);
-  world.tenants = tenants("d", "here");
-  await syncs(world, 2);
-  world.tenants = tenants("here");
-  await syncs(world, 26);
-  expect(world.ledger.rows.get("d")?.held).toBe("delete");
-  // This ledger comes from a backup. Since then d was back, and went again an hour ago. The limit's day is over.
-  await world.time.sleep(27 * HOUR);
-  expect(await world.sync({ settings })).toMatchObject({ counts: { deleted: 0, missing: 1 } });
-  expect([...world.service.groups.keys()]).toEqual(["d", "here"]);
-  await syncs(world, 23);
-  expect([...world.service.groups.keys()]).toEqual(["d", "here"]);
-  await syncs(world, 2);
-  expect([...world.service.groups.keys()]).toEqual(["here"]);
 });
 
 test("a look at a missing tenant meanwhile doesn't let its old absence go on", async () => {

@@ -511,16 +511,6 @@ describe("a tenant", () => {
     await session.end();
     expect(world.ledger.rows.get("b")).toMatchObject({ absence: null });
   });
-
-  it("that is gone is not deleted, and its grace period doesn't begin", async () => {
-    const world = new World(tenants("a", "b"));
-    const session = aSession(world, { settings: { deletion: DELETES_AT_ONCE } });
-    await session.run;
-    world.tenants.splice(1);
-    expect(await session.serve("b")).toEqual({ kind: "unknown" });
-    expect(world.ledger.rows.get("b")).toMatchObject({ absence: null });
-    expect(asked(world)).toEqual(["a", "b"]);
-  });
 });
 
 const DELETES_AT_ONCE = {

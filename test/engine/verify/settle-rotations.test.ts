@@ -49,27 +49,6 @@ test.each([
   },
 );
 
-test("a sync settles an update that was left under way by a GET if the row is rejected or gone", async () => {
-  const world = await aSyncedWorld(IDS);
-  world.service.existing = "update";
-  const settings = { deletion: { ...syncSettings().deletion, gracePeriodMs: DAY } };
-  const renamed = (...ids: string[]) => tenants(...ids).map((row) => ({ ...row, name: `New ${row.name}` }));
-  world.tenants = [...renamed("a", "b"), ...tenants("c", "d")];
-  const at = ({ call, when, id }: Point): void => {
-    if (call === "getOrCreate" && when === "before" && (id === "a" || id === "b"))
-      throw new ServiceFailure("SERVICE_ERROR", "it was answered HTTP 501");
-  };
-  await world.sync({ at });
-  world.tenants = [{ id: "a", name: null, plan: "gold" }, ...tenants("c", "d")];
-  for (const sent of [["GET a", "GET b"], []]) {
-    world.service.requests.length = 0;
-    await world.sync({ settings });
-    expect(world.sent).toEqual(sent);
-  }
-  expect(world.ledger.rows.get("a")?.intent).toBeNull();
-  expect(world.ledger.rows.get("b")).toMatchObject({ intent: null, absence: { kind: "absent" } });
-});
-
 test("a group that somebody else has renamed is no failure if its tenant is gone", async () => {
   const world = await aSyncedWorld(IDS);
   const settings = { deletion: { ...syncSettings().deletion, gracePeriodMs: DAY } };
