@@ -171,14 +171,6 @@ Plan: 1 to create, 1 to update, 0 to delete, 1 unchanged, 1 missing.
     const options = { flags, tokenDestinations: ["elsewhere"] };
     expect(await plan(await aWorld(), { ...ROTATION, maxAgeMs: 0 }, options)).toMatchObject({ code });
   });
-
-  test("refuses an unknown id", async () => {
-    const { stderr, stdout } = await plan(await aWorld(), rotation, { flags: only("a", "A") });
-    expect({ stderr, stdout }).toEqual({
-      stderr: 'neither the source nor the ledger has "A"',
-      stdout: "",
-    });
-  });
 });
 
 const warningsOf = async (world: World, settings: Partial<SyncSettings> = {}): Promise<unknown> => {

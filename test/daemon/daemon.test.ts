@@ -1,6 +1,5 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { SyncError } from "../../src/core/failure/sync-error.ts";
-import { incidentsOfState } from "../../src/core/report/incidents.ts";
 import { withLease } from "../../src/engine/lease/lease.ts";
 import { aRejection } from "../builders/groups.ts";
 import { Instance } from "../fakes/instance.ts";
@@ -119,30 +118,6 @@ describe("a daemon", () => {
     expect(heard.filter((kind) => kind === "finished")).toHaveLength(2);
     const message = "an observer failed, and the runs go on: Invalid count value: -28";
     expect(stage.log).toEqual([{ level: "error", code: "INTERNAL", message }]);
-  });
-
-  test("takes other settings without disturbing anything", async () => {
-    const stage = new Stage();
-    await stage.begin();
-    const schedule = { line: "0 3 * * *", timezone: "Europe/Berlin", jitterMs: 9, runAtStart: true };
-    stage.daemon.reconfigure({
-      ...SETTINGS,
-      name: "us",
-      schedule,
-      staleAfterMs: 7,
-      notifier: stage.notifier,
-    });
-    expect(stage.schedules.at(-1)).toBe(schedule);
-    expect(stage.daemon.state).toMatchObject({
-      name: "us",
-      schedule: "0 3 * * *",
-      timezone: "Europe/Berlin",
-      lastRun: { id: "1" },
-    });
-    const { staleAt, lastGoodSync } = stage.daemon.state;
-    expect(staleAt.getTime() - (lastGoodSync?.getTime() ?? 0)).toBe(7);
-    await stage.scheduledRun();
-    expect(stage.opened).toBe(2);
   });
 
   test("loses no delayed scheduled time if the new settings have the same schedule", async () => {
@@ -289,40 +264,6 @@ describe("a command beside the daemon", () => {
     await done();
     await stage.idle();
     expect(stage.told).toEqual([expect.stringContaining("1 rejected row")]);
-  });
-});
-
-describe("those outside are told of tenants that went missing", () => {
-  const ids = Array.from({ length: 40 }, (_, n) => `t${n}`);
-  const DAYS = {
-    deletion: { when: "absent", gracePeriodMs: 2 * DAY, limit: { count: 3, percent: 10 } },
-  } as const;
-
-  test("as soon as they are more than deletion.limit lets go in a day, and of nothing when they are back", async () => {
-    const stage = new Stage(new World(tenants(...ids)), {}, {}, [], DAYS);
-    await stage.begin();
-    stage.world.tenants = tenants(...ids.slice(4));
-    await stage.scheduledRun();
-    expect(stage.told).toEqual([]);
-    expect(incidentsOfState(stage.daemon.state, stage.world.time.now())).toEqual([]);
-    stage.world.tenants = tenants(...ids.slice(5));
-    await stage.scheduledRun();
-    await stage.scheduledRun();
-    expect(stage.told).toEqual([
-      expect.stringMatching(
-        /^groupsync eu: Needs attention: the tenants of 5 of 40 groups are gone, .*\nLook at the source first: .*\nsync ok: .*5 missing; /,
-      ),
-    ]);
-    expect(incidentsOfState(stage.daemon.state, stage.world.time.now())[0]).toMatchObject({
-      tone: "attention",
-      sentence:
-        "Needs attention: the tenants of 5 of 40 groups are gone, and deletion.limit lets 4 go in 24 hours: 5 deletions will be held when the grace period is over.",
-    });
-    stage.world.tenants = tenants(...ids);
-    await stage.scheduledRun();
-    expect(stage.told.slice(1)).toEqual([
-      expect.stringMatching(/^groupsync eu: recovered. Over: Needs attention: the tenants of 5/),
-    ]);
   });
 });
 

@@ -276,24 +276,3 @@ test("counts as the holder of the lease only while it holds the lease", async ()
   await stage.daemon.ended();
   expect(stage.daemon.isHolder).toBe(false);
 });
-
-test("while it serves, a service that has answered nobody for an hour and fails is told as one of a sync", async () => {
-  let isDead = false;
-  const at = ({ when, call }: Point): void => {
-    if (isDead && when === "before" && call === "getOrCreate")
-      throw new ServiceFailure("UNREACHABLE", "no connection");
-  };
-  const { world, stage } = aServingDaemon({}, { at });
-  stage.daemon.begin();
-  await world.time.sleep(60_000);
-  isDead = true;
-  await world.time.sleep(3_600_000);
-  expect(stage.told).toEqual([]);
-  await world.time.sleep(10 * 60_000);
-  expect(stage.told).toEqual([expect.stringContaining("The last sync failed: ")]);
-  const failed = world.ledger.runs.filter(({ result }) => result?.outcome === "failed");
-  expect(failed[0]?.result).toMatchObject({ error: { code: "SERVICE_UNAVAILABLE" }, counts: { failed: 0 } });
-  isDead = false;
-  await world.time.sleep(10 * 60_000);
-  expect(stage.told).toHaveLength(2);
-});
