@@ -2,12 +2,10 @@ import { createLogger } from "../../../src/adapters/log/logger.ts";
 import { runLog } from "../../../src/adapters/log/run-log.ts";
 import { noCounts } from "../../../src/core/report/counts.ts";
 import { Secret } from "../../../src/core/secret/secret.ts";
-import type { LogLevel } from "../../../src/ports/log.ts";
 import { aClock } from "../../fakes/set-clock.ts";
 
-/** Logs a little of everything, in a process of its own: `lines.ts LEVEL terminal|file` */
-const [level, kind] = process.argv.slice(2);
-const logger = await createLogger(level as LogLevel, kind === "terminal");
+/** Logs a little of everything, in a process of its own: `lines.ts terminal|file` */
+const logger = await createLogger("debug", process.argv[2] === "terminal");
 const observe = runLog(logger, aClock());
 observe({ kind: "started", run: "17" });
 observe({ kind: "warning", code: "LEDGER_EMPTY", message: "the ledger is empty", hint: "check ledger.url" });

@@ -2,30 +2,22 @@ import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { pino } from "pino";
 import { describe, expect, test } from "vitest";
-import { logTo } from "../../../src/adapters/log/logger.ts";
-import type { LogEntry } from "../../../src/ports/log.ts";
+import { createLogger, logTo } from "../../../src/adapters/log/logger.ts";
+import type { LogEntry, LogLevel } from "../../../src/ports/log.ts";
 
 const ESC = "\u001b";
 
-const processes = new Map<string, Promise<string>>();
-
-/** What a process wrote to standard error before it was killed. Its lines are the same each time, so that one is enough. */
-function linesOf(level: string, kind: "terminal" | "file"): Promise<string> {
-  const name = `${level} ${kind}`;
-  const lines = processes.get(name) ?? startProcess(level, kind);
-  processes.set(name, lines);
-  return lines;
-}
-
-const startProcess = (level: string, kind: "terminal" | "file"): Promise<string> =>
+/** What a process writes to standard error before it is killed. */
+const startProcess = (kind: "terminal" | "file"): Promise<string> =>
   new Promise((resolve) => {
     const script = fileURLToPath(new URL("lines.ts", import.meta.url));
-    execFile(process.execPath, ["--import", "tsx", script, level, kind], (_, __, stderr) => resolve(stderr));
+    execFile(process.execPath, ["--import", "tsx", script, kind], (_, __, stderr) => resolve(stderr));
   });
 
 describe("the log", () => {
-  test("is lines of JSON, written before the process can be killed", async () => {
-    const lines = (await linesOf("debug", "file")).trimEnd().split("\n");
+  test("is lines of JSON in which everything is seen, written before the process can be killed", async () => {
+    const text = await startProcess("file");
+    const lines = text.trimEnd().split("\n");
     expect(lines.map((line) => JSON.parse(line))).toMatchObject([
       { level: "debug", run: "17", msg: "the run begins" },
       {
@@ -42,26 +34,23 @@ describe("the log", () => {
     expect(JSON.parse(lines[0] ?? "")).toMatchObject({
       time: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
     });
-  });
-
-  test("is lines in which everything is seen, with the values that they had", async () => {
-    const text = await linesOf("debug", "file");
     expect(text.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Cf}]/u);
     const failed = text.split("\n").find((line) => line.includes("REFUSED")) ?? "";
     expect(JSON.parse(failed).user_group_id).toBe("a\u001b[2J\u001b]0;title\u0007\r\n\u009b31m\u202eb");
   });
 
-  test.each([
-    ["info", ["warn", "warn", "info", "error"]],
+  test.each<[LogLevel, readonly LogLevel[]]>([
+    ["info", ["info", "warn", "error"]],
     ["error", ["error"]],
     ["silent", []],
-  ])("at level %s", async (level, shown) => {
-    const lines = (await linesOf(level, "file")).split("\n").filter((line) => line !== "");
-    expect(lines.map((line) => JSON.parse(line).level)).toEqual(shown);
+  ])("at level %s", async (level, written) => {
+    const logger = await createLogger(level, false);
+    const levels = ["debug", "info", "warn", "error"] as const;
+    expect(levels.filter((one) => logger.isLevelEnabled(one))).toEqual(written);
   });
 
   test("is readable on a terminal, which nothing in it takes over", async () => {
-    const text = await linesOf("debug", "terminal");
+    const text = await startProcess("terminal");
     expect(text).toContain("the ledger is empty");
     expect(text).toContain("check ledger.url");
     expect(text).not.toContain("hunter2");
