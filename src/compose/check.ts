@@ -187,8 +187,8 @@ const checked = (at: DatabaseUrl): CheckedDatabase => ({
 const sendingTo =
   ({ notify }: Config, stop: AbortSignal): TrySending =>
   async (send) => {
-    const { HttpNotifier } = await import("../adapters/notify/http-notifier.ts");
+    const { httpNotifier } = await import("../adapters/notify/http-notifier.ts");
     const logged: LogEntry[] = [];
-    await send(new HttpNotifier(notify, hostClock, (entry) => logged.push(entry), stop));
+    await send(httpNotifier(notify, hostClock, (entry) => logged.push(entry), stop));
     return logged;
   };

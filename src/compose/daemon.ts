@@ -3,7 +3,7 @@ import { hostClock } from "../adapters/host/clock.ts";
 import { readTextFile } from "../adapters/host/files.ts";
 import { createLogger, logTo } from "../adapters/log/logger.ts";
 import { runLog } from "../adapters/log/run-log.ts";
-import { HttpNotifier } from "../adapters/notify/http-notifier.ts";
+import { httpNotifier } from "../adapters/notify/http-notifier.ts";
 import { AcceptedConfig } from "../config/accepted-config.ts";
 import type { Config } from "../config/config.ts";
 import { defaultListenAddress } from "../config/urls.ts";
@@ -24,6 +24,7 @@ import { type FoundTenant, findTenants } from "../engine/explain/find-tenants.ts
 import { ledgerStatus } from "../engine/ledger-status.ts";
 import { Silence } from "../engine/refresh/sign-of-life.ts";
 import type { Log, LogLevel } from "../ports/log.ts";
+import type { Notifier } from "../ports/notifier.ts";
 import { warnOfReadable } from "./config.ts";
 import { verifyColumns, verifyTls } from "./config-checks.ts";
 import { composeLedgerView } from "./databases.ts";
@@ -149,12 +150,12 @@ const configuredSettings = (
 });
 
 /** A reload with the same addresses repairs none of them, so the notifier has to remember which it didn't reach. */
-function keptNotifier(log: Log, signal: AbortSignal): (notify: Config["notify"]) => HttpNotifier {
-  let kept: { readonly addresses: string; readonly notifier: HttpNotifier } | undefined;
+function keptNotifier(log: Log, signal: AbortSignal): (notify: Config["notify"]) => Notifier {
+  let kept: { readonly addresses: string; readonly notifier: Notifier } | undefined;
   return (notify) => {
     const addresses = JSON.stringify([notify.webhook?.reveal(), notify.heartbeat?.reveal()]);
     if (kept?.addresses !== addresses)
-      kept = { addresses, notifier: new HttpNotifier(notify, hostClock, log, signal) };
+      kept = { addresses, notifier: httpNotifier(notify, hostClock, log, signal) };
     return kept.notifier;
   };
 }

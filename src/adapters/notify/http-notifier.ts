@@ -24,64 +24,33 @@ const ATTEMPTS = [0, 1_000, 4_000];
  * Sends messages to a webhook as Slack's `{"text": "…"}`, and heartbeats to a monitor. An address that is left out gets
  * nothing.
  */
-export class HttpNotifier implements Notifier {
-  readonly #options: NotifyOptions;
-  readonly #clock: Clock;
-  readonly #log: Log;
-  readonly #signal: AbortSignal;
-  readonly #reachedAt: Partial<Record<Unreached["key"], Date | null>>;
-  readonly #unreached = new Map<Unreached["key"], Unreached>();
+export function httpNotifier(options: NotifyOptions, clock: Clock, log: Log, signal: AbortSignal): Notifier {
+  const reachedAt: Partial<Record<Unreached["key"], Date | null>> = {
+    ...(options.webhook && { "notify.webhook": null }),
+    ...(options.heartbeat && { "notify.heartbeat": null }),
+  };
+  const unreached = new Map<Unreached["key"], Unreached>();
   /** When the last attempt has to end, on the monotonic clock. Undefined until one begins after the signal to stop. */
-  #end: number | undefined;
-
-  /** Once the signal aborts, no message is tried again. */
-  constructor(options: NotifyOptions, clock: Clock, log: Log, signal: AbortSignal) {
-    this.#options = options;
-    this.#reachedAt = {
-      ...(options.webhook && { "notify.webhook": null }),
-      ...(options.heartbeat && { "notify.heartbeat": null }),
-    };
-    this.#clock = clock;
-    this.#log = log;
-    this.#signal = signal;
-  }
-
-  async tell(message: string): Promise<void> {
-    const body = JSON.stringify({ text: escaped(visible(message)) });
-    const headers = { "content-type": "application/json" };
-    await this.#send("notify.webhook", this.#options.webhook, { method: "POST", headers, body });
-  }
-
-  async beat(): Promise<void> {
-    await this.#send("notify.heartbeat", this.#options.heartbeat, { method: "GET" });
-  }
-
-  get unreached(): readonly Unreached[] {
-    return [...this.#unreached.values()];
-  }
-
-  get reachedAt(): Notifier["reachedAt"] {
-    return { ...this.#reachedAt };
-  }
+  let end: number | undefined;
 
   /** Logs no address: it is a secret. The client's errors may hold it, too. */
-  async #send(key: Unreached["key"], url: Secret | undefined, options: Sent): Promise<void> {
+  async function send(key: Unreached["key"], url: Secret | undefined, options: Sent): Promise<void> {
     if (url === undefined) return;
     let problem = "";
     for (const waitMs of ATTEMPTS) {
-      if (waitMs > 0 && !this.#signal.aborted) await this.#clock.sleep(waitMs, this.#signal);
-      if (waitMs > 0 && this.#signal.aborted) break;
-      const found = await attempt(url, options, this.#limitMs());
+      if (waitMs > 0 && !signal.aborted) await clock.sleep(waitMs, signal);
+      if (waitMs > 0 && signal.aborted) break;
+      const found = await attempt(url, options, limitMs());
       if (found === undefined) {
-        this.#unreached.delete(key);
-        this.#reachedAt[key] = this.#clock.now();
+        unreached.delete(key);
+        reachedAt[key] = clock.now();
         return;
       }
       problem = found;
     }
-    const since = this.#unreached.get(key)?.since ?? this.#clock.now();
-    this.#unreached.set(key, { key, since, message: problem });
-    this.#log({
+    const since = unreached.get(key)?.since ?? clock.now();
+    unreached.set(key, { key, since, message: problem });
+    log({
       level: "warn",
       code: "NOTIFY_FAILED",
       message: `${key} was not reached: ${problem}`,
@@ -89,12 +58,29 @@ export class HttpNotifier implements Notifier {
     });
   }
 
-  #limitMs(): number {
-    if (!this.#signal.aborted) return TIMEOUT;
-    const now = this.#clock.monotonic();
-    this.#end ??= now + TIMEOUT;
-    return Math.max(0, Math.round(this.#end - now));
+  function limitMs(): number {
+    if (!signal.aborted) return TIMEOUT;
+    const now = clock.monotonic();
+    end ??= now + TIMEOUT;
+    return Math.max(0, Math.round(end - now));
   }
+
+  return {
+    async tell(message) {
+      const body = JSON.stringify({ text: escaped(visible(message)) });
+      const headers = { "content-type": "application/json" };
+      await send("notify.webhook", options.webhook, { method: "POST", headers, body });
+    },
+    async beat() {
+      await send("notify.heartbeat", options.heartbeat, { method: "GET" });
+    },
+    get unreached() {
+      return [...unreached.values()];
+    },
+    get reachedAt() {
+      return { ...reachedAt };
+    },
+  };
 }
 
 interface Sent {

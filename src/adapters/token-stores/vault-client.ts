@@ -28,57 +28,54 @@ const TIMEOUT = 10_000;
 const MAX_ANSWER_BYTES = 1024 * 1024;
 
 /** Vault's and OpenBao's API over HTTP. */
-export class VaultHttp {
-  readonly #pool: Pool;
-  readonly #base: string;
-  readonly #headers: Readonly<Record<string, string>>;
+export function vaultHttp(address: string, namespace: string | undefined) {
+  const url = new URL(address);
+  const pool = new Pool(url.origin, {
+    connections: 16,
+    maxResponseSize: MAX_ANSWER_BYTES,
+    connect: { timeout: TIMEOUT },
+  });
+  const root = `${url.pathname.replace(/\/+$/, "")}/v1/`;
+  const always = {
+    // A Vault agent or proxy can be configured to require this header.
+    "x-vault-request": "true",
+    ...(namespace === undefined ? {} : { "x-vault-namespace": namespace }),
+  };
 
-  constructor(address: string, namespace: string | undefined) {
-    const url = new URL(address);
-    this.#pool = new Pool(url.origin, {
-      connections: 16,
-      maxResponseSize: MAX_ANSWER_BYTES,
-      connect: { timeout: TIMEOUT },
-    });
-    this.#base = `${url.pathname.replace(/\/+$/, "")}/v1/`;
-    this.#headers = {
-      // A Vault agent or proxy can be configured to require this header.
-      "x-vault-request": "true",
-      ...(namespace === undefined ? {} : { "x-vault-namespace": namespace }),
-    };
-  }
-
-  /** Resolves to any answer, also a refusal. Rejects with a {@link SecretStoreFailure} if there was none. */
-  async send({ method, path, token, body, timeoutMs = TIMEOUT }: VaultRequest): Promise<VaultAnswer> {
-    try {
-      const answer = await request.call(this.#pool, {
-        method,
-        path: this.#base + path,
-        headers: {
-          ...this.#headers,
-          ...(token && { "x-vault-token": token.reveal() }),
-          ...(body && { "content-type": "application/json" }),
-        },
-        body: body ? JSON.stringify(body) : null,
-        signal: AbortSignal.timeout(timeoutMs),
-      });
-      const text = await answer.body.text();
-      const said = jsonObjectIn(text);
-      return {
-        status: answer.statusCode,
-        body: said ?? {},
-        isVaults: said ? "data" in said || "auth" in said || "errors" in said : text === "",
-        retryAfterMs: retryAfterMs(answer.headers["retry-after"]?.toString()),
-      };
-    } catch (error) {
-      throw unreachable(error);
-    }
-  }
-
-  async close(): Promise<void> {
-    await this.#pool.destroy();
-  }
+  return {
+    /** Resolves to any answer, also a refusal. Rejects with a {@link SecretStoreFailure} if there was none. */
+    async send({ method, path, token, body, timeoutMs = TIMEOUT }: VaultRequest): Promise<VaultAnswer> {
+      try {
+        const answer = await request.call(pool, {
+          method,
+          path: root + path,
+          headers: {
+            ...always,
+            ...(token && { "x-vault-token": token.reveal() }),
+            ...(body && { "content-type": "application/json" }),
+          },
+          body: body ? JSON.stringify(body) : null,
+          signal: AbortSignal.timeout(timeoutMs),
+        });
+        const text = await answer.body.text();
+        const said = jsonObjectIn(text);
+        return {
+          status: answer.statusCode,
+          body: said ?? {},
+          isVaults: said ? "data" in said || "auth" in said || "errors" in said : text === "",
+          retryAfterMs: retryAfterMs(answer.headers["retry-after"]?.toString()),
+        };
+      } catch (error) {
+        throw unreachable(error);
+      }
+    },
+    async close(): Promise<void> {
+      await pool.destroy();
+    },
+  };
 }
+
+export type VaultHttp = ReturnType<typeof vaultHttp>;
 
 /**
  * Why a request failed. Vault's words may quote the request, so they are recognised here and never repeated. `rights`

@@ -11,7 +11,7 @@ import {
   scopeIn,
 } from "./secret-store.ts";
 import { taggedStore, type VendorSecret } from "./tagged-store.ts";
-import { failureOf, NO_ENGINE, notVaults, says, type VaultAnswer, VaultHttp } from "./vault-client.ts";
+import { failureOf, NO_ENGINE, notVaults, says, type VaultAnswer, vaultHttp } from "./vault-client.ts";
 import { type VaultAuth, vaultSession } from "./vault-session.ts";
 
 export interface VaultStoreOptions {
@@ -45,7 +45,7 @@ export function vaultStore(
   { address, mount, namespace, auth, path, format, scope }: VaultStoreOptions,
   clock: Clock,
 ): SecretStore {
-  const http = new VaultHttp(address, namespace);
+  const http = vaultHttp(address, namespace);
   const session = vaultSession(http, auth, clock);
   const marks = managedTags(scope);
 

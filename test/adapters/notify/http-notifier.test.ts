@@ -3,7 +3,7 @@ import { Session } from "node:inspector/promises";
 import { createServer as createTcpServer, type Socket } from "node:net";
 import { text } from "node:stream/consumers";
 import { describe, expect, test } from "vitest";
-import { HttpNotifier } from "../../../src/adapters/notify/http-notifier.ts";
+import { httpNotifier } from "../../../src/adapters/notify/http-notifier.ts";
 import { Secret } from "../../../src/core/secret/secret.ts";
 import type { LogEntry } from "../../../src/ports/log.ts";
 import { aClock } from "../../fakes/set-clock.ts";
@@ -54,7 +54,7 @@ function aNotifier(url: string, onSleep: (stopping: AbortController) => void = (
     },
   };
   const options = { webhook: new Secret(url), heartbeat: new Secret(url) };
-  const notifier = new HttpNotifier(options, clock, (entry) => log.push(entry), stopping.signal);
+  const notifier = httpNotifier(options, clock, (entry) => log.push(entry), stopping.signal);
   return { notifier, log, slept, stopping, clock };
 }
 
