@@ -4,7 +4,7 @@ import { readTextFile } from "../adapters/host/files.ts";
 import { createLogger, logTo } from "../adapters/log/logger.ts";
 import { runLog } from "../adapters/log/run-log.ts";
 import { httpNotifier } from "../adapters/notify/http-notifier.ts";
-import { AcceptedConfig } from "../config/accepted-config.ts";
+import { acceptedConfig } from "../config/accepted-config.ts";
 import type { Config } from "../config/config.ts";
 import { defaultListenAddress } from "../config/urls.ts";
 import { SyncError } from "../core/failure/sync-error.ts";
@@ -43,7 +43,7 @@ export async function composeDaemon(
   const signal = host.stop;
   const logger = await createLogger(logLevel, host.terminal !== undefined);
   const log = logTo(logger);
-  const accepted = new AcceptedConfig(path, { env: host.env, readFile: readTextFile }, () =>
+  const accepted = acceptedConfig(path, { env: host.env, readFile: readTextFile }, () =>
     warnOfReadable(path, host, (warning) => log({ level: "warn", ...warning })),
   );
   verifyTls(accepted.current());

@@ -86,7 +86,7 @@ export async function composeNoticing(config: Config, ports: NoticingPorts): Pro
 /** What serves single tenants in a daemon. It outlives the syncs, and the configs that a reload brings. */
 export function composeServing(ports: ServingPorts): ComposedServing {
   const { config, log, observe, syncSoon, isHolder } = ports;
-  const requests = new LedgerRequests(ports);
+  const ask = askThroughLedger(ports);
   const server = new TenantServer({
     clock: hostClock,
     onServed: (user_group_id, served, ms) => observe({ kind: "served", user_group_id, served, ms }),
@@ -120,7 +120,7 @@ export function composeServing(ports: ServingPorts): ComposedServing {
       }
       return current.serving;
     },
-    serveTenant: (id, waitMs, signal) => (isHolder() ? server.serve(id, waitMs, signal) : requests.ask(id)),
+    serveTenant: (id, waitMs, signal) => (isHolder() ? server.serve(id, waitMs, signal) : ask(id)),
     servingNow: () =>
       current?.serving
         ? {
@@ -138,33 +138,27 @@ export function composeServing(ports: ServingPorts): ComposedServing {
 }
 
 /** Asks the instance that holds the lease to serve a tenant, by a request in the ledger. */
-class LedgerRequests {
-  readonly #ports: ServingPorts;
+function askThroughLedger({ config, host, holder }: ServingPorts): (id: string) => Promise<Served> {
   /** One pool for all requests at the same time, so that many sign-ups don't take many connections. */
-  #databases: Databases | undefined;
-  #underWay = 0;
+  let shared: Databases | undefined;
+  let underWay = 0;
 
-  constructor(ports: ServingPorts) {
-    this.#ports = ports;
-  }
-
-  async ask(id: string): Promise<Served> {
-    const { config, host, holder } = this.#ports;
+  return async (id) => {
     const { ledger: location, name, history } = config();
-    const databases = this.#databases ?? new Databases(name, VIEW_TIMEOUTS, host.stop);
-    this.#databases = databases;
-    this.#underWay++;
+    const databases = shared ?? new Databases(name, VIEW_TIMEOUTS, host.stop);
+    shared = databases;
+    underWay++;
     try {
       const database = await databases.open(location.url);
       const ledger = sqlLedger(database, location, name, history);
       const requester = await thisInstance(host.pid);
       return await askHolder(id, { ledger, requester, holder: holder() });
     } finally {
-      this.#underWay--;
-      if (this.#underWay === 0) {
-        this.#databases = undefined;
+      underWay--;
+      if (underWay === 0) {
+        shared = undefined;
         await databases.close();
       }
     }
-  }
+  };
 }

@@ -57,8 +57,8 @@ export async function changeFeed(config: Config, changeColumn: string): Promise<
 }
 
 export async function changeChannel({ name, source }: Config, channel: string): Promise<ChangeChannel> {
-  const { PostgresChangeChannel } = await import("../adapters/postgres/source/change-channel.ts");
-  return new PostgresChangeChannel({
+  const { postgresChangeChannel } = await import("../adapters/postgres/source/change-channel.ts");
+  return postgresChangeChannel({
     url: (source.changes.url ?? source.url).url,
     applicationName: applicationName(name),
     channel,

@@ -9,46 +9,38 @@ interface RereadConfig {
 }
 
 /**
- * The config of a long-lived process. Edits of the config file take effect only after `reread` and `accept`.
- * The files that `${file:…}` names are read each time, because secrets change on their own.
+ * The config of a long-lived process. Edits of the config file take effect only after `reread` and `accept`. The files that
+ * `${file:…}` names are read each time, because secrets change on their own. Throws what `loadConfig` throws. Calls `onSecrets`
+ * as `loadConfig` does, now and after each reread.
  */
-export class AcceptedConfig {
-  readonly #path: string;
-  readonly #sources: ValueSources;
-  readonly #onSecrets: (() => void) | undefined;
-  #text = "";
-
-  /** Throws what `loadConfig` throws. Calls `onSecrets` as `loadConfig` does, now and after each reread. */
-  constructor(path: string, sources: ValueSources, onSecrets?: () => void) {
-    this.#path = path;
-    this.#sources = sources;
-    this.#onSecrets = onSecrets;
-    this.reread().accept();
-  }
-
-  /** The accepted config with the present secrets. Throws a SyncError CONFIG_… if a secret is missing or wrong. */
-  current(): Config {
-    const { env, readFile } = this.#sources;
-    return loadConfig(this.#path, {
-      env,
-      readFile: (path) => (path === this.#path ? this.#text : readFile(path)),
-    });
-  }
+export function acceptedConfig(path: string, sources: ValueSources, onSecrets?: () => void) {
+  let accepted = "";
+  /** Loads the config with `textOf` in place of the content of the config file. */
+  const loadFrom = (textOf: (path: string) => string, onFound?: () => void): Config => {
+    const readFile = (file: string): string => (file === path ? textOf(file) : sources.readFile(file));
+    return loadConfig(path, { ...sources, readFile }, onFound);
+  };
 
   /** Reads the config file again. Throws what `loadConfig` throws; then the config that was accepted before stays. */
-  reread(): RereadConfig {
-    let text = this.#text;
-    const readFile = (path: string): string => {
-      const content = this.#sources.readFile(path);
-      if (path === this.#path) text = content;
-      return content;
+  function reread(): RereadConfig {
+    let text = "";
+    const read = (file: string): string => {
+      text = sources.readFile(file);
+      return text;
     };
-    const config = loadConfig(this.#path, { ...this.#sources, readFile }, this.#onSecrets);
+    const config = loadFrom(read, onSecrets);
     return {
       config,
       accept: () => {
-        this.#text = text;
+        accepted = text;
       },
     };
   }
+
+  reread().accept();
+  return {
+    reread,
+    /** The accepted config with the present secrets. Throws a SyncError CONFIG_… if a secret is missing or wrong. */
+    current: (): Config => loadFrom(() => accepted),
+  };
 }

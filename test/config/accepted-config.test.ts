@@ -1,6 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: it is what the config file has
 import { describe, expect, test } from "vitest";
-import { AcceptedConfig } from "../../src/config/accepted-config.ts";
+import { acceptedConfig } from "../../src/config/accepted-config.ts";
 import { rejection } from "../contracts/collect.ts";
 
 const yaml = (name: string, apiKey = "k3y"): string => `
@@ -17,7 +17,7 @@ function anAcceptedConfig(files: Record<string, string>) {
     if (content !== undefined) return content;
     throw Object.assign(new Error("gone"), { code: "ENOENT" });
   };
-  return new AcceptedConfig("config.yaml", { env: {}, readFile });
+  return acceptedConfig("config.yaml", { env: {}, readFile });
 }
 
 const thrownBy = (body: () => unknown): Promise<unknown> => rejection((async () => body())());
@@ -61,7 +61,8 @@ describe("the files of secrets", () => {
     "config.yaml": yaml("eu", "${file:/run/secrets/key}"),
     "/run/secrets/key": "old\n",
   });
-  const keyOf = (accepted: AcceptedConfig): string => accepted.current().service.api_key.reveal();
+  const keyOf = (accepted: ReturnType<typeof acceptedConfig>): string =>
+    accepted.current().service.api_key.reveal();
 
   test("are read each time", () => {
     const all = files();

@@ -22,7 +22,7 @@ const ATTEMPTS = [0, 1_000, 4_000];
 
 /**
  * Sends messages to a webhook as Slack's `{"text": "…"}`, and heartbeats to a monitor. An address that is left out gets
- * nothing.
+ * nothing. Once the signal aborts, no message is tried again.
  */
 export function httpNotifier(options: NotifyOptions, clock: Clock, log: Log, signal: AbortSignal): Notifier {
   const reachedAt: Partial<Record<Unreached["key"], Date | null>> = {

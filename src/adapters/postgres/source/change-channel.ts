@@ -19,24 +19,18 @@ interface ChannelOptions {
 }
 
 /** Listens with LISTEN, on a connection that does nothing else. */
-export class PostgresChangeChannel implements ChangeChannel {
-  readonly #options: ChannelOptions;
-
-  constructor(options: ChannelOptions) {
-    this.#options = options;
-  }
-
-  async open(onPayload: (payload: string) => void, stop: AbortSignal): Promise<OpenChannel> {
-    const channel = new PostgresOpenChannel(this.#options, onPayload, stop);
+export const postgresChangeChannel = (options: ChannelOptions): ChangeChannel => ({
+  async open(onPayload, stop) {
+    const channel = new PostgresOpenChannel(options, onPayload, stop);
     try {
       await channel.listen();
     } catch (error) {
       await channel.close();
-      throw cannotListen(this.#options.channel, error);
+      throw cannotListen(options.channel, error);
     }
     return channel;
-  }
-}
+  },
+});
 
 class PostgresOpenChannel implements OpenChannel {
   readonly lost: Promise<SyncError>;

@@ -1,6 +1,6 @@
 import pg from "pg";
 import { expect, onTestFinished, test } from "vitest";
-import { PostgresChangeChannel } from "../../../../src/adapters/postgres/source/change-channel.ts";
+import { postgresChangeChannel } from "../../../../src/adapters/postgres/source/change-channel.ts";
 import { Secret } from "../../../../src/core/secret/secret.ts";
 import type { OpenChannel } from "../../../../src/ports/change-feed.ts";
 import { NEVER } from "../../../contracts/rows-of.ts";
@@ -14,8 +14,8 @@ const APPLICATION = "groupsync:listener-under-test";
 const PATIENT = 60_000;
 const SHORT = 2_000;
 
-const channelAt = (url: string, limitMs = PATIENT): PostgresChangeChannel =>
-  new PostgresChangeChannel({
+const channelAt = (url: string, limitMs = PATIENT) =>
+  postgresChangeChannel({
     url: new Secret(url),
     applicationName: APPLICATION,
     channel: "customers_changed",
