@@ -2,7 +2,7 @@ import { connect, isIP, Socket } from "node:net";
 import type { Connection, ConnectionOptions } from "mysql2";
 import type { Secret } from "../../../core/secret/secret.ts";
 import { type TlsSettings, tlsSettings } from "../../sql/connection/tls.ts";
-import { withTimeout } from "../../sql/connection/wait-limits.ts";
+import { FAREWELL, withTimeout } from "../../sql/connection/wait-limits.ts";
 
 const DEFAULT_PORT = 3306;
 
@@ -41,9 +41,6 @@ function endpointOptions(tls: TlsSettings, host: string, port: number): Connecti
   const stream = () => connect({ host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: 10_000 });
   return { host: `${host}.`, port, ssl, stream };
 }
-
-/** How long the end of a connection or of a statement, or a question about a lock may take, in milliseconds. */
-export const FAREWELL = 5_000;
 
 /** Ends the connection at once. The driver alone would close its own half and go on receiving. */
 export function cutOff(connection: Connection): void {

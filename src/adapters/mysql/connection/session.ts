@@ -4,8 +4,8 @@ import type { Connection as Asking } from "mysql2/promise";
 import { databaseHost } from "../../../core/tls/database-tls.ts";
 import { insistOnVersion } from "../../sql/connection/server-version.ts";
 import { type SessionOptions, SessionWaits } from "../../sql/connection/session-waits.ts";
-import { type WaitLimits, withTimeout } from "../../sql/connection/wait-limits.ts";
-import { connectionOptions, cutOff, endInTime, FAREWELL, socketOf } from "./connection.ts";
+import { FAREWELL, type WaitLimits, withTimeout } from "../../sql/connection/wait-limits.ts";
+import { connectionOptions, cutOff, endInTime, socketOf } from "./connection.ts";
 import { failures } from "./failures.ts";
 
 /** A session as the server itself has it: a proxy in between has ids and a version of its own. */

@@ -4,10 +4,7 @@ import type { Secret } from "../../../core/secret/secret.ts";
 import { databaseHost, tlsParameters } from "../../../core/tls/database-tls.ts";
 import { insistOnVersion } from "../../sql/connection/server-version.ts";
 import { type TlsSettings, tlsSettings } from "../../sql/connection/tls.ts";
-import { withTimeout } from "../../sql/connection/wait-limits.ts";
-
-/** How long the end of a connection, a request to cancel or a question about a lock may take, in milliseconds. */
-export const FAREWELL = 5_000;
+import { FAREWELL, withTimeout } from "../../sql/connection/wait-limits.ts";
 
 /**
  * Stands before each statement. If pgpool balances loads, it has such a statement run by the primary. Otherwise a standby

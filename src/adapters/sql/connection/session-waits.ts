@@ -13,8 +13,10 @@ import {
 
 export interface SessionOptions {
   readonly url: Secret;
+  /** Shown in the server's list of sessions. */
   readonly applicationName: string;
   readonly timeouts: SessionTimeouts;
+  /** Aborted when this process is told to stop. */
   readonly stop: AbortSignal;
 }
 

@@ -26,7 +26,6 @@ export function tlsSettings(dialect: TlsDialect, url: Secret): TlsSettings {
   return tls.kind === "off" ? tls : { kind: "on", verify: tls.verify, pem: readFiles(dialect, tls.files) };
 }
 
-/** The contents of the files that a url names. */
 function readFiles(dialect: TlsDialect, { ca, cert, key }: TlsFiles): TlsFiles {
   const names = tlsFileNames(dialect);
   return {

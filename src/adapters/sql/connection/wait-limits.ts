@@ -48,6 +48,9 @@ export const MIGRATION: WaitLimits = {
   silenceMs: Number.POSITIVE_INFINITY,
 };
 
+/** How long the end of a connection, a request to cancel or a question about a lock may take, in milliseconds. */
+export const FAREWELL = 5_000;
+
 /** The database hasn't answered within the limit. */
 export class NoAnswer extends Error {
   constructor(ms: number) {

@@ -1,6 +1,6 @@
-import type { Secret } from "../../../core/secret/secret.ts";
 import type { Connections } from "../connection/connections.ts";
-import { type SessionTimeouts, SHORT_READ } from "../connection/wait-limits.ts";
+import type { SessionOptions } from "../connection/session-waits.ts";
+import { SHORT_READ } from "../connection/wait-limits.ts";
 import type { Dialect } from "./dialect.ts";
 
 /** One database that can hold the ledger and the tokens. */
@@ -12,14 +12,8 @@ export interface Database extends Connections {
 export const insistOnWrites = (database: Database): Promise<void> =>
   database.transaction(database.dialect.begin.write, async () => {}, SHORT_READ);
 
-export interface DatabaseOptions {
-  readonly url: Secret;
-  /** Shown in the server's list of sessions. */
-  readonly applicationName: string;
+export interface DatabaseOptions extends SessionOptions {
   readonly maxConnections: number;
   /** After how many idle milliseconds the server ends a transaction. MySQL rounds up to seconds. */
   readonly idleMs: number;
-  readonly timeouts: SessionTimeouts;
-  /** Aborted when this process is told to stop. */
-  readonly stop: AbortSignal;
 }

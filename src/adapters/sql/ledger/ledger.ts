@@ -2,11 +2,11 @@ import { RecentWrites } from "../../../core/record/recent-writes.ts";
 import type { GroupRecord } from "../../../core/record/record.ts";
 import type { Lease } from "../../../ports/ledger/lease.ts";
 import type { Ledger, LedgerTransaction, LedgerView } from "../../../ports/ledger/ledger.ts";
-import type { StoredToken } from "../../../ports/token-store.ts";
 import type { InTransaction } from "../connection/connections.ts";
 import { databaseError } from "../connection/failures.ts";
 import type { Database } from "../dialect/database.ts";
 import type { LedgerLocation } from "../dialect/ledger-tables.ts";
+import type { LedgerBesideTokens } from "../tokens/token-table.ts";
 import { groupReads, groupWrites } from "./groups.ts";
 import { journalReads, runReads, runWrites } from "./history.ts";
 import { ifHeld, ifOfNoOther, leaseState, leases } from "./lease.ts";
@@ -22,12 +22,7 @@ export const sqlLedgerView = (database: Database, location: LedgerLocation, scop
   allReads(new LedgerReader(database, location, scope));
 
 /** The ledger in an SQL database, with what a token table in the same database needs to take part in its transactions. */
-export interface SqlLedger extends Ledger {
-  /** The database connection of a transaction that this ledger has open. */
-  sessionOf(transaction: LedgerTransaction): InTransaction;
-  /** A query that finds a row if the lease is held and no other group of the scope has this token. */
-  ifOfNoOther(token: StoredToken, lease: Lease): Promise<string>;
-}
+export type SqlLedger = Ledger & LedgerBesideTokens;
 
 /** `historyMs`: how long the history of the runs is kept. `recent`: what this process knows of its writes to the ledger. */
 export function sqlLedger(

@@ -1,18 +1,15 @@
 import type { ChangePosition } from "../../../core/changes/change-window.ts";
-import type { Secret } from "../../../core/secret/secret.ts";
 import type { SourceRole } from "../../../ports/tenant-source.ts";
 import type { Failures } from "../connection/failures.ts";
 import type { Identifiers, TableName } from "../connection/identifiers.ts";
+import type { SessionOptions } from "../connection/session-waits.ts";
 import type { TablePlace } from "../connection/table-place.ts";
-import type { SessionTimeouts, WaitLimits } from "../connection/wait-limits.ts";
+import type { WaitLimits } from "../connection/wait-limits.ts";
 import type { SensitiveTable } from "./sensitive-tables.ts";
 import type { DialectQuery, SourceConditions, TenantQuery } from "./tenant-query.ts";
 
 /** Where the tenants are, as the config says it. */
-export interface SourceOptions extends SourceConditions {
-  readonly url: Secret;
-  readonly applicationName: string;
-  readonly timeouts: SessionTimeouts;
+export interface SourceOptions extends SourceConditions, Omit<SessionOptions, "stop"> {
   /** Exactly one of `table` and `query`. */
   readonly table?: string | undefined;
   readonly query?: string | undefined;
@@ -67,7 +64,6 @@ export interface SourceFailures extends Pick<Failures, "hintFor"> {
   isSqlMistake(error: unknown): boolean;
   /** The user lacks a right to something that the read needs. */
   mayNotRead(error: unknown): boolean;
-  /** A policy may hide rows from this user. */
   mayHideRows(error: unknown): boolean;
 }
 

@@ -42,7 +42,8 @@ const secretsIn = (rows: readonly TokenRow[]): Secret[] => tokensOf(rows).map(([
 
 /** The ledger of the database that the token table is in. Its transactions write the tokens too. */
 export interface LedgerBesideTokens {
-  sessionOf(transaction: LedgerTransaction): Savepoints["connection"];
+  /** The database connection of a transaction that this ledger has open. */
+  sessionOf(transaction: LedgerTransaction): InTransaction;
   /** A query that finds a row if the lease is held and no other group of the scope has this token. */
   ifOfNoOther(token: StoredToken, lease: Lease): Promise<string>;
 }
