@@ -86,7 +86,6 @@ function findingText(title: string, { level, code, message, hint }: Finding, pai
   return `${paint(colour, sign)} ${title}  ${text}\n${remedy}`;
 }
 
-/** The last line. */
 function summaryText(results: readonly CheckResult[], colours: boolean): string {
   const paint = painter(colours);
   // One missing right shows in several checks. What one and the same action repairs is one problem.

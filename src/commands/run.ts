@@ -4,7 +4,6 @@ import { EXIT } from "../core/report/exit-code.ts";
 import type { Lifecycle } from "../daemon/lifecycle.ts";
 import type { CommandContext, CommandIo } from "./context.ts";
 
-/** `groupsync run`: the daemon. */
 export const runCommand = ({ io, flagsOf, version }: CommandContext): Command =>
   new Command("run")
     .description("sync on the schedule until told to stop, with a status page, probes and metrics")

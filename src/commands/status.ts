@@ -32,7 +32,6 @@ export const statusCommand = ({ io, flagsOf, readConfig }: CommandContext): Comm
       );
     });
 
-/** Prints the status of the scope that the config names. */
 export async function status(
   ledger: LedgerView,
   config: Pick<Config, "name" | "deletion" | "rotation">,

@@ -21,7 +21,6 @@ interface Flags {
   readonly json?: boolean;
 }
 
-/** `groupsync sync`: one full sync. */
 export const syncCommand = ({ io, readConfig, observe }: CommandContext): Command =>
   new Command("sync")
     .description("make the groups equal to the tenants once, then exit")

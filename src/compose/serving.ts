@@ -24,7 +24,6 @@ interface ServingPorts {
   readonly host: Host;
   readonly log: Log;
   readonly observe: Observe;
-  /** Begins a full sync soon. */
   readonly syncSoon: () => void;
   /** Whether this instance holds the lease. If not, another one may hold it. */
   readonly isHolder: () => boolean;

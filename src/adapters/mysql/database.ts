@@ -49,7 +49,6 @@ const VARIABLES = "SHOW VARIABLES WHERE variable_name IN ('max_allowed_packet', 
 const IN_STEP = "SET SESSION wsrep_sync_wait = 15";
 const TRANSACTIONS = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE";
 
-/** A MySQL or MariaDB database. */
 export class MysqlDatabase implements Database {
   readonly dialect = dialect;
   /** MySQL has no search_path. */

@@ -53,7 +53,6 @@ export function readGetAnswer(answer: WireAnswer, request: WireRequest): GetAnsw
   return { isNew, group: serviceGroup(user_group, request) };
 }
 
-/** Reads the answer to POST in the same way. */
 export const readPostAnswer = (answer: WireAnswer, request: WireRequest): ServiceGroup =>
   serviceGroup(readAnswer(POST_ANSWER, answer, request).user_group, request);
 

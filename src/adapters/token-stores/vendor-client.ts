@@ -31,7 +31,6 @@ export async function optional<T>(store: keyof typeof OPTIONAL_PACKAGES, load: (
 }
 
 interface VendorClientOptions<Client> {
-  /** Logs in. */
   readonly connect: () => Promise<Client>;
   /** Whether a call failed because the login was refused or has expired. */
   readonly isLoginFailure: (error: unknown) => boolean;

@@ -14,7 +14,6 @@ export function explainText(explanation: Explanation, configPath: string, colour
   return `${viewLines(tenantView(explanation), context).join("\n")}\n`;
 }
 
-/** The object of `explain --json`. */
 export function explainJson(explanation: Explanation): string {
   const { user_group_id, tenant, group, action, changes, copies, approval } = explanation;
   const { state, reason, advice, command } = standingOf(explanation);

@@ -6,7 +6,6 @@ import type { ProbeReport } from "../../engine/probe.ts";
 import { LONGEST_REASON, withHint } from "./attention.ts";
 import { type Paint, painter } from "./colours.ts";
 
-/** The object of `probe --json`. */
 export function probeJson(
   { run, findings, canary, updates }: ProbeReport,
   advice: readonly Finding[],

@@ -45,7 +45,6 @@ function runFact(run: PastRun, isNewest: boolean, { readAt, lease }: LedgerStatu
 export const stateOf = (status: LedgerStatus): Tone =>
   scopeView(factsOf(status), status.readAt).cards[0]?.tone ?? "idle";
 
-/** The object of `status --json`. */
 export function statusJson(status: LedgerStatus, runs: readonly PastRun[]): string {
   const { groups, oldestToken, held, failing, rejected, lease, service, readAt } = status;
   const { names, tables, missing, refreshHold } = status;

@@ -13,7 +13,6 @@ export type ColumnType = "id" | "text" | "integer" | "bigint" | "time";
 /** The statements that open a transaction. */
 interface Beginnings {
   readonly write: readonly string[];
-  /** To take the lease. */
   readonly lease: readonly string[];
   /** To read at one point in time. */
   readonly snapshot: readonly string[];

@@ -179,7 +179,6 @@ export type GroupColumns = [
   state: string | null,
 ];
 
-/** Reads a row of `GROUP_COLUMNS`. */
 export function ledgerGroup(row: GroupColumns): LedgerGroup {
   const [user_group_id, fingerprint, bucket, digest, unverified, intent, held, gone, since, state] = row;
   const group = { user_group_id, bucket, digest, fingerprint, unverified, intent, held };

@@ -5,7 +5,6 @@ import type { Database } from "../dialect/database.ts";
 /** How one kind of database is asked for its catalog. */
 export interface CatalogSql {
   readonly dialect: Catalog["dialect"];
-  /** The name of the database. */
   readonly database: string;
   /**
    * One row for each column of each table and view, in their order, with the names of `ColumnRow`. Without the system's own

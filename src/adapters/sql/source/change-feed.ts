@@ -86,7 +86,6 @@ function changeReader(dialect: SourceDialect, opened: OpenReader, change: Change
   };
 }
 
-/** Value, id and digest of a row. */
 type RawChange = readonly [value: string, id: string | null, digest: string];
 
 type RawNewest = readonly [value: string, before: string];
