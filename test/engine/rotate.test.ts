@@ -142,23 +142,6 @@ describe("rotate gives every selected group a new token,", () => {
     expect(world.store.tokens).toEqual(world.service.tokens);
   });
 
-  it("even if the tenant is gone or its replacement is held", async () => {
-    const world = await aSyncedWorld("a", "b", "c", "d");
-    world.tenants = [...tenants("a"), ...renamed(tenants("b"))];
-    const held = { count: 0, percent: 0 };
-    const report = await world.sync({
-      settings: { update: "replace", deletion: { when: "absent", gracePeriodMs: 0, limit: held } },
-    });
-    expect(report.counts).toMatchObject({ held: 3 });
-    const before = world.service.tokens;
-    expect(await world.rotate()).toMatchObject({ outcome: "ok", counts: { rotated: 4 } });
-    expect(stillLive(before, world)).toEqual([]);
-    expect(world.store.tokens).toEqual(world.service.tokens);
-    // The tenant is still gone, and the replacement is still held.
-    expect(world.ledger.rows.get("c")).toMatchObject({ held: "delete", absence: { kind: "absent" } });
-    expect(world.ledger.rows.get("b")).toMatchObject({ held: "replace" });
-  });
-
   it.each(selections)("but not to a deleted group whose token is still stored (%s)", async (_, selection) => {
     const world = await aSyncedWorld("a", "b");
     world.store.notRemovable.add("b");
@@ -568,18 +551,6 @@ it("a token that the service refuses is asked for until a GET returns the live t
   await world.time.sleep(DAY);
   expect(await world.sync()).toMatchObject({ outcome: "ok" });
   expect(world.store.tokens).toEqual(world.service.tokens);
-});
-
-describe("what a sync rotates by itself", () => {
-  it("leaves out groups whose tenant is gone or that have a change under way", async () => {
-    const world = await aWorldJustSynced(IDS);
-    world.tenants = [...tenants("a", "b"), { id: "c", name: "New name of c", plan: "gold" }];
-    await world.time.sleep(90 * DAY);
-    const at = failsAt("getOrCreate", "c");
-    const deletion = { when: "never", gracePeriodMs: 0, limit: { count: 0, percent: 0 } } as const;
-    await world.sync({ settings: { ...DUE, deletion }, at });
-    expect(world.sent.filter((request) => request.startsWith("POST"))).toEqual(["POST a", "POST b"]);
-  });
 });
 
 describe("a due rotation that keeps failing waits for its next try", () => {

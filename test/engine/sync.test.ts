@@ -10,14 +10,6 @@ const counts = (some: object) => ({ ...noCounts(), ...some });
 
 const asked = (world: World): string[] => world.service.requests.map(({ id }) => id);
 
-const rename = (world: World, id: string, name: string): void => {
-  world.tenants = world.tenants.map((tenant) => (tenant.id === id ? { ...tenant, name } : tenant));
-};
-
-const change = (world: World, id: string, plan: string): void => {
-  world.tenants = world.tenants.map((tenant) => (tenant.id === id ? { ...tenant, plan } : tenant));
-};
-
 /** Fails every GET for these groups, like a service that can't handle something about them. */
 const refusing = (code: ServiceFailureCode, ...ids: string[]) =>
   failing("before", "getOrCreate", () => new ServiceFailure(code, code), { ids });
@@ -69,20 +61,6 @@ describe("a further sync", () => {
     ]);
     world.tenants.splice(0, 3, ...tenants("a", "b", "c"));
     expect((await world.sync()).counts).toEqual(counts({ created: 1, unchanged: 2, not_ready: 1 }));
-  });
-});
-
-describe("a service that keeps existing groups", () => {
-  it("makes changes count as failed that could not be verified before", async () => {
-    const world = await aSyncedWorld(["a", "b", "c", "d"]);
-    change(world, "a", "silver");
-    expect((await world.sync()).counts).toEqual(counts({ updated: 1, unverified: 1, unchanged: 3 }));
-    for (const id of ["b", "c", "d"]) rename(world, id, "New");
-    expect((await world.sync()).counts).toEqual(counts({ failed: 3, unchanged: 1 }));
-    // What has failed before comes before other updates.
-    const failing = ["b", "c", "d", "a"].map((id) => [id, "NOT_UPDATED"]);
-    const { errors } = await world.sync();
-    expect(errors.map(({ user_group_id, code }) => [user_group_id, code])).toEqual(failing);
   });
 });
 
@@ -168,14 +146,4 @@ describe("a run that has to end early", () => {
     expect(world.store.tokens).toEqual(world.service.tokens);
     expect((await world.sync()).counts).toEqual(counts({ created: 4, unchanged: 2 }));
   });
-});
-
-it("a new tenant gets its group before what has failed before is settled", async () => {
-  const world = new World(tenants("a", "b"));
-  await world.sync({ at: refusing("SERVICE_ERROR", "a") });
-  world.tenants = tenants("a", "b", "new");
-  const { instance, report } = world.start({ at: refusing("SERVICE_ERROR", "a") });
-  expect(await report).toMatchObject({ outcome: "partial", counts: { created: 1, failed: 1 } });
-  const calls = instance.history("before getOrCreate");
-  expect(calls[0]).toBe("before getOrCreate new");
 });

@@ -327,10 +327,11 @@ describe("what the service has", () => {
     ).toBeNull();
   });
 
-  test("says nothing of the tenant, if the GET was sent for the token", () => {
+  test("says nothing of the tenant, if the call was sent for the token", () => {
     const gone = [...CREATED, begun(aGet), left, { kind: "held", removal: "delete" }] as const;
-    for (const end of [aFailed({ change: aGet }), anApplied({ kind: "updated", change: aGet })])
-      expect(recordAfter(...gone, ended(end))).toMatchObject({ absence: { kind: "absent" }, held: "delete" });
+    const told = ended(anApplied({ kind: "updated", change: aGet }));
+    for (const end of [ended(aFailed({ change: aGet })), told, rotated(SECOND)])
+      expect(recordAfter(...gone, end)).toMatchObject({ absence: { kind: "absent" }, held: "delete" });
     for (const end of [updated, aNotUpdated({ change: update }), aFailed({ change: update })])
       expect(recordAfter(...gone, ended(end))).toMatchObject({ absence: null, held: null });
   });

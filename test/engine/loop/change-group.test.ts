@@ -393,16 +393,6 @@ describe("a deletion", () => {
     expect(world.ledger.removals).toHaveLength(1);
   });
 
-  it("whose token can't be removed is given up if the tenant comes back", async () => {
-    const world = await aSyncedWorld(IDS);
-    keep(world, "a", "b", "c");
-    world.store.notRemovable.add("d");
-    await world.sync();
-    keep(world, ...IDS);
-    expect(await world.sync()).toMatchObject({ outcome: "ok", counts: { created: 1 } });
-    expect(world.store.tokens).toEqual(world.service.tokens);
-  });
-
   it.each([
     { back: "as it was", row: tenants("d"), end: { outcome: "ok", counts: { replaced: 1 } } },
     {

@@ -391,15 +391,6 @@ describe("a tenant", () => {
     expect(asked(world)).toEqual(["a"]);
   });
 
-  it("that has changed is not replaced: only a full sync does that, within the limit", async () => {
-    const world = new World(tenants("a"));
-    const session = aSession(world, { settings: { update: "replace", deletion: DELETES_AT_ONCE } });
-    await session.run;
-    world.tenants[0] = { id: "a", name: "renamed" };
-    expect(await session.serve("a")).toMatchObject({ kind: "conflict", code: "NEEDS_FULL_SYNC" });
-    expect(asked(world)).toEqual(["a"]);
-  });
-
   it("that has changed is not said to be done because a rotation of an earlier run is settled", async () => {
     const world = new World(tenants("a"));
     const session = aSession(world, { settings: { update: "replace", deletion: DELETES_AT_ONCE } });
