@@ -6,7 +6,7 @@ import type { OpenSpool } from "../ports/spool.ts";
 import type { TenantSource } from "../ports/tenant-source.ts";
 import { leasedRun, type Run, type RunPorts, type RunSettings } from "./leased-run.ts";
 import { makeChanges } from "./loop/make-changes.ts";
-import { RemovalCheck } from "./loop/removal-check.ts";
+import { removalCheck } from "./loop/removal-check.ts";
 import type { Applying } from "./loop/work-through.ts";
 import { makePlan, type PlanOptions, type PlanSettings, readLedgerState } from "./plan/make-plan.ts";
 import { recordNotes } from "./plan/record-notes.ts";
@@ -93,7 +93,7 @@ async function syncOnce(
   if (isWhole) await pauseGraceClock(history, run);
   const plan = await makePlan(ports, settings, state, now, run.signal, options);
   if (isWhole) run.keys.planIsMade();
-  const removals = new RemovalCheck(ports, settings.rules, plan.sourceTable, run.signal);
+  const removals = removalCheck(ports, settings.rules, plan.sourceTable, run.signal);
   try {
     await reportPlan(plan, run);
     await reportGuard(plan, options, run);

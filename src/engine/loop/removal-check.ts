@@ -15,57 +15,49 @@ interface CheckPorts {
 const COUNTS_FOR = 1_000;
 const MOST_AT_ONCE = 500;
 
+export type RemovalCheck = ReturnType<typeof removalCheck>;
+
 /**
  * Looks at a tenant once more right before its group is deleted or replaced: the tenant may be back, or changed, since the
- * source was read for the plan.
+ * source was read for the plan. `table` is the table that was read for the plan.
  */
-export class RemovalCheck {
-  readonly #ports: CheckPorts;
-  readonly #rules: GroupRules;
-  readonly #table: string | null;
-  readonly #stop: AbortSignal;
-  #lookups: Promise<TenantLookups> | undefined;
-  #last: Lookup | undefined;
+export function removalCheck(
+  { source, clock }: CheckPorts,
+  rules: GroupRules,
+  table: string | null,
+  stop: AbortSignal,
+) {
+  let lookups: Promise<TenantLookups> | undefined;
+  let last: Lookup | undefined;
 
-  /** `table` is the table that was read for the plan. */
-  constructor(ports: CheckPorts, rules: GroupRules, table: string | null, stop: AbortSignal) {
-    this.#ports = ports;
-    this.#rules = rules;
-    this.#table = table;
-    this.#stop = stop;
-  }
+  const lookUp = async (ids: readonly string[]): Promise<ReadonlyMap<string | null, Tenant>> => {
+    lookups ??= source.lookups(columnsOf(rules), digestSeed(rules), stop, table);
+    return tenantsById(await (await lookups).rowsOf(ids), rules);
+  };
 
-  /**
-   * False if the removal is outdated. Of `begun`, removals follow soon. `insistsOnNow`: an earlier lookup doesn't count,
-   * because somebody else may have seen a newer row. Rejects as the source's lookups do.
-   */
-  async isStillRight(removal: Removal, begun: Iterable<Step>, insistsOnNow = false): Promise<boolean> {
-    const { user_group_id: id } = removal;
-    const now = this.#ports.clock.monotonic();
-    const isRecent = this.#last !== undefined && now - this.#last.at <= COUNTS_FOR;
-    if (insistsOnNow || !isRecent || !this.#last?.ids.has(id)) {
-      const next = [...begun].filter(isRemoval).slice(0, MOST_AT_ONCE);
-      const ids = new Set([id, ...next.map(({ user_group_id }) => user_group_id)]);
-      this.#last = { at: now, ids, tenants: this.#tenants([...ids]) };
-    }
-    const tenant = (await this.#last.tenants).get(id);
-    if (removal.kind === "delete") return tenant === undefined || tenant.kind === "flagged";
-    return tenant?.kind === "desired" && tenant.fingerprint === removal.fingerprint;
-  }
+  return {
+    /**
+     * False if the removal is outdated. Of `begun`, removals follow soon. `insistsOnNow`: an earlier lookup doesn't count,
+     * because somebody else may have seen a newer row. Rejects as the source's lookups do.
+     */
+    async isStillRight(removal: Removal, begun: Iterable<Step>, insistsOnNow = false): Promise<boolean> {
+      const { user_group_id: id } = removal;
+      const now = clock.monotonic();
+      const counts = last !== undefined && now - last.at <= COUNTS_FOR && last.ids.has(id);
+      if (insistsOnNow || last === undefined || !counts) {
+        const next = [...begun].filter(isRemoval).slice(0, MOST_AT_ONCE);
+        const ids = new Set([id, ...next.map(({ user_group_id }) => user_group_id)]);
+        last = { at: now, ids, tenants: lookUp([...ids]) };
+      }
+      const tenant = (await last.tenants).get(id);
+      if (removal.kind === "delete") return tenant === undefined || tenant.kind === "flagged";
+      return tenant?.kind === "desired" && tenant.fingerprint === removal.fingerprint;
+    },
 
-  async close(): Promise<void> {
-    await (await this.#lookups?.catch(() => undefined))?.close();
-  }
-
-  async #tenants(ids: readonly string[]): Promise<ReadonlyMap<string | null, Tenant>> {
-    this.#lookups ??= this.#ports.source.lookups(
-      columnsOf(this.#rules),
-      digestSeed(this.#rules),
-      this.#stop,
-      this.#table,
-    );
-    return tenantsById(await (await this.#lookups).rowsOf(ids), this.#rules);
-  }
+    async close(): Promise<void> {
+      await (await lookups?.catch(() => undefined))?.close();
+    },
+  };
 }
 
 interface Lookup {

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { desiredTenants, digestSeed } from "../../../src/core/group/desired-group.ts";
 import { columnsOf } from "../../../src/core/group/group-rules.ts";
 import type { Removal } from "../../../src/core/plan/change.ts";
-import { RemovalCheck } from "../../../src/engine/loop/removal-check.ts";
+import { removalCheck } from "../../../src/engine/loop/removal-check.ts";
 import type { TenantSource } from "../../../src/ports/tenant-source.ts";
 import { aTenantRow, InMemoryTenantSource, type TenantRecord } from "../../fakes/tenant-source.ts";
 import { VirtualClock, VirtualTime } from "../../fakes/virtual-time.ts";
@@ -28,7 +28,7 @@ function aCheck(...records: TenantRecord[]) {
     },
   };
   return {
-    check: new RemovalCheck({ source, clock: new VirtualClock(time) }, rules, null, FOREVER),
+    check: removalCheck({ source, clock: new VirtualClock(time) }, rules, null, FOREVER),
     looks,
     time,
   };
