@@ -11,14 +11,14 @@ import { SyncError } from "../core/failure/sync-error.ts";
 import { RecentWrites } from "../core/record/recent-writes.ts";
 import { isConfigError } from "../core/report/exit-code.ts";
 import type { LedgerStatus } from "../core/report/scope-facts.ts";
-import { SyncRequests } from "../daemon/http/sync-requests.ts";
+import { syncRequests } from "../daemon/http/sync-requests.ts";
 import { Lifecycle, type LifecycleSettings } from "../daemon/lifecycle.ts";
 import { measuredService } from "../daemon/metrics/measured-service.ts";
 import { Metrics } from "../daemon/metrics/metrics.ts";
 import { pages } from "../daemon/pages.ts";
 import { CronTimetable } from "../daemon/schedule.ts";
-import { ServicePause } from "../daemon/service-pause.ts";
-import { PageLookups } from "../daemon/status-page/page-lookups.ts";
+import { servicePause } from "../daemon/service-pause.ts";
+import { pageLookups } from "../daemon/status-page/page-lookups.ts";
 import { type Explanation, explainTenant } from "../engine/explain/explain-tenant.ts";
 import { type FoundTenant, findTenants } from "../engine/explain/find-tenants.ts";
 import { ledgerStatus } from "../engine/ledger-status.ts";
@@ -56,7 +56,7 @@ export async function composeDaemon(
   const recent = new RecentWrites(hostClock.now());
   const silence = new Silence();
   const metrics = new Metrics(() => lifecycle.daemon.state, hostClock);
-  const pause = new ServicePause(hostClock);
+  const unlessPaused = servicePause(hostClock);
   const tellLog = runLog(logger, hostClock, () => ({ next: lifecycle.daemon.state.nextRun }));
   const observers = [tellLog, metrics.observe];
   const singles = composeServing({
@@ -68,11 +68,11 @@ export async function composeDaemon(
     isHolder: () => lifecycle.daemon.isHolder,
     holder: () => lifecycle.daemon.state.standby?.message,
   });
-  const syncRequests = new SyncRequests(
+  const syncRoutes = syncRequests(
     { clock: hostClock, serveTenant: singles.serveTenant, log, onReply: metrics.observeReply },
     signal,
   );
-  const lookups = new PageLookups(
+  const lookUp = pageLookups(
     {
       explain: (id, stop) => explain(id, accepted.current(), { ...host, stop }),
       find: (text, stop) => find(text, accepted.current(), { ...host, stop }),
@@ -84,7 +84,7 @@ export async function composeDaemon(
   const shown = pages(
     () => lifecycle.daemon.state,
     metrics,
-    lookups,
+    lookUp,
     () => hostClock.now(),
   );
   const lifecycle: Lifecycle = new Lifecycle(
@@ -98,7 +98,7 @@ export async function composeDaemon(
         const measured = measuredService(ports.service, hostClock, metrics.observeCall);
         return {
           ...value,
-          ports: { ...ports, service: pause.forRun(measured, settings.baseUrl) },
+          ports: { ...ports, service: unlessPaused(measured, settings.baseUrl) },
           settings: {
             ...settings,
             lease: { ...settings.lease, handsOver: true },
@@ -116,7 +116,7 @@ export async function composeDaemon(
         const unchecked = await whyUnchecked(config, host);
         return { settings: settingsOf(config), take: accept, unchecked };
       },
-      routes: (key) => ({ ...shown, ...syncRequests.routes(key) }),
+      routes: (key) => ({ ...shown, ...syncRoutes(key) }),
       timetable: (schedule, onDue) => new CronTimetable(schedule, onDue),
       serving: singles.servingNow,
       clock: hostClock,

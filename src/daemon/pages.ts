@@ -5,7 +5,7 @@ import { durationText } from "../core/text/quantity.ts";
 import { type PageRequest, plain, type Reply, type Routes } from "./http/routes.ts";
 import type { Metrics } from "./metrics/metrics.ts";
 import { pageHeaders } from "./status-page/document.ts";
-import type { PageLookups } from "./status-page/page-lookups.ts";
+import type { LookUp } from "./status-page/page-lookups.ts";
 import { statusPage } from "./status-page/status-page.ts";
 import { tenantPage } from "./status-page/tenant-page.ts";
 
@@ -13,16 +13,11 @@ import { tenantPage } from "./status-page/tenant-page.ts";
  * The pages that the daemon serves over HTTP. No page changes anything, or contains a token or a key. Only the page of one
  * tenant queries databases.
  */
-export function pages(
-  state: () => DaemonState,
-  metrics: Metrics,
-  lookups: Pick<PageLookups, "at">,
-  now: () => Date,
-): Routes {
+export function pages(state: () => DaemonState, metrics: Metrics, lookUp: LookUp, now: () => Date): Routes {
   const home = async ({ query, gone }: PageRequest): Promise<Reply> => {
     const asked = new URLSearchParams(query).get("tenant") ?? "";
     if (asked === "") return page(200, statusPage(state(), now()));
-    const lookup = await lookups.at(asked, gone);
+    const lookup = await lookUp(asked, gone);
     return page(
       lookup instanceof SyncError ? (STATUSES[lookup.code] ?? 503) : 200,
       tenantPage(asked, lookup, state(), now()),

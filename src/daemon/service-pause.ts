@@ -4,24 +4,18 @@ import type { GroupService } from "../ports/group-service.ts";
 
 /**
  * Remembers across runs until when the service asked for no requests (`Retry-After`). Within a run the throttle waits for that
- * time, but a run ends if the time is too long, and the next one must not call earlier.
+ * time, but a run ends if the time is too long, and the next one must not call earlier. Returns what gives each run its service:
+ * while a pause from an earlier run lasts, calls fail with THROTTLED and send no request.
  */
-export class ServicePause {
-  readonly #clock: Clock;
-  #baseUrl = "";
-  #until = 0;
-
-  constructor(clock: Clock) {
-    this.#clock = clock;
-  }
-
-  /** The service for one run. While a pause from an earlier run lasts, calls fail with THROTTLED and send no request. */
-  forRun(service: GroupService, baseUrl: string): GroupService {
-    if (baseUrl !== this.#baseUrl) this.#until = 0;
-    this.#baseUrl = baseUrl;
-    const until = this.#until;
+export function servicePause(clock: Clock): (service: GroupService, baseUrl: string) => GroupService {
+  let pausedUrl = "";
+  let pausedUntil = 0;
+  return (service, baseUrl) => {
+    if (baseUrl !== pausedUrl) pausedUntil = 0;
+    pausedUrl = baseUrl;
+    const until = pausedUntil;
     const call = async <T>(request: () => Promise<T>): Promise<T> => {
-      const leftMs = until - this.#clock.monotonic();
+      const leftMs = until - clock.monotonic();
       if (leftMs > 0) {
         const message = "the service asked an earlier run to wait, and that time is not over";
         throw new ServiceFailure("THROTTLED", message, { retryAfterMs: leftMs });
@@ -30,7 +24,7 @@ export class ServicePause {
         return await request();
       } catch (error) {
         const askedMs = error instanceof ServiceFailure ? (error.retryAfterMs ?? 0) : 0;
-        this.#until = Math.max(this.#until, this.#clock.monotonic() + askedMs);
+        pausedUntil = Math.max(pausedUntil, clock.monotonic() + askedMs);
         throw error;
       }
     };
@@ -41,5 +35,5 @@ export class ServicePause {
       getWithWrongKey: (beforeSend) => call(() => service.getWithWrongKey(beforeSend)),
       rotateNobody: (beforeSend) => call(() => service.rotateNobody(beforeSend)),
     };
-  }
+  };
 }

@@ -22,7 +22,7 @@ async function shown() {
     daemon.asked.push(id);
     return daemon.lookup;
   };
-  const made = pages(state, new Metrics(state, aClock()), { at }, () => daemon.now);
+  const made = pages(state, new Metrics(state, aClock()), at, () => daemon.now);
   const server = await serve({ host: "127.0.0.1", port: 0 }, () => made);
   onTestFinished(() => server.close());
   return { daemon, ask: (path: string): Promise<Response> => fetch(server.url + path) };

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { ServiceFailure } from "../../src/core/failure/service-failure.ts";
 import { Secret } from "../../src/core/secret/secret.ts";
-import { ServicePause } from "../../src/daemon/service-pause.ts";
+import { servicePause } from "../../src/daemon/service-pause.ts";
 import type { GroupService } from "../../src/ports/group-service.ts";
 import { aGroup } from "../builders/groups.ts";
 import { aClock } from "../fakes/set-clock.ts";
@@ -12,7 +12,7 @@ const REMOVABLE = { user_group_id: "acme", token: GROUP.token, dataSourceId: nul
 
 function aPause() {
   const clock = aClock();
-  const pause = new ServicePause(clock);
+  const unlessPaused = servicePause(clock);
   const state: { requests: number; failure: ServiceFailure | undefined } = {
     requests: 0,
     failure: undefined,
@@ -29,7 +29,7 @@ function aPause() {
     getWithWrongKey: () => answer(undefined),
     rotateNobody: () => answer(undefined),
   };
-  const run = (baseUrl = "https://a"): GroupService => pause.forRun(service, baseUrl);
+  const run = (baseUrl = "https://a"): GroupService => unlessPaused(service, baseUrl);
   return { clock, state, run };
 }
 

@@ -31,34 +31,48 @@ const ONE_SEGMENT = /^[!-.0-~]+$/;
 /** In seconds: when to ask again about a tenant that could not be served. */
 const RETRY_AFTER = "5";
 
-/** `POST /sync/{user_group_id}`: serves one tenant for whoever has the key. */
-export class SyncRequests {
-  readonly #ports: SyncRequestPorts;
-  readonly #stop: AbortSignal;
-  readonly #waits = new Set<AbortController>();
+/**
+ * `POST /sync/{user_group_id}`: serves one tenant for whoever has the key. Without a key there is no such route. After the signal to
+ * stop aborts, nobody waits any more.
+ */
+export function syncRequests(
+  { clock, serveTenant, log, onReply }: SyncRequestPorts,
+  stop: AbortSignal,
+): (key: Secret | undefined) => Routes {
+  const waits = new Set<AbortController>();
+  stop.addEventListener("abort", () => {
+    for (const wait of waits) wait.abort();
+  });
 
-  /** After the signal to stop aborts, nobody waits any more. */
-  constructor(ports: SyncRequestPorts, stop: AbortSignal) {
-    this.#ports = ports;
-    this.#stop = stop;
-    stop.addEventListener("abort", () => {
-      for (const wait of this.#waits) wait.abort();
-    });
-  }
+  const failedWith = (error: unknown, id: string): Served => {
+    if (error instanceof SyncError) return failed(error);
+    const { code, message } = asSyncError(error);
+    log({ level: "error", code, message: `cannot serve ${printableId(id)}: ${message}` });
+    return failed(new SyncError(code, "groupsync has made a mistake; its log has the details"));
+  };
 
-  /** Without a key there is no such route. */
-  routes(key: Secret | undefined): Routes {
-    if (key === undefined) return {};
-    const post = async (request: PostRequest): Promise<Reply> => {
-      const reply = await this.#answer(request, key);
-      this.#ports.onReply(reply.status);
-      return reply;
-    };
-    return { "/sync/{user_group_id}": { post } };
-  }
+  /** Resolves early if the client goes away or groupsync stops. The tenant is served all the same. */
+  const serve = async (id: string, waitMs: number, gone: AbortSignal): Promise<Served> => {
+    if (stop.aborted) return failed(interrupted());
+    const wait = new AbortController();
+    waits.add(wait);
+    gone.addEventListener("abort", () => wait.abort());
+    try {
+      const served = await Promise.race([
+        serveTenant(id, waitMs, wait.signal),
+        clock.sleep(waitMs + GRACE, wait.signal).then((): Served => ({ kind: "pending" })),
+      ]);
+      return served.kind === "pending" && stop.aborted ? failed(interrupted()) : served;
+    } catch (error) {
+      return failedWith(error, id);
+    } finally {
+      wait.abort();
+      waits.delete(wait);
+    }
+  };
 
   /** Looks at the key first, so that nobody without it learns anything. */
-  async #answer(request: PostRequest, key: Secret): Promise<Reply> {
+  const answer = async (request: PostRequest, key: Secret): Promise<Reply> => {
     if (!hasBearerKey(request.headers.authorization, key)) return unauthorized();
     const waitMs = waitOf(request.query);
     if (waitMs === undefined) return refused(400, "wait is a duration up to 60s; write it like 10s or 0");
@@ -66,38 +80,20 @@ export class SyncRequests {
     if (id === undefined)
       return refused(400, "write the id percent-encoded, a slash as %2F: /sync/{user_group_id}");
     if (Buffer.byteLength(id) > MAX_ID_BYTES) return servedReply(id, { kind: "unknown" });
-    if (this.#waits.size >= MOST_WAITING)
+    if (waits.size >= MOST_WAITING)
       return refused(429, "too many requests wait at once; try again in a second", { "retry-after": "1" });
-    return servedReply(id, await this.#served(id, waitMs, request.gone));
-  }
+    return servedReply(id, await serve(id, waitMs, request.gone));
+  };
 
-  /** Resolves early if the client goes away or groupsync stops. The tenant is served all the same. */
-  async #served(id: string, waitMs: number, gone: AbortSignal): Promise<Served> {
-    if (this.#stop.aborted) return failed(interrupted());
-    const wait = new AbortController();
-    this.#waits.add(wait);
-    gone.addEventListener("abort", () => wait.abort());
-    const { serveTenant, clock } = this.#ports;
-    try {
-      const served = await Promise.race([
-        serveTenant(id, waitMs, wait.signal),
-        clock.sleep(waitMs + GRACE, wait.signal).then((): Served => ({ kind: "pending" })),
-      ]);
-      return served.kind === "pending" && this.#stop.aborted ? failed(interrupted()) : served;
-    } catch (error) {
-      return this.#failedWith(error, id);
-    } finally {
-      wait.abort();
-      this.#waits.delete(wait);
-    }
-  }
-
-  #failedWith(error: unknown, id: string): Served {
-    if (error instanceof SyncError) return failed(error);
-    const { code, message } = asSyncError(error);
-    this.#ports.log({ level: "error", code, message: `cannot serve ${printableId(id)}: ${message}` });
-    return failed(new SyncError(code, "groupsync has made a mistake; its log has the details"));
-  }
+  return (key) => {
+    if (key === undefined) return {};
+    const post = async (request: PostRequest): Promise<Reply> => {
+      const reply = await answer(request, key);
+      onReply(reply.status);
+      return reply;
+    };
+    return { "/sync/{user_group_id}": { post } };
+  };
 }
 
 const failed = ({ code, message }: SyncError): Served => ({ kind: "failed", code, message });

@@ -26,39 +26,64 @@ const ALLOWED = { rate: { count: 1, perMs: 2_000 }, burst: 10 };
 /** In milliseconds. */
 const LONGEST_LOOKUP = 10_000;
 
+/** Never rejects. `gone` aborts when nobody waits for the answer any more. */
+export type LookUp = (text: string, gone: AbortSignal) => Promise<Lookup>;
+
 /**
  * Looks single tenants up for whoever has the status page open. The page has no login, so a visitor must not burden the
- * databases: there is one lookup at a time, one every two seconds after the first ten, and none for long.
+ * databases: there is one lookup at a time, one every two seconds after the first ten, and none for long. After the signal to stop
+ * aborts, each lookup ends.
  */
-export class PageLookups {
-  readonly #ports: PageLookupPorts;
-  readonly #stop: AbortSignal;
-  readonly #limiter = tokenBucket(ALLOWED);
-  #isBusy = false;
+export function pageLookups({ explain, find, clock, log }: PageLookupPorts, ending: AbortSignal): LookUp {
+  const limiter = tokenBucket(ALLOWED);
+  let isBusy = false;
 
-  /** After the signal to stop aborts, each lookup ends. */
-  constructor(ports: PageLookupPorts, stop: AbortSignal) {
-    this.#ports = ports;
-    this.#stop = stop;
-  }
+  const explained = async (id: string, stop: AbortSignal): Promise<Explanation | SyncError> => {
+    // No source and no ledger has such an id.
+    if (Buffer.byteLength(id) > MAX_ID_BYTES) return unknownIds(new Set([id]));
+    try {
+      return await explain(id, stop);
+    } catch (error) {
+      if (error instanceof SyncError) return error;
+      throw error;
+    }
+  };
 
-  /** Never rejects. `gone` aborts when nobody waits for the answer any more. */
-  async at(text: string, gone: AbortSignal): Promise<Lookup> {
-    const waitMs = this.#isBusy ? 1_000 : this.#limiter(this.#ports.clock.monotonic());
+  const lookUp = async (text: string, stop: AbortSignal): Promise<Lookup> => {
+    try {
+      if (stop.aborted) throw interrupted();
+      // Whoever copies an id often copies blanks around it. An id may begin with a blank, so the text as it is comes first.
+      const trimmed = text.trim() || text;
+      let found = await explained(text, stop);
+      if (isUnknown(found) && trimmed !== text) found = await explained(trimmed, stop);
+      if (!(found instanceof SyncError)) return found;
+      const tenants = await find(text, stop);
+      const isKnown = tenants.some(({ user_group_id }) => user_group_id === trimmed);
+      return tenants.length > 0 && !isKnown ? tenants : found;
+    } catch (error) {
+      if (error instanceof SyncError) return error;
+      const { code, message } = asSyncError(error);
+      log({ level: "error", code, message: `cannot explain ${printableId(text)}: ${message}` });
+      return new SyncError(code, "groupsync has made a mistake; its log says more");
+    }
+  };
+
+  return async (text, gone) => {
+    const waitMs = isBusy ? 1_000 : limiter(clock.monotonic());
     if (waitMs > 0)
       return new SyncError(
         "TOO_MANY_LOOKUPS",
         "groupsync looks up one tenant at a time, ten without a pause and then one every two seconds",
         { hint: `try again in ${durationText(waitMs)}` },
       );
-    this.#isBusy = true;
-    const ending = new AbortController();
-    const lookup = this.#lookUp(text, AbortSignal.any([ending.signal, gone, this.#stop])).finally(() => {
-      this.#isBusy = false;
+    isBusy = true;
+    const over = new AbortController();
+    const lookup = lookUp(text, AbortSignal.any([over.signal, gone, ending])).finally(() => {
+      isBusy = false;
     });
     const timer = new AbortController();
-    const tooLong = this.#ports.clock.sleep(LONGEST_LOOKUP, timer.signal).then((): Lookup => {
-      ending.abort();
+    const tooLong = clock.sleep(LONGEST_LOOKUP, timer.signal).then((): Lookup => {
+      over.abort();
       return new SyncError(
         "LOOKUP_TOO_SLOW",
         `the lookup was given up after ${durationText(LONGEST_LOOKUP)}: is a table locked, or a token store slow?`,
@@ -66,37 +91,7 @@ export class PageLookups {
     });
     // A lookup that doesn't end at once when it has to is not waited for, and no other begins before its end.
     return Promise.race([lookup, tooLong]).finally(() => timer.abort());
-  }
-
-  async #lookUp(text: string, stop: AbortSignal): Promise<Lookup> {
-    try {
-      if (stop.aborted) throw interrupted();
-      // Whoever copies an id often copies blanks around it. An id may begin with a blank, so the text as it is comes first.
-      const trimmed = text.trim() || text;
-      let explained = await this.#explained(text, stop);
-      if (isUnknown(explained) && trimmed !== text) explained = await this.#explained(trimmed, stop);
-      if (!(explained instanceof SyncError)) return explained;
-      const tenants = await this.#ports.find(text, stop);
-      const isKnown = tenants.some(({ user_group_id }) => user_group_id === trimmed);
-      return tenants.length > 0 && !isKnown ? tenants : explained;
-    } catch (error) {
-      if (error instanceof SyncError) return error;
-      const { code, message } = asSyncError(error);
-      this.#ports.log({ level: "error", code, message: `cannot explain ${printableId(text)}: ${message}` });
-      return new SyncError(code, "groupsync has made a mistake; its log says more");
-    }
-  }
-
-  async #explained(id: string, stop: AbortSignal): Promise<Explanation | SyncError> {
-    // No source and no ledger has such an id.
-    if (Buffer.byteLength(id) > MAX_ID_BYTES) return unknownIds(new Set([id]));
-    try {
-      return await this.#ports.explain(id, stop);
-    } catch (error) {
-      if (error instanceof SyncError) return error;
-      throw error;
-    }
-  }
+  };
 }
 
 const isUnknown = (explained: Explanation | SyncError): boolean =>

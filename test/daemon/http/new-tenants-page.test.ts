@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { hostClock } from "../../../src/adapters/host/clock.ts";
 import { Secret } from "../../../src/core/secret/secret.ts";
 import { serve } from "../../../src/daemon/http/http-server.ts";
-import { SyncRequests } from "../../../src/daemon/http/sync-requests.ts";
+import { syncRequests } from "../../../src/daemon/http/sync-requests.ts";
 import type { Served } from "../../../src/ports/serve-tenant.ts";
 
 const run = promisify(execFile);
@@ -18,7 +18,7 @@ const KEY = "a-key-of-24-characters-0";
 
 /** What the page's reader sets before running its examples. */
 async function anEnvironment(served: Served): Promise<NodeJS.ProcessEnv> {
-  const requests = new SyncRequests(
+  const syncRoutes = syncRequests(
     {
       clock: hostClock,
       serveTenant: async (id) => (id === "107" || id === "a/b" ? served : { kind: "unknown" }),
@@ -27,7 +27,7 @@ async function anEnvironment(served: Served): Promise<NodeJS.ProcessEnv> {
     },
     new AbortController().signal,
   );
-  const server = await serve({ host: "127.0.0.1", port: 0 }, () => requests.routes(new Secret(KEY)));
+  const server = await serve({ host: "127.0.0.1", port: 0 }, () => syncRoutes(new Secret(KEY)));
   onTestFinished(() => server.close());
   return { PATH: process.env.PATH, GROUPSYNC_URL: server.url, GROUPSYNC_SYNC_KEY: KEY };
 }

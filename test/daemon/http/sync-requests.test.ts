@@ -7,7 +7,7 @@ import { MAX_ID_BYTES } from "../../../src/core/group/tenant.ts";
 import { Secret } from "../../../src/core/secret/secret.ts";
 import { serve } from "../../../src/daemon/http/http-server.ts";
 import { plain, type Routes } from "../../../src/daemon/http/routes.ts";
-import { REPLY_STATUSES, SyncRequests } from "../../../src/daemon/http/sync-requests.ts";
+import { REPLY_STATUSES, syncRequests } from "../../../src/daemon/http/sync-requests.ts";
 import type { Clock } from "../../../src/ports/clock.ts";
 import type { LogEntry } from "../../../src/ports/log.ts";
 import type { Served, ServeTenant } from "../../../src/ports/serve-tenant.ts";
@@ -31,7 +31,7 @@ async function aRoute(serveTenant: ServeTenant = async () => DONE, sleep: Clock[
   const log: LogEntry[] = [];
   const statuses: number[] = [];
   const served: [id: string, waitMs: number][] = [];
-  const requests = new SyncRequests(
+  const syncRoutes = syncRequests(
     {
       clock: { sleep },
       serveTenant: (id, waitMs, signal) => {
@@ -45,7 +45,7 @@ async function aRoute(serveTenant: ServeTenant = async () => DONE, sleep: Clock[
   );
   const routes = (): Routes => ({
     "/healthz": { page: () => plain(200, "ok"), forAnyHost: true },
-    ...requests.routes(config.key === undefined ? undefined : new Secret(config.key)),
+    ...syncRoutes(config.key === undefined ? undefined : new Secret(config.key)),
   });
   const server = await serve({ host: "127.0.0.1", port: 0 }, routes);
   onTestFinished(() => server.close());

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { interrupted, SyncError } from "../../../src/core/failure/sync-error.ts";
-import { type Lookup, PageLookups } from "../../../src/daemon/status-page/page-lookups.ts";
+import { type Lookup, pageLookups } from "../../../src/daemon/status-page/page-lookups.ts";
 import type { Explanation } from "../../../src/engine/explain/explain-tenant.ts";
 import type { FoundTenant } from "../../../src/engine/explain/find-tenants.ts";
 import { anExplanation } from "../../builders/explained.ts";
@@ -34,14 +34,14 @@ function aVisit() {
       stop.addEventListener("abort", () => reject(interrupted()));
     });
   };
-  const lookups = new PageLookups(
+  const lookUp = pageLookups(
     { explain, find, clock, log: ({ message }) => logged.push(message) },
     daemon.signal,
   );
   return {
     ...{ clock, daemon, asked, searched, found, logged },
     takesTooLong: () => isOver(),
-    at: (id: string, gone = nobodyLeaves) => lookups.at(id, gone),
+    at: (id: string, gone = nobodyLeaves) => lookUp(id, gone),
     answers: (explanation: Explanation | Error) =>
       answer(explanation instanceof Error ? Promise.reject(explanation) : Promise.resolve(explanation)),
   };
