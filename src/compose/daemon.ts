@@ -16,7 +16,7 @@ import { Lifecycle, type LifecycleSettings } from "../daemon/lifecycle.ts";
 import { measuredService } from "../daemon/metrics/measured-service.ts";
 import { Metrics } from "../daemon/metrics/metrics.ts";
 import { pages } from "../daemon/pages.ts";
-import { CronTimetable } from "../daemon/schedule.ts";
+import { cronTimetable } from "../daemon/schedule.ts";
 import { servicePause } from "../daemon/service-pause.ts";
 import { pageLookups } from "../daemon/status-page/page-lookups.ts";
 import { type Explanation, explainTenant } from "../engine/explain/explain-tenant.ts";
@@ -117,7 +117,7 @@ export async function composeDaemon(
         return { settings: settingsOf(config), take: accept, unchecked };
       },
       routes: (key) => ({ ...shown, ...syncRoutes(key) }),
-      timetable: (schedule, onDue) => new CronTimetable(schedule, onDue),
+      timetable: cronTimetable,
       serving: singles.servingNow,
       clock: hostClock,
       observers: [...observers, singles.observe],

@@ -8,56 +8,50 @@ export interface ScheduleSettings {
   readonly jitterMs: number;
 }
 
-export type Timetable = Pick<CronTimetable, "start" | "stop" | "next" | "after">;
+export type Timetable = ReturnType<typeof cronTimetable>;
 
 /**
  * A timetable from a cron line. croner looks at the clock every 30 seconds: if somebody sets it, a scheduled time is late by no
  * more than this. After a sleep of the machine, one scheduled time stands for all that have passed.
  */
-export class CronTimetable {
-  readonly #dueTimes: Cron;
-  readonly #jitterMs: number;
-  readonly #onDue: () => void;
-  readonly #delayed = new Set<NodeJS.Timeout>();
+export function cronTimetable({ line, timezone, jitterMs }: ScheduleSettings, onDue: () => void) {
+  const dueTimes = dueTimesOf({ line, timezone });
+  const delayed = new Set<NodeJS.Timeout>();
 
-  constructor(settings: ScheduleSettings, onDue: () => void) {
-    this.#dueTimes = dueTimesOf(settings);
-    this.#jitterMs = settings.jitterMs;
-    this.#onDue = onDue;
-  }
-
-  /** The next scheduled time, without its jitter. Null after `stop()`. */
-  get next(): Date | null {
-    return this.#dueTimes.nextRun();
-  }
-
-  /** The scheduled time that is `count` scheduled times after this time, with the longest jitter; null if there is none. */
-  after(time: Date, count: number): Date | null {
-    const last = this.#dueTimes.nextRuns(count, time)[count - 1];
-    return last === undefined ? null : new Date(last.getTime() + this.#jitterMs);
-  }
-
-  start(): void {
-    this.#dueTimes.schedule(() => this.#due());
-  }
-
-  stop(): void {
-    this.#dueTimes.stop();
-    for (const timer of this.#delayed) clearTimeout(timer);
-    this.#delayed.clear();
-  }
-
-  #due(): void {
-    if (this.#jitterMs === 0) {
-      this.#onDue();
+  const due = (): void => {
+    if (jitterMs === 0) {
+      onDue();
       return;
     }
     const timer = setTimeout(() => {
-      this.#delayed.delete(timer);
-      this.#onDue();
-    }, Math.random() * this.#jitterMs);
-    this.#delayed.add(timer);
-  }
+      delayed.delete(timer);
+      onDue();
+    }, Math.random() * jitterMs);
+    delayed.add(timer);
+  };
+
+  return {
+    /** The next scheduled time, without its jitter. Null after `stop()`. */
+    get next(): Date | null {
+      return dueTimes.nextRun();
+    },
+
+    /** The scheduled time that is `count` scheduled times after this time, with the longest jitter; null if there is none. */
+    after(time: Date, count: number): Date | null {
+      const last = dueTimes.nextRuns(count, time)[count - 1];
+      return last === undefined ? null : new Date(last.getTime() + jitterMs);
+    },
+
+    start(): void {
+      dueTimes.schedule(due);
+    },
+
+    stop(): void {
+      dueTimes.stop();
+      for (const timer of delayed) clearTimeout(timer);
+      delayed.clear();
+    },
+  };
 }
 
 /**

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import { CronTimetable, dueTimesOf, type ScheduleSettings } from "../../src/daemon/schedule.ts";
+import { cronTimetable, dueTimesOf, type ScheduleSettings } from "../../src/daemon/schedule.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -17,7 +17,7 @@ function at(now: string): void {
 function aTimetable(line: string, settings: Partial<ScheduleSettings> = {}) {
   const dueTimes: string[] = [];
   const onDue = (): void => void dueTimes.push(new Date().toISOString());
-  const timetable = new CronTimetable({ line, timezone: "UTC", jitterMs: 0, ...settings }, onDue);
+  const timetable = cronTimetable({ line, timezone: "UTC", jitterMs: 0, ...settings }, onDue);
   onTestFinished(() => timetable.stop());
   return { dueTimes, timetable };
 }

@@ -6,7 +6,7 @@ import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import { listen } from "./listener.ts";
 import { Poller } from "./poller.ts";
-import { Watch } from "./watch.ts";
+import { type Watch, watch } from "./watch.ts";
 
 /** What the config names: at least one. */
 export interface NoticingFeeds {
@@ -45,8 +45,8 @@ export class Noticing {
     this.#feeds = feeds;
     this.#ports = ports;
     this.#poller = feeds.column && new Poller({ ...feeds.column, clock, log });
-    this.#column = new Watch("column", clock, log);
-    this.#channel = new Watch("channel", clock, log);
+    this.#column = watch("column", clock, log);
+    this.#channel = watch("channel", clock, log);
   }
 
   get state(): ServingFacts["feeds"] {
