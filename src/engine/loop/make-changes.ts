@@ -3,6 +3,7 @@ import type { Failure } from "../../core/failure/sync-error.ts";
 import { type Change, isRemoval, type Upsert } from "../../core/plan/change.ts";
 import type { ConfirmedGroup } from "../../core/record/candidates.ts";
 import type { GroupRecord } from "../../core/record/record.ts";
+import { reportFailure } from "../report/tally.ts";
 import type { ServiceCalls } from "../service/service-calls.ts";
 import { recordOutcome } from "./outcome.ts";
 import { deleteGroup, replaceGroup } from "./remove-group.ts";
@@ -38,7 +39,11 @@ function plannedChange(change: Change, run: Applying): Work<Change> {
       const record = await callFor(change, before, calls, run);
       // A lookup of the tenant tells itself what becomes of it.
       const isKept = !record && hasReturned && !calls.mayHaveHappened;
-      if (isKept && !wasLookedUp()) tally.report(user_group_id, TENANT_RETURNED);
+      if (isKept && !wasLookedUp()) {
+        // A group that was to be replaced is not as its row.
+        if (change.kind === "replace") reportFailure(user_group_id, TENANT_RETURNED, run);
+        else tally.report(user_group_id, TENANT_RETURNED);
+      }
       return record;
     },
   };

@@ -108,3 +108,19 @@ it("a tenant is looked at only once the service's limit allows its DELETE", asyn
   expect([...world.service.groups.keys()]).toEqual(["b", "c"]);
   expect(world.ledger.rows.get("b")).toMatchObject({ intent: null });
 });
+
+it("a replacement that is dropped because the row has changed again is not done", async () => {
+  const world = await aSyncedWorld(["a", "b"]);
+  world.tenants = world.tenants.map((tenant) => ({ ...tenant, plan: "silver" }));
+  const { report } = world.start({
+    settings: { update: "replace", rateLimit: { count: 1, perMs: 60_000 } },
+  });
+  await world.time.sleep(150_000);
+  expect(world.sent).toEqual(["GET a", "DELETE a", "GET a"]);
+  world.tenants.splice(1, 1, { id: "b", name: "Name of b", plan: "free" });
+  expect(await report).toMatchObject({
+    outcome: "partial",
+    counts: { replaced: 1, failed: 1 },
+    errors: [{ user_group_id: "b", code: "TENANT_RETURNED" }],
+  });
+});
