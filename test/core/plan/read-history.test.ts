@@ -67,6 +67,11 @@ describe("the grace clock, in minutes and reads,", () => {
     expect(clockAt(after, 15, "another")).toEqual([10, 4]);
   });
 
+  it("leaves out the time until a read on a host whose clock can't be trusted", () => {
+    const { clock } = nextReading(evidenceAfter(healthy(0), healthy(5)), SOURCE, at(10), { hostLeadMs: 1 });
+    expect(clock).toEqual({ ms: 5 * MINUTE, reads: 3 });
+  });
+
   it("never runs back, whatever the reads and the system's clock do", () => {
     const anyRead = fc.record<Read>({
       result: fc.constantFrom("healthy", "failed", "held"),
