@@ -48,9 +48,15 @@ interface BesideLedger {
   loseLease(): Promise<void>;
 }
 
+/** For a store that has no table in the ledger's database. */
+export const inNoLedger: TokenPlace["write"] = () =>
+  Promise.reject(new Error("no ledger writes these tokens"));
+
+type Written = Pick<TokenPlace, "store"> & Partial<Pick<TokenPlace, "write">>;
+
 /** Stores tokens as the engine does, in a write of the ledger if it can. */
 export async function writeTokens(
-  { store, write }: Pick<TokenPlace, "store" | "write">,
+  { store, write = inNoLedger }: Written,
   tokens: Readonly<Record<string, string>>,
   { assertHeld = () => {}, ...options }: WriteOptions & { readonly assertHeld?: () => void } = {},
 ): Promise<Refusals> {
@@ -62,7 +68,7 @@ export async function writeTokens(
 
 /** Removes tokens, likewise. */
 export async function removeTokens(
-  { store, write }: Pick<TokenPlace, "store" | "write">,
+  { store, write = inNoLedger }: Written,
   ids: readonly string[],
   assertHeld = () => {},
 ): Promise<Refusals> {

@@ -5,10 +5,7 @@ import { Secret } from "../../../src/core/secret/secret.ts";
 import { type SecretPath, secretName } from "../../../src/core/tokens/secrets.ts";
 import { rejection } from "../../contracts/collect.ts";
 import { everythingIn } from "../../contracts/everything-in.ts";
-import { leaseOf } from "../../contracts/ledger/rig.ts";
-import { isOfBOrD, type TokenPlace } from "../../contracts/token-store.ts";
-import { inMemoryLedger } from "../../fakes/ledger/ledger.ts";
-import { LedgerState } from "../../fakes/ledger/ledger-state.ts";
+import { inNoLedger, isOfBOrD, type TokenPlace } from "../../contracts/token-store.ts";
 import { VirtualClock, VirtualTime } from "../../fakes/virtual-time.ts";
 
 /** A secret store, and what a test can do with whatever is behind it. */
@@ -60,19 +57,13 @@ export const faultsOn = <Call, Reply>(
 export const PATH: SecretPath = ["t-", ""];
 
 /** A place for tokens in this store, which is closed with the test. Patience takes no time here. */
-export async function aSecretPlace(world: SecretWorld, path: SecretPath = PATH): Promise<TokenPlace> {
+export function aSecretPlace(world: SecretWorld, path: SecretPath = PATH): TokenPlace {
   const { secrets, contents } = world;
-  const ledger = inMemoryLedger(
-    new LedgerState(),
-    async () => {},
-    () => new Date(),
-  );
-  const lease = await leaseOf(ledger);
   const store = new SecretTokenStore(secrets, { path, format: "token" }, new VirtualClock(new VirtualTime()));
   onTestFinished(() => secrets.close());
   return {
     store,
-    write: (body) => ledger.write(lease, body),
+    write: inNoLedger,
     stored: async () =>
       Object.fromEntries(
         Object.entries(await contents()).map(([name, content]) => [idIn(name, path, secrets), content]),

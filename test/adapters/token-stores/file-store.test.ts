@@ -28,7 +28,10 @@ async function stashAway(file: string): Promise<void> {
   if (existsSync(aside)) await rename(aside, join(file, "kept"));
 }
 
-function aFilePlace(path: SecretPath = PATH, directory = join(aFolder(), "new/tokens")): Promise<TokenPlace> {
+async function aFilePlace(
+  path: SecretPath = PATH,
+  directory = join(aFolder(), "new/tokens"),
+): Promise<TokenPlace> {
   const stashSome = async (): Promise<void> => {
     for (const id of ["b", "d"]) await stashAway(join(directory, path.join(id)));
   };

@@ -21,7 +21,7 @@ import { InMemorySecretStore } from "../../fakes/secret-store.ts";
 import { VirtualClock, VirtualTime } from "../../fakes/virtual-time.ts";
 import { aSecretPlace, PATH } from "./a-secret-place.ts";
 
-secretStoreContract("secrets in memory", () => {
+secretStoreContract("secrets in memory", async () => {
   const secrets = new InMemorySecretStore();
   return aSecretPlace({
     secrets,
@@ -60,12 +60,12 @@ function aStore(format: TokenFormat = "token") {
   const time = new VirtualTime();
   const secrets = new InMemorySecretStore();
   const store = new SecretTokenStore(secrets, { path: PATH, format }, new VirtualClock(time));
-  const place = { store, write: () => Promise.reject(new Error("it has no table")) };
   const write = (tokens: Readonly<Record<string, string>>, options?: Parameters<typeof writeTokens>[2]) =>
-    writeTokens(place, tokens, options);
+    writeTokens({ store }, tokens, options);
   const read = async (...ids: string[]) =>
     Object.fromEntries([...(await store.read(ids))].map(([id, token]) => [id, token.reveal()]));
-  const remove = (ids: readonly string[], assertHeld?: () => void) => removeTokens(place, ids, assertHeld);
+  const remove = (ids: readonly string[], assertHeld?: () => void) =>
+    removeTokens({ store }, ids, assertHeld);
   /** A secret that somebody else has made, or changed. */
   const someoneMakes = (name: string, content: string, isManaged = false) =>
     someoneElses(secrets, name, content, isManaged);

@@ -5,7 +5,7 @@ import { type SqlLedger, sqlLedger } from "../../../../src/adapters/sql/ledger/l
 import { SqlTokenTable } from "../../../../src/adapters/sql/tokens/token-table.ts";
 import type { Lease } from "../../../../src/ports/ledger/lease.ts";
 import { leaseOf } from "../../../contracts/ledger/rig.ts";
-import type { TokenPlace } from "../../../contracts/token-store.ts";
+import { inNoLedger, type TokenPlace } from "../../../contracts/token-store.ts";
 import {
   type DatabaseKind,
   type FreshDatabase,
@@ -112,10 +112,6 @@ const signalling = (event: string, table: string, when: string, message: string)
      SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = @message;
    END IF`;
 
-const inNoLedger = (): never => {
-  throw new Error("tokens elsewhere are written in no transaction of a ledger");
-};
-
 export interface SqlTokenPlace extends TokenPlace {
   readonly store: SqlTokenTable;
   /** Where the tokens are. */
@@ -156,7 +152,7 @@ export async function aTokenPlace(
         },
       },
     }),
-    write: (body) => (held ? held.ledger.write(held.lease, body) : inNoLedger()),
+    write: held ? (body) => held.ledger.write(held.lease, body) : inNoLedger,
     stored: async () => {
       const found = await tokens.query<{ id: string; token: string | null }>(
         `SELECT ${idColumn} AS id, ${tokenColumn} AS token FROM ${table}`,
