@@ -96,6 +96,11 @@ export class MysqlSourceSession implements SourceSession {
     }
   }
 
+  /** With autocommit, each statement outside of a transaction is one. */
+  rowsAlone<Row extends readonly unknown[]>(sql: string): Promise<Row[]> {
+    return this.rows(sql, STEP);
+  }
+
   async *batches<Row extends readonly unknown[]>(sql: string, size: number): AsyncGenerator<Row[]> {
     this.#isReading = true;
     try {

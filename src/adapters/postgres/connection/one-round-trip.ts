@@ -23,7 +23,7 @@ export const writing = (before = setLocally({})): Transaction => ({
 export async function inOneRoundTrip<Row>(
   client: pg.ClientBase,
   transaction: Transaction,
-  query: pg.QueryConfig,
+  query: pg.QueryConfig & Pick<Partial<pg.QueryArrayConfig>, "rowMode">,
 ): Promise<pg.QueryResult<Row & pg.QueryResultRow>> {
   const results: unknown = await new Promise((resolve, reject) => {
     const callback = (error: Error | null, result: unknown): void =>

@@ -3,6 +3,7 @@ import type { SessionWaits } from "../../sql/connection/session-waits.ts";
 import { STEP, type WaitLimits, withinLimits } from "../../sql/connection/wait-limits.ts";
 import type { SourceOptions, SourceSession } from "../../sql/source/source-dialect.ts";
 import { Client, connectionOptions, endInTime } from "../connection/connection.ts";
+import { inOneRoundTrip } from "../connection/one-round-trip.ts";
 import { readCursor, sessionWaits } from "../connection/session.ts";
 import { BEGIN_SNAPSHOT, setLocally, textOrBytes, UNHURRIED } from "../connection/settings.ts";
 
@@ -68,6 +69,12 @@ export class PostgresSourceSession implements SourceSession {
     const query = { text: sql, ...AS_TEXTS, queryMode: "extended" } as const;
     const { rows } = await this.#session.wait(() => this.#client.query<[...Row]>(query), limits);
     return rows;
+  }
+
+  async rowsAlone<Row extends readonly unknown[]>(sql: string): Promise<Row[]> {
+    const transaction = { before: this.#begin, after: ["COMMIT"] };
+    const ask = () => inOneRoundTrip<[...Row]>(this.#client, transaction, { text: sql, ...AS_TEXTS });
+    return (await this.#session.wait(ask, STEP)).rows;
   }
 
   batches<Row extends readonly unknown[]>(sql: string, size: number): AsyncGenerator<Row[]> {

@@ -1,7 +1,6 @@
 import type { ChangePosition } from "../../../core/changes/change-window.ts";
 import { SyncError } from "../../../core/failure/sync-error.ts";
 import type { ChangeFeed, ChangeReader } from "../../../ports/change-feed.ts";
-import { STEP } from "../connection/wait-limits.ts";
 import { asText } from "./cells.ts";
 import { readColumns } from "./columns.ts";
 import { type OpenReader, openReader } from "./open-reader.ts";
@@ -48,14 +47,10 @@ function changeReader(dialect: SourceDialect, opened: OpenReader, change: Change
   const selectFrom = (limit: number) => (from: ChangePosition) =>
     selectChanges(change, opened.query, from, limit);
 
-  /** Asks in a transaction of its own. */
-  async function ask<T>(body: (session: SourceSession) => Promise<T>): Promise<T> {
+  async function explained<T>(body: (session: SourceSession) => Promise<T>): Promise<T> {
     const { session, explain } = opened;
     try {
-      await session.begin();
-      const answer = await body(session);
-      await session.commit();
-      return answer;
+      return await body(session);
     } catch (error) {
       throw explain(error);
     }
@@ -65,18 +60,23 @@ function changeReader(dialect: SourceDialect, opened: OpenReader, change: Change
     type: change.type,
     async newest() {
       const select = selectNewest(change, opened.query);
-      const [row] = await ask((session) => session.rows<RawNewest>(select, STEP));
+      const [row] = await explained((session) => session.rowsAlone<RawNewest>(select));
       return row === undefined ? null : { value: row[0], before: row[1] };
     },
     async rows(from, limit) {
       const select = selectFrom(limit)(from);
-      const rows = await ask((session) => session.rows<RawChange>(select, STEP));
+      const rows = await explained((session) => session.rowsAlone<RawChange>(select));
       return rows.map(([value, id, digest]) => ({ user_group_id: idOf(id), value, digest }));
     },
     async missingIndex(from) {
       const { name, query, relation } = opened.request;
       const { column } = change;
-      const isIndexed = await ask((session) => dialect.isChangeIndexed(session, change, selectFrom(1), from));
+      const isIndexed = await explained(async (session) => {
+        await session.begin();
+        const answer = await dialect.isChangeIndexed(session, change, selectFrom(1), from);
+        await session.commit();
+        return answer;
+      });
       if (isIndexed) return null;
       return query === undefined
         ? `create an index on the column ${column} of ${relation}; if ${name} is a view, of the table that it reads`

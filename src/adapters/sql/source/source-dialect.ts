@@ -52,6 +52,8 @@ export interface SourceSession {
   describe(sql: string): Promise<string>;
   /** Reads a query's rows, as arrays, at once: for a query with few rows. */
   rows<Row extends readonly unknown[]>(sql: string, limits: WaitLimits): Promise<Row[]>;
+  /** The same for a query that is a transaction of its own, in one round trip. After an error the session has to be closed. */
+  rowsAlone<Row extends readonly unknown[]>(sql: string): Promise<Row[]>;
   /** Streams a query's rows, as arrays, in batches of at most `size`. */
   batches<Row extends readonly unknown[]>(sql: string, size: number): AsyncIterable<Row[]>;
   /** Ends the transaction with the connection: there is nothing to commit. Idempotent. */
