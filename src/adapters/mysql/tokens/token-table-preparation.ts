@@ -49,6 +49,7 @@ async function insistOnTable(
   });
   const columns = await columnsOf(database, options);
   insistOnColumns(identifiers, columns, options);
+  insistOnWritableTime(columns, options);
   if (mistake !== undefined) throw mistake;
   await checkEngine(database, options);
   const id = columns.find(({ name }) => name === options.idColumn) as ColumnInfo;
@@ -113,6 +114,14 @@ async function columnsOf(
       (TEXT_TYPES.has(column.type) || (column.type === "varbinary" && isSame(column.name, idColumn))),
     isKey: keys.some(({ name }) => isSame(name, column.name)),
   }));
+}
+
+/** The server refuses to write a computed column only once there is a row, and by then a token was fetched. */
+function insistOnWritableTime(columns: readonly ColumnInfo[], { table, rows }: PlacedTokenTable): void {
+  if (rows !== "own" || !columns.some(({ name, computed }) => name === "updated_at" && computed)) return;
+  throw new SyncError("CONFIG_COLUMNS", `tokens.table: ${table} computes column updated_at by itself`, {
+    hint: "it is written with each token; make it a DATETIME(6) column",
+  });
 }
 
 /** Rejects if the table's engine has no transactions: a refused write could not be undone. A view has no engine. */
