@@ -25,7 +25,7 @@ interface Access {
  */
 export const isIndexed = (session: Pick<MysqlSourceSession, "query">, query: TenantQuery): Promise<boolean> =>
   ifExplained(async () => {
-    const [one = "", two = ""] = query.idsHeld(PROBES);
+    const [one = "", two = ""] = await query.idsHeld(PROBES);
     const accessesBy = (...ids: string[]) => accessesOf(session, selectRowsOf(query, ids));
     const whole = new Set((await accessesOf(session, selectRows(query))).map(accessText));
     const isByNewKey = (access: Access) => isByKey(access) && !whole.has(accessText(access));

@@ -81,7 +81,7 @@ async function idCondition(
   const name = identifiers.quoteName(column);
   const { isHeld, literal } = await idValues(session, relation, name, { field, type });
   return {
-    idsHeld: (ids) => ids.filter(isHeld),
+    idsHeld: async (ids) => ids.filter(isHeld),
     hasIdOf: (ids) => `${name} IN (${ids.map(literal).join(", ")})`,
   };
 }

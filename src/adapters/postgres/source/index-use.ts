@@ -13,11 +13,11 @@ interface PlanNode {
  * Whether an index finds the rows of an id. False if the id is compared in any other place of the plan: with each row of a
  * table, or with each row that the config's query has made.
  */
-export function isIndexed(
+export async function isIndexed(
   session: Pick<PostgresSourceSession, "query">,
   query: TenantQuery,
 ): Promise<boolean> {
-  const [probe = ""] = query.idsHeld(PROBES);
+  const [probe = ""] = await query.idsHeld(PROBES);
   return isFoundByIndex(session, selectRowsOf(query, [probe]), probe);
 }
 

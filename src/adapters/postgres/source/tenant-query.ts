@@ -11,6 +11,7 @@ import {
   ofRowsNotReady,
   typedSeed,
 } from "../../sql/source/tenant-query.ts";
+import { isAnswer } from "../connection/failures.ts";
 import { equalityOf, ID_TYPES, typeName } from "../connection/id-types.ts";
 import { quoteName } from "../connection/identifiers.ts";
 import { canBeLong, parsersOf, type TypeInfo } from "./column-types.ts";
@@ -74,7 +75,7 @@ export async function tenantQuery(
       GROUP BY bucket`,
     inBuckets: (buckets) =>
       `${bucket} OPERATOR(pg_catalog.=) ANY ('{${buckets.join(", ")}}'::pg_catalog.int8[])`,
-    ...idCondition({ column: id, type: idType, typeSchema, isUtf8 }),
+    ...idCondition(session, { column: id, type: idType, typeSchema, isUtf8 }),
   };
 }
 
@@ -141,29 +142,22 @@ interface IdColumn {
   readonly isUtf8: boolean;
 }
 
-/**
- * How rows are found by their ids. The names in the SQL don't depend on the role's search_path. An id with characters that the
- * server's encoding may lack is compared by its bytes, for which no index serves: the server refuses a text that it can't encode.
- */
-function idCondition({
-  column,
-  type,
-  typeSchema,
-  isUtf8,
-}: IdColumn): Pick<DialectQuery, "idsHeld" | "hasIdOf"> {
-  const name = quoteName(column);
+/** How rows are found by their ids. The names in the SQL don't depend on the role's search_path. */
+function idCondition(
+  session: Pick<PostgresSourceSession, "query">,
+  { column, type, typeSchema, isUtf8 }: IdColumn,
+): Pick<DialectQuery, "idsHeld" | "hasIdOf"> {
   const equality = equalityOf(type, typeSchema);
+  const isHeld = heldBy(type);
   return {
-    idsHeld: (ids) => ids.filter(heldBy(type)),
+    idsHeld: async (ids) => {
+      const held = ids.filter(isHeld);
+      return isUtf8 ? held : storable(session, held);
+    },
     hasIdOf: (ids) =>
-      isUtf8 || ids.every((id) => ASCII.test(id))
-        ? `${name} ${equality.operator} ANY (${escapeLiteral(arrayText(ids))}::${equality.type}[])`
-        : `pg_catalog.convert_to(${name}::pg_catalog.text, 'UTF8') OPERATOR(pg_catalog.=) ANY ('${arrayText(ids.map(bytesText))}'::pg_catalog.bytea[])`,
+      `${quoteName(column)} ${equality.operator} ANY (${escapeLiteral(arrayText(ids))}::${equality.type}[])`,
   };
 }
-
-/** A value of bytea as text. */
-const bytesText = (id: string): string => `\\x${Buffer.from(id).toString("hex")}`;
 
 const INTEGER_BITS: Readonly<Record<string, number>> = { int2: 16, int4: 32, int8: 64 };
 
@@ -178,3 +172,26 @@ const arrayText = (ids: readonly string[]): string =>
   `{${ids.map((id) => `"${id.replace(/["\\]/g, "\\$&")}"`).join(",")}}`;
 
 const ASCII = /^[\0-\x7f]*$/;
+
+/** The ids that the server's encoding has all characters of. Every encoding has those of ASCII; the server knows the others. */
+async function storable(
+  session: Pick<PostgresSourceSession, "query">,
+  ids: readonly string[],
+): Promise<readonly string[]> {
+  const found: string[] = [];
+  for (const id of ids) if (ASCII.test(id) || (await understands(session, id))) found.push(id);
+  return found;
+}
+
+async function understands(session: Pick<PostgresSourceSession, "query">, text: string): Promise<boolean> {
+  await session.query("SAVEPOINT understands");
+  try {
+    await session.query("SELECT $1::pg_catalog.text", [text]);
+    return true;
+  } catch (error) {
+    if (!isAnswer(error)) throw error;
+    return false;
+  } finally {
+    await session.query("ROLLBACK TO SAVEPOINT understands");
+  }
+}

@@ -85,7 +85,7 @@ export async function rowsOf(
   ids: readonly string[],
   limits = STEP,
 ): Promise<readonly TenantRow[]> {
-  const held = query.idsHeld([...new Set(ids)].sort(compareIds));
+  const held = await query.idsHeld([...new Set(ids)].sort(compareIds));
   const found: TenantRow[] = [];
   for (let from = 0; from < held.length; from += PAGE) {
     const page = new Set(held.slice(from, from + PAGE));

@@ -29,7 +29,7 @@ export interface DialectQuery {
   /** A predicate that is true for the rows in these buckets. */
   inBuckets(buckets: readonly number[]): string;
   /** Those of the ids that the id column's type can hold. No row has any other. */
-  idsHeld(ids: readonly string[]): readonly string[];
+  idsHeld(ids: readonly string[]): Promise<readonly string[]>;
   /**
    * A predicate that is true for the rows of these ids, which the type has to hold. It compares the column itself, so that
    * the column's index serves. So it may also be true for rows of other ids that the column takes for the same.
