@@ -38,6 +38,8 @@ interface Options {
   readonly mostCalls?: number;
   /** Begins no change after this aborts. Changes in flight go on to their end, with all their retries. */
   readonly until?: AbortSignal;
+  /** Sends no call after this aborts, not even a retry. Calls in flight are awaited, and their answers recorded. */
+  readonly stop?: AbortSignal;
 }
 
 /**
@@ -89,10 +91,10 @@ class Turns {
   #failure: { readonly error: unknown } | undefined;
   #ended: () => void = () => {};
 
-  constructor(run: Applying, { mostCalls, until }: Options) {
+  constructor(run: Applying, { mostCalls, until, stop }: Options) {
     this.#run = run;
     this.#mostCalls = mostCalls ?? Number.POSITIVE_INFINITY;
-    this.#signal = AbortSignal.any([run.signal, this.#ending.signal]);
+    this.#signal = AbortSignal.any([run.signal, this.#ending.signal, ...(stop ? [stop] : [])]);
     this.#beginning = AbortSignal.any([this.#signal, ...(until ? [until] : [])]);
     this.#slots = new Slots(() => mostCalls ?? (run.identity.confirmed ? run.concurrency : 1));
     this.#beginning.addEventListener("abort", () => this.#slots.close(), { once: true });

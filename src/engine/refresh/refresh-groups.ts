@@ -47,23 +47,24 @@ async function ask(
   { withinMs, mayBeFound }: Pick<RefreshStart, "withinMs" | "mayBeFound">,
   run: Applying,
 ): Promise<number> {
-  const over = new AbortController();
-  if (withinMs !== null) void run.clock.sleep(withinMs, over.signal).then(() => over.abort());
+  const timeIsUp = new AbortController();
+  const tooManyFound = new AbortController();
+  if (withinMs !== null) void run.clock.sleep(withinMs, timeIsUp.signal).then(() => timeIsUp.abort());
   let asked = 0;
   let found = 0;
   const answered = (outcome: Outcome): void => {
     asked++;
     if (foundByRefresh(outcome)) found++;
-    if (found > mayBeFound) over.abort();
+    if (found > mayBeFound) tooManyFound.abort();
   };
   async function* gets(): AsyncGenerator<Work> {
     for await (const id of ids) yield refreshOf(id, since, run, answered);
   }
   try {
     // Nobody else repeats these calls: a lookup of the tenant would send none.
-    await workThrough(gets(), run, { until: over.signal });
+    await workThrough(gets(), run, { until: timeIsUp.signal, stop: tooManyFound.signal });
   } finally {
-    over.abort();
+    timeIsUp.abort();
   }
   return asked;
 }
