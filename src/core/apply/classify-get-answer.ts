@@ -117,7 +117,7 @@ export function classifyGetAnswer(expected: KnownBeforeGet, answer: ReturnedGrou
  * | the name sent                  |                                                   | as sent                     |
  * | as before                      | the name sent was accepted                        | rewritten                   |
  * | as before; made of the name    | it was made of another accepted name too; or none | rewritten                   |
- * | sent                           | was accepted, unless this service doesn't update  |                             |
+ * | sent                           | was accepted, and this service updates            |                             |
  * | as before                      | another name was accepted, and it can't be made   | kept: this service keeps    |
  * |                                | of the name sent                                  | the group                   |
  * | the first, or another than     | the name sent was not accepted yet; it is made of | rewritten                   |
@@ -136,13 +136,13 @@ function named(
   if (isNews && isMadeOfSent && confirmedName !== null && expected.hasKnownToken) return "taken";
   if (isSent) return "as sent";
   if (isFormer && isUnchanged(expected)) return "rewritten";
-  const updates = doesUpdate(evidence);
+  const updates = doesUpdate(evidence) === true;
   if (isFormer && isMadeOfSent) {
-    const isRewriting = acceptedName === null ? updates !== false : !sameName(name, acceptedName);
+    const isRewriting = acceptedName === null ? updates : !sameName(name, acceptedName);
     return isRewriting ? "rewritten" : "another";
   }
   if (isFormer) return acceptedName === null ? "another" : "kept";
-  return isNews && (isMadeOfSent || updates === true) ? "rewritten" : "another";
+  return isNews && (isMadeOfSent || updates) ? "rewritten" : "another";
 }
 
 const isAsBefore = ({ confirmedName }: KnownBeforeGet, name: string): boolean =>
@@ -151,6 +151,10 @@ const isAsBefore = ({ confirmedName }: KnownBeforeGet, name: string): boolean =>
 /** Whether the service has accepted the name that is sent. */
 const isUnchanged = ({ sent, acceptedName, confirmedAs }: KnownBeforeGet): boolean =>
   confirmedAs !== null || (acceptedName !== null && sameName(acceptedName, sent.name));
+
+/** Whether a service has stored the sent name as another one that may be made of it. */
+export const isRewriting = (sentName: string, name: string): boolean =>
+  !sameName(sentName, name) && mayBeMadeOf(sentName, name);
 
 /** Whether a service may store the sent name as this one: cut, in other letters, or with other signs. */
 function mayBeMadeOf(sentName: string, name: string): boolean {

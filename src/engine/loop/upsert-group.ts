@@ -1,4 +1,4 @@
-import { classifyGetAnswer, type KnownBeforeGet } from "../../core/apply/classify-get-answer.ts";
+import { classifyGetAnswer, isRewriting, type KnownBeforeGet } from "../../core/apply/classify-get-answer.ts";
 import type { Outcome } from "../../core/apply/outcome.ts";
 import { findDrift } from "../../core/drift/drift.ts";
 import { tokenFingerprint } from "../../core/group/group.ts";
@@ -24,10 +24,7 @@ export async function upsertGroup(
       sent: change.group,
       known: before !== null,
       confirmedName: before?.serviceName ?? null,
-      acceptedName:
-        before?.fingerprint === UNKNOWN_STATE
-          ? null
-          : (before?.confirmed?.name ?? before?.serviceName ?? null),
+      acceptedName: acceptedName(before),
       confirmedAs: confirmedAs(change, before),
       mayBeAnother: mayBeAnother(change, before) || (before?.doubt === "rewind" && !hasKnownToken),
       mayHaveBeenSent: called.mayHaveBeenSent,
@@ -56,6 +53,17 @@ export async function upsertGroup(
     return { kind: notUpdated, ...told, isUnknownState, wasRemoved, failure };
   }
   return { kind: wasRemoved ? "replaced" : result.kind, ...told, unverified: result.unverified };
+}
+
+/**
+ * In an unknown state, the service may have been sent another name since the confirmed one. Not if it calls the group by a name that
+ * it makes of the confirmed one.
+ */
+function acceptedName(before: GroupRecord | null): string | null {
+  if (before === null) return null;
+  const { fingerprint, confirmed, serviceName } = before;
+  if (fingerprint !== UNKNOWN_STATE) return confirmed?.name ?? serviceName;
+  return confirmed && serviceName && isRewriting(confirmed.name, serviceName) ? confirmed.name : null;
 }
 
 /**

@@ -187,20 +187,11 @@ describe("the name in an answer", () => {
   const UNSENT = { evidence: UPDATES, acceptedName: null };
   const REPEATS = { evidence: { ...NO_EVIDENCE, probe: false } };
   const NEVER_TOLD = { known: false, acceptedName: null, confirmedName: null };
-  const CUT_BEFORE = { acceptedName: null, confirmedName: "A very" };
   const CUT = { acceptedName: LONG, confirmedName: "A very" };
   it.each<[string, string, Partial<KnownBeforeGet>, string, Partial<GetResult>]>([
     ["cut as before", LONG, CUT, "A very", unverified],
     ["cut to the same", `${LONG} too`, CUT, "A very", unverified],
     ["once cut, of another one", "B", CUT, "A very", kept],
-    ["cut, of a group in an unknown state", LONG, CUT_BEFORE, "A very", unverified],
-    [
-      "cut, of a group in an unknown state, of one that keeps groups",
-      LONG,
-      { ...CUT_BEFORE, ...REPEATS },
-      "A very",
-      unknownHere(false),
-    ],
     [
       "with the same prefix as before",
       "Acme",

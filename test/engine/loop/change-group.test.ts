@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { doesUpdate } from "../../../src/core/apply/update-evidence.ts";
 import { ServiceFailure } from "../../../src/core/failure/service-failure.ts";
 import { SyncError } from "../../../src/core/failure/sync-error.ts";
+import { UNKNOWN_STATE } from "../../../src/core/group/ledger-group.ts";
 import type { SyncSettings } from "../../../src/engine/sync.ts";
 import { aGroup } from "../../builders/groups.ts";
 import { column } from "../../builders/rules.ts";
@@ -215,6 +216,30 @@ describe.each(Object.keys(REWRITINGS))("a service that updates, and %s", (kind) 
     for (const { id } of world.tenants) row(world, String(id), { name: odder });
     expect(await world.sync()).toMatchObject({ outcome: "ok", counts: { updated: 3, failed: 0 } });
     expect(doesUpdate(world.ledger.service.evidence)).toBe(true);
+  });
+});
+
+describe("a group in an unknown state", () => {
+  const forget = (world: World): void => {
+    const record = world.ledger.rows.get("odd");
+    if (record) world.ledger.rows.set("odd", { ...record, fingerprint: UNKNOWN_STATE });
+  };
+
+  it.each(Object.values(REWRITINGS))(
+    "is updated if its name $odd is rewritten",
+    async ({ rewrites, odd }) => {
+      const world = await aWorldWith(odd, rewrites);
+      forget(world);
+      expect(await world.sync()).toMatchObject({ outcome: "ok", counts: { updated: 1, unverified: 1 } });
+    },
+  );
+
+  it("is not updated if its former name begins the name sent", async () => {
+    const world = await aWorldWith("Acme");
+    world.service.existing = "keep";
+    forget(world);
+    row(world, "odd", { name: "Acme Corp" });
+    expect(await world.sync()).toMatchObject({ errors: [{ user_group_id: "odd", code: "NOT_UPDATED" }] });
   });
 });
 

@@ -98,9 +98,10 @@ async function columnsOf(
      FROM information_schema.COLUMNS WHERE ${OF_TABLE} ORDER BY ORDINAL_POSITION`,
     placeOf(options),
   );
+  // A key on an expression has no column.
   const keys = await database.query<{ name: string }>(
     `SELECT MAX(COLUMN_NAME) AS name FROM information_schema.STATISTICS WHERE ${OF_TABLE} AND NON_UNIQUE = 0
-     GROUP BY INDEX_NAME HAVING COUNT(*) = 1 AND MAX(SUB_PART) IS NULL`,
+     GROUP BY INDEX_NAME HAVING COUNT(*) = 1 AND MAX(SUB_PART) IS NULL AND MAX(COLUMN_NAME) IS NOT NULL`,
     placeOf(options),
   );
   const { idColumn, tokenColumn } = options;
