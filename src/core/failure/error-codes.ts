@@ -238,7 +238,7 @@ export const ERROR_CODES = {
       "first delete the row, or flag it with `source.removed_when`",
     ],
     TENANT_RETURNED: [
-      "after groupsync read the source, the row came back (exit code 0) or changed (3); the group stays",
+      "after groupsync read the source, the row came back (exit code 0) or changed (exit code 3); the group stays",
       "nothing: the next sync checks the row again",
     ],
   },

@@ -84,8 +84,8 @@ function ofDaemon(daemon: DaemonState, runError: DatedError | null): Dependency[
 }
 
 /**
- * Newest first: none has ended after the run before it in the list. If the clock was set back since it ended, its time would be later
- * than all that came after it.
+ * Puts the end of each run no later than the end of the run after it. If the clock was set back between them, the earlier run says
+ * that it ended later. The list has the newest run first.
  */
 function datedInOrder(runs: readonly PastRun[]): readonly PastRun[] {
   let later: Date | null = null;

@@ -40,7 +40,7 @@ function plannedChange(change: Change, run: Applying): Work<Change> {
       // A lookup of the tenant tells itself what becomes of it.
       const isKept = !record && hasReturned && !calls.mayHaveHappened;
       if (isKept && !wasLookedUp()) {
-        // A group that was to be replaced is not as its row.
+        // A group that was to be replaced may not be as its row.
         if (change.kind === "replace") reportFailure(user_group_id, TENANT_RETURNED, run);
         else tally.report(user_group_id, TENANT_RETURNED);
       }

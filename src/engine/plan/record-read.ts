@@ -76,8 +76,8 @@ async function recordHistory(
 const RELEASED = { kind: "held", removal: null } as const;
 
 /**
- * Marks the removals that are held now, but no replacement that a lookup since the plan has found needless: the row is as it was.
- * What is marked already costs no write.
+ * Marks the removals that are held now, but no replacement of a tenant that was looked up since the plan was made: the row may be as
+ * it was. What is marked already costs no write.
  */
 async function markHeld(
   plan: Plan,
