@@ -239,7 +239,7 @@ export const ERROR_CODES = {
     ],
     TENANT_RETURNED: [
       "after groupsync read the source, the row came back (exit code 0) or changed (exit code 3); the group stays",
-      "nothing: the next sync checks the row again",
+      "nothing: the next sync checks again",
     ],
   },
   "The config": {
