@@ -121,7 +121,7 @@ export class Watch {
   readonly wishes: Wishes;
   readonly #world: SimulatedWorld;
   readonly #reads: Read[] = [];
-  readonly #removals: Removal[] = [];
+  #removals: Removal[] = [];
   /** The tenants that were seen singly, by the source. */
   readonly #seenSingly = { customers: new Set<string>(), clients: new Set<string>() };
   readonly #approved = new Set<string>();
@@ -256,13 +256,15 @@ export class Watch {
     if (operation === "GET" && !service.groups.has(id)) this.#world.makers.set(id, "groupsync");
     if (operation === "POST") this.wishes.rotates(id, run);
     if (operation !== "DELETE") return;
+    const isNamed = run.skipsGrace && isGone(row);
+    // What the operator named doesn't count in the limit, nor does a replacement of it that was never recorded.
+    if (isNamed) this.#removals = this.#removals.filter((removal) => removal.id !== id || removal.isRecorded);
     const victim = service.find(id, request.token);
     if (victim === undefined) return;
     if (victim !== id) this.breach(`3: ${what} deletes the group of ${victim}`);
     const reason = this.#whyNotDeleted(id, intent, run);
     if (reason !== undefined && this.knowsTheLedger) this.breach(`3: ${what}, though ${reason}`);
-    // What the operator named doesn't count in the limit.
-    if (run.skipsGrace && isGone(row)) return;
+    if (isNamed) return;
     this.#removals.push({ id, at: this.#now(), recordedAt: run.wallTime(), isRecorded: false });
   }
 
