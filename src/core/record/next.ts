@@ -161,9 +161,8 @@ export interface Next {
  * | settled                |                 | the row's digest; the tenant is there; no failed change              |
  * | change dropped         |                 | the tenant is there; no failed change                                |
  * | forgotten              |                 | the record goes if the group was never made                          |
- * | left, returned, held   |                 | the absence; what is held, but no deletion while the tenant is       |
- * |                        |                 | there. The token of a tenant that was gone is perhaps not in every   |
- * |                        |                 | store                                                                |
+ * | left, returned, held   |                 | the absence; what is held. The token of a tenant that was gone is    |
+ * |                        |                 | perhaps not in every store                                           |
  * | doubted                | never made:     | all is as in the last record, if there is one; a group that was made |
  * |                        | `apply`; token  | is in doubt, and no answer shows its mapping. If the ledger had      |
  * |                        | to be removed:  | forgotten it: all of the group goes, and the intent is to remove a   |
@@ -222,11 +221,8 @@ export function next(record: GroupRecord | null, event: GroupEvent, now: Date): 
     }
     case "returned":
       return only(returned(record, now));
-    case "held": {
-      // A lookup may have found the tenant since the plan was made.
-      const isBack = event.removal === "delete" && record.absence === null;
-      return only(isBack || record.held === event.removal ? record : { ...record, held: event.removal });
-    }
+    case "held":
+      return only(record.held === event.removal ? record : { ...record, held: event.removal });
     case "trusted":
       return only(record.doubt === event.doubt ? { ...record, doubt: null } : record);
     case "refresh_wanted":

@@ -11,14 +11,9 @@ import {
 } from "../../core/plan/read-history.ts";
 import type { EventOf } from "../../core/record/next.ts";
 import type { LedgerTransaction } from "../../ports/ledger/ledger.ts";
-import type { KeyTable } from "../lease/keys.ts";
 import type { LedgerWriting } from "../lease/lease.ts";
 import { candidatePages } from "./candidate-pages.ts";
 import { changeCounts, changesOf, heldOf, isEvidence, type Plan } from "./plan.ts";
-
-interface ReadRecording extends LedgerWriting {
-  readonly keys: Pick<KeyTable, "wasLookedUp" | "unserved">;
-}
 
 /** Pauses the grace clock before a read: if the read fails, the time since the last good read must not count. */
 export async function pauseGraceClock(history: ReadHistory, { ledger, lease }: LedgerWriting): Promise<void> {
@@ -37,7 +32,7 @@ export async function recordRead(
   plan: Plan,
   before: ReadHistory,
   failedGets: ReadonlySet<string>,
-  run: ReadRecording,
+  run: LedgerWriting,
 ): Promise<AsyncIterable<Change>> {
   await recordHistory(plan, before, run);
   return without(failedGets, changesOf(plan));
@@ -46,7 +41,7 @@ export async function recordRead(
 async function recordHistory(
   plan: Plan,
   before: ReadHistory,
-  { ledger, lease, clock, keys }: ReadRecording,
+  { ledger, lease, clock }: LedgerWriting,
 ): Promise<void> {
   const isApproved = plan.guard.kind === "allowed" && plan.guard.approved;
   if (!isEvidence(plan)) return;
@@ -68,32 +63,25 @@ async function recordHistory(
   await ledger.write(lease, async (transaction) => {
     await transaction.recordScope({ history: isApproved ? afterApproval(after) : after });
     const now = clock.now();
-    if (held !== null) await markHeld(plan, released, transaction, { keys, now });
+    if (held !== null) await markHeld(plan, released, transaction, now);
     else if (before.held !== null) await transaction.changeAll(RELEASED, now, { kind: "held" });
   });
 }
 
 const RELEASED = { kind: "held", removal: null } as const;
 
-/**
- * Marks the removals that are held now, but no replacement of a tenant that was looked up since the plan was made: the row may be as
- * it was. What is marked already costs no write.
- */
+/** Marks the removals that are held now. What is marked already costs no write. */
 async function markHeld(
   plan: Plan,
   released: readonly string[],
   transaction: LedgerTransaction,
-  { keys, now }: Pick<ReadRecording, "keys"> & { readonly now: Date },
+  now: Date,
 ): Promise<void> {
-  for await (const batch of heldOf(plan)) {
-    const due = batch.filter(
-      ({ kind, user_group_id: id }) => kind === "delete" || !keys.wasLookedUp(id) || keys.unserved.has(id),
-    );
+  for await (const batch of heldOf(plan))
     await transaction.change(
-      due.map(({ user_group_id, kind }): EventOf => ({ kind: "held", user_group_id, removal: kind })),
+      batch.map(({ user_group_id, kind }): EventOf => ({ kind: "held", user_group_id, removal: kind })),
       now,
     );
-  }
   await transaction.change(
     released.map((user_group_id): EventOf => ({ ...RELEASED, user_group_id })),
     now,

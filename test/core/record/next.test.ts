@@ -511,6 +511,8 @@ describe("the tenant", () => {
 
   test("whose removal is held for the same reason again changes nothing", () => {
     const held = recordAfter(...CREATED, { kind: "held", removal: "delete" });
+    // Also without an absence: it is the mark that keeps the group until the next sync.
+    expect(held?.held).toBe("delete");
     expect(next(held, { kind: "held", removal: "delete" }, day(9)).record).toBe(held);
   });
 

@@ -454,29 +454,6 @@ describe("a tenant", () => {
     expect(world.ledger.rows.get("b")).toMatchObject({ absence: { kind: "unseen" } });
   });
 
-  it.each(["delete", "replace"] as const)(
-    "that needs no %s any more, as a lookup since the plan has found, is not marked as held",
-    async (removal) => {
-      const world = await aSyncedWorld(["a", "b", "c"]);
-      const changed = removal === "delete" ? [] : ["b", "c"].map((id) => ({ id, name: "renamed" }));
-      world.tenants = [...tenants("a"), ...changed];
-      let isPlanned = false;
-      const session = aSession(world, {
-        settings: { update: "replace", deletion: { ...DELETES_AT_ONCE, limit: { count: 0, percent: 0 } } },
-        at: async ({ when, call }) => {
-          if (isPlanned || when !== "before" || call !== "rejections") return;
-          isPlanned = true;
-          world.tenants.splice(1, 1, ...tenants("b"));
-          session.server.notice("b");
-          if (removal === "replace") session.server.notice("c");
-          await world.time.sleep(1);
-        },
-      });
-      expect(await session.run).toMatchObject({ outcome: "held" });
-      expect([...world.ledger.rows.values()].map(({ held }) => held)).toEqual([null, null, removal]);
-    },
-  );
-
   it("that was there when the source was read has no absence, even if it was noticed and is gone again", async () => {
     const settings = { deletion: { ...DELETES_AT_ONCE, gracePeriodMs: 3_600_000 } };
     const world = new World(tenants("a", "b"));
